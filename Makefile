@@ -1,0 +1,33 @@
+# `make test` is the one command: on a machine with Python 3.11, git and make it sets up what it needs.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: test test-long lint proto bench clean
+
+$(VENV)/ready: pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found; install Python 3.11 or name another: make PYTHON=python3.12 test" >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+test: lint
+	$(BIN)/python -m pytest -n auto
+
+test-long: $(VENV)/ready
+	$(BIN)/python -m pytest -m long
+
+lint: $(VENV)/ready
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+# The wire: generated code is committed, and a test regenerates it and compares.
+proto: $(VENV)/ready
+	$(BIN)/python -m grpc_tools.protoc -Ipeos/wire=proto/peos/v1 --python_out=. --pyi_out=. $(patsubst proto/peos/v1/%,peos/wire/%,$(wildcard proto/peos/v1/*.proto))
+
+bench: $(VENV)/ready
+	$(BIN)/python -m benchmarks.schemes
+
+clean:
+	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

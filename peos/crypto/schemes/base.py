@@ -1,0 +1,113 @@
+"""What every additively homomorphic scheme of this project offers, on whole vectors.
+
+Ciphertexts are packed rows: a uint8 array of shape (count, ciphertext_bytes), each row one big-endian integer. Such
+an array can be permuted by index, streamed and memory-mapped without ever becoming a million Python integers.
+
+A party encrypts or re-randomises with *zeros*, encryptions of 0 from its own `ZeroSource`; each zero is used once. A
+zero can be made before the ciphertext that it hides is known, which is what makes a pass cheap on line.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peos.crypto.randomness import U64, Randomness
+
+Packed = NDArray[np.uint8]
+KEY_BITS_FLOOR: Final = 3072  # the policy for keys that come in; a test pins it
+
+
+class ZeroSource(ABC):
+    """One party's supply of fresh encryptions of zero under one public key."""
+
+    @abstractmethod
+    def zeros(self, count: int) -> Packed:
+        """`count` encryptions of zero, each to be used once and by this party only."""
+
+
+@dataclass(frozen=True)
+class PublicKey(ABC):
+    """The collection's encryption key. Equality and `fingerprint` follow the encoding."""
+
+    scheme: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def bits(self) -> int:
+        """The length of the modulus."""
+
+    @property
+    @abstractmethod
+    def ciphertext_bytes(self) -> int:
+        """The length of one packed ciphertext."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> bytes:
+        """SHA-256 of the scheme's name and the encoded key."""
+
+    @abstractmethod
+    def encode(self) -> bytes:
+        """The key as bytes; the scheme's `public_key` reads it back."""
+
+    @abstractmethod
+    def zero_source(self, rng: Randomness, *, expected: int = 1, statistical: bool = False) -> ZeroSource:
+        """A supply of zeros. `expected` is how many will be asked for, and decides whether tables are worth building.
+
+        `statistical` asks for re-randomisation that no computation undoes, whoever made the key, at its price.
+        """
+
+    @abstractmethod
+    def encrypt(self, plain: U64, zeros: Packed) -> Packed:
+        """Ciphertexts of a vector of words, one zero consumed by each."""
+
+    @abstractmethod
+    def remask(self, ciphertexts: Packed, masks: U64, zeros: Packed, *, hop: int, rng: Randomness) -> Packed:
+        """Ciphertexts of plaintext + mask (mod 2^64), unlinkable to those given even with the private key.
+
+        `hop` counts the passes over this vector from 1; a scheme whose plaintexts are wider than a word needs it to
+        bury the traces of all passes before.
+        """
+
+    @abstractmethod
+    def check(self, ciphertexts: Packed) -> NDArray[np.bool_]:
+        """Which rows are ciphertexts that this scheme lets in; every receiver of ciphertexts asks."""
+
+
+@dataclass(frozen=True)
+class PrivateKey(ABC):
+    """The analyzer's decryption key. Its repr shows the public fingerprint and nothing else."""
+
+    @property
+    @abstractmethod
+    def public(self) -> PublicKey:
+        """The matching public key."""
+
+    @abstractmethod
+    def encode(self) -> bytes:
+        """The secret key as bytes, for storage under encryption."""
+
+    @abstractmethod
+    def decrypt(self, ciphertexts: Packed) -> U64:
+        """The plaintexts mod 2^64 of rows that passed `check`."""
+
+
+class Scheme(ABC):
+    """One encryption scheme: makes keys and reads them back."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def generate(self, rng: Randomness, *, bits: int = KEY_BITS_FLOOR) -> PrivateKey:
+        """A fresh key pair."""
+
+    @abstractmethod
+    def public_key(self, data: bytes, *, floor: int = KEY_BITS_FLOOR) -> PublicKey:
+        """Read and check a public key; BadEncoding names the condition that fails, or a modulus under `floor` bits."""
+
+    @abstractmethod
+    def private_key(self, data: bytes, *, floor: int = KEY_BITS_FLOOR) -> PrivateKey:
+        """Read and check a private key."""

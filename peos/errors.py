@@ -1,0 +1,57 @@
+"""Every error this project raises on purpose, with the exit code that the command line gives it.
+
+    PeosError                   1  something failed
+    ├── WrongInput              2  what the caller gave is wrong: a value, an option, a file
+    ├── Refused                 3  well formed, but policy or arithmetic says no
+    └── ProtocolError           1  a collection cannot go on as it is
+        ├── LocalFault             this party's own doing: a call out of turn, a lost state
+        └── RemoteFault            another party's doing; names the party and the step
+            └── BadEncoding        bytes that are not what they claim to be
+
+A message is one sentence, for the person who must act; `hint` says what to do. Neither ever holds a share, a
+report, a key or a user's value.
+"""
+
+
+class PeosError(Exception):
+    """The root: one sentence, and a hint of what to do."""
+
+    exit_code = 1
+
+    def __init__(self, sentence: str, *, hint: str = "") -> None:
+        super().__init__(sentence)
+        self.hint = hint
+
+
+class WrongInput(PeosError, ValueError):
+    """A value, an option or a file that cannot be used as given."""
+
+    exit_code = 2
+
+
+class Refused(PeosError):
+    """A request that is understood and denied: by an operator's policy, or because no parameters can meet it."""
+
+    exit_code = 3
+
+
+class ProtocolError(PeosError):
+    """A collection cannot go on as it is."""
+
+
+class LocalFault(ProtocolError):
+    """This party was driven out of turn, or lost what it needs to go on."""
+
+
+class RemoteFault(ProtocolError):
+    """Another party sent what it must not send."""
+
+    def __init__(self, sentence: str, *, party: str = "", step: str = "", hint: str = "") -> None:
+        where = ", ".join(word for word in (party, step) if word)
+        super().__init__(f"{where}: {sentence}" if where else sentence, hint=hint)
+        self.party = party
+        self.step = step
+
+
+class BadEncoding(RemoteFault):
+    """Bytes that came in are not a valid encoding: wrong version, length or range, or something left over."""

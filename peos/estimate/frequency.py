@@ -1,0 +1,81 @@
+"""Unbiased frequencies from support counts, fakes included (protocol.md §6.7, privacy.md §1).
+
+With S_v the number of reports that support v among n users' and m fakes,
+    f̂_v = (S_v − n q − m u) / (n (p − q)),
+    Var f̂_v = [n f_v p(1−p) + n (1−f_v) q(1−q) + m u(1−u)] / (n (p−q))².
+The thesis' (9.5) is the special case of GRR, where u = 1/d makes both corrections meet.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from peos.errors import WrongInput
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FrequencyOracle:
+    """p: a report supports its own value; q: another value; u: a uniformly random report supports any value."""
+
+    p: float
+    q: float
+    u: float
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Estimated frequencies and the variance of each (of the plug-in kind: at the estimate clipped to [0, 1])."""
+
+    frequency: Floats
+    variance: Floats
+    users: int
+    fakes: int
+
+    @property
+    def stderr(self) -> Floats:
+        """The standard error of each frequency."""
+        return np.sqrt(self.variance)
+
+    def interval(self, level: float = 0.95) -> Floats:
+        """(domain, 2): for each value alone, an interval that covers its frequency with probability `level`."""
+        if not 0.0 < level < 1.0:
+            raise WrongInput(f"a confidence level lies between 0 and 1, not at {level}")
+        half = float(ndtri((1 + level) / 2)) * self.stderr
+        return np.stack((self.frequency - half, self.frequency + half), axis=1)
+
+
+def variance_of_frequency(oracle: FrequencyOracle, *, users: int, fakes: int, frequency: float) -> float:
+    """Exact variance of one estimated frequency whose true value is `frequency`."""
+    _check(users, fakes)
+    if not 0.0 <= frequency <= 1.0:
+        raise WrongInput(f"a frequency lies between 0 and 1, not at {frequency}")
+    return float(_variance(oracle, np.float64(frequency), users, fakes))
+
+
+def estimate_frequencies(
+    oracle: FrequencyOracle, counts: NDArray[np.int64], *, users: int, fakes: int
+) -> Estimate:
+    """Frequencies of the users' values from the support counts of users and fakes together."""
+    _check(users, fakes)
+    frequency = (counts - users * oracle.q - fakes * oracle.u) / (users * (oracle.p - oracle.q))
+    variance = _variance(oracle, np.clip(frequency, 0.0, 1.0), users, fakes)
+    return Estimate(frequency, np.asarray(variance, dtype=np.float64), users, fakes)
+
+
+def _variance(
+    oracle: FrequencyOracle, frequency: Floats | np.float64, users: int, fakes: int
+) -> Floats | np.float64:
+    p, q, u = oracle.p, oracle.q, oracle.u
+    of_reports = users * (frequency * p * (1 - p) + (1 - frequency) * q * (1 - q))
+    return (of_reports + fakes * u * (1 - u)) / (users * (p - q)) ** 2
+
+
+def _check(users: int, fakes: int) -> None:
+    if users < 1 or fakes < 0:
+        raise WrongInput(
+            f"an estimate needs at least one user and no negative number of fakes, not {users} and {fakes}"
+        )
