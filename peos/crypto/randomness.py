@@ -52,7 +52,7 @@ class Randomness:
         """Overwrite a contiguous byte vector with the next words of the stream."""
         if self._keyed_by_system and self._forks != _forks:
             raise LocalFault("a random stream does not survive a fork", hint="spawn worker processes instead")
-        view = memoryview(out)
+        view = out.data
         for start in range(0, len(view), _CHUNK):
             part = view[start : start + _CHUNK]
             self._encryptor.update_into(_ZEROS[: len(part)] if len(part) < _CHUNK else _ZEROS, part)

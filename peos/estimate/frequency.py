@@ -56,19 +56,16 @@ def variance_of_frequency(oracle: FrequencyOracle, *, users: int, fakes: int, fr
     return float(_variance(oracle, np.float64(frequency), users, fakes))
 
 
-def estimate_frequencies(
-    oracle: FrequencyOracle, counts: NDArray[np.int64], *, users: int, fakes: int
-) -> Estimate:
+def estimate_frequencies(oracle: FrequencyOracle, counts: NDArray[np.int64], *, users: int, fakes: int) -> Estimate:
     """Frequencies of the users' values from the support counts of users and fakes together."""
     _check(users, fakes)
-    frequency = (counts - users * oracle.q - fakes * oracle.u) / (users * (oracle.p - oracle.q))
-    variance = _variance(oracle, np.clip(frequency, 0.0, 1.0), users, fakes)
-    return Estimate(frequency, np.asarray(variance, dtype=np.float64), users, fakes)
+    excess = np.asarray(counts, dtype=np.float64) - users * oracle.q - fakes * oracle.u
+    frequency = np.asarray(excess / (users * (oracle.p - oracle.q)), dtype=np.float64)
+    variance = np.asarray(_variance(oracle, np.clip(frequency, 0.0, 1.0), users, fakes), dtype=np.float64)
+    return Estimate(frequency, variance, users, fakes)
 
 
-def _variance(
-    oracle: FrequencyOracle, frequency: Floats | np.float64, users: int, fakes: int
-) -> Floats | np.float64:
+def _variance(oracle: FrequencyOracle, frequency: Floats | np.float64, users: int, fakes: int) -> Floats | np.float64:
     p, q, u = oracle.p, oracle.q, oracle.u
     of_reports = users * (frequency * p * (1 - p) + (1 - frequency) * q * (1 - q))
     return (of_reports + fakes * u * (1 - u)) / (users * (p - q)) ** 2
