@@ -1,0 +1,227 @@
+"""At most one output: what a shuffler does between attempts (protocol.md §6.5).
+
+A second output with one row changed gives a victim away, one with other fakes strips them. So a last hider sends
+attempt a only when all last hiders have signed that they stored a with one transcript; whoever may still send a never
+leaves it, and nobody opens a + 1 before all have left a.
+
+             all stored(a), equal           receipt
+    stored ─────────────────────▶ sending ──────────▶ done
+      ▲  │ lost(a) of a last hider,   │ a last hider's tombstone, or erase_by
+      │  │ or unequal transcripts     ▼
+      │  ▼                         aborted
+     free ──────────▶ dead ◀─────── stored
+           shuffle_by, or a tombstone seen
+
+`Delivery` is a value and `on` a pure function: tests/unit/shuffle/test_delivery_model.py walks every state that r = 3
+can reach with it. Each step persists before it speaks.
+"""
+
+from dataclasses import dataclass, field, replace
+
+from peos.shuffle.effects import (
+    Deadline,
+    Discard,
+    Effect,
+    Erase,
+    Event,
+    Expired,
+    Heard,
+    Output,
+    Persist,
+    Receipt,
+    Restarted,
+    Tell,
+    Tick,
+    TimedOut,
+)
+from peos.shuffle.messages import Notice, NoticeKind
+from peos.shuffle.schedule import Schedule
+from peos.shuffle.standing import Place, Standing
+
+Decision = tuple["Delivery", tuple[Effect, ...]]
+OPENER = 1  # the shuffler that alone opens attempts
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """One shuffler's standing, and what it has heard of the current attempt since it started."""
+
+    me: int
+    schedule: Schedule
+    standing: Standing = field(default_factory=Standing)
+    heard: frozenset[Notice] = frozenset()
+
+    def on(self, event: Event) -> Decision:
+        """The next standing, and what to do: in this order, each persisted before anything is said."""
+        match event:
+            case Heard(notice):
+                return self._on_notice(notice)
+            case Restarted():
+                return self._on_restart()
+            case TimedOut():
+                return self._leave() if self.standing.running else self._stay()
+            case Tick():
+                return self, self._ask()
+            case Deadline():
+                return self._die()
+            case Receipt(attempt):
+                return self._on_receipt(attempt)
+            case Expired():
+                return self._abort() if self.standing.place is Place.SENDING else self._die()
+            case _:
+                return self._stay()
+
+    def stored(self, transcript: bytes, vector: str) -> Decision:
+        """The attempt under way has come to its end here: make its vector durable, then say so."""
+        standing = replace(self.standing, place=Place.STORED, transcript=transcript)
+        now = replace(self, standing=standing)
+        said = Tell(Notice(NoticeKind.STORED, self.me, standing.attempt, transcript), now._fellows)
+        after, effects = now._send_if_all_stored()
+        return after, (Persist(standing, vector), said, *effects)
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """Who has yet to speak before this shuffler can go on; empty while an attempt is under way."""
+        if self.standing.place is Place.STORED:
+            spoken = {notice.sender for notice in self.heard}
+            return tuple(who for who in self._fellows if who not in spoken)
+        if self.me == OPENER and self.standing.place is Place.FREE and not self.standing.running:
+            left = {notice.sender for notice in self.heard if notice.kind is NoticeKind.LOST}
+            return tuple(who for who in self._others if who not in left)
+        return ()
+
+    @property
+    def _others(self) -> tuple[int, ...]:
+        return tuple(who for who in range(1, self.schedule.shufflers + 1) if who != self.me)
+
+    @property
+    def _fellows(self) -> tuple[int, ...]:
+        """The other last hiders."""
+        return tuple(who for who in self.schedule.last if who != self.me)
+
+    def _stay(self) -> Decision:
+        return self, ()
+
+    def _on_notice(self, notice: Notice) -> Decision:
+        match notice.kind:
+            case NoticeKind.TOMBSTONE:
+                if self.standing.place is not Place.SENDING:
+                    return self._die()
+                # Only a last hider's tombstone makes the output impossible; a passer-by's must not undo a delivery.
+                return self._abort() if notice.sender in self.schedule.last else self._stay()
+            case NoticeKind.ASK:
+                return self._answer(notice.sender, notice.attempt)
+            case NoticeKind.OPEN:
+                return self._open(notice)
+            case NoticeKind.STORED | NoticeKind.LOST:
+                return self._remember(notice)
+
+    def _answer(self, who: int, attempt: int) -> Decision:
+        """Say where this shuffler is in `attempt`; while it is under way there is nothing to say yet."""
+        standing = self.standing
+        if standing.place is Place.DEAD:
+            return self, (Tell(Notice(NoticeKind.TOMBSTONE, self.me, standing.attempt), (who,)),)
+        if attempt <= standing.left:
+            return self, (Tell(Notice(NoticeKind.LOST, self.me, attempt), (who,)),)
+        if standing.place is not Place.FREE:
+            if attempt == standing.attempt and self.me in self.schedule.last:
+                return self, (Tell(Notice(NoticeKind.STORED, self.me, attempt, standing.transcript), (who,)),)
+            return self._stay()
+        if attempt > standing.attempt and not standing.running:
+            # Its opening was never seen here. Saying so binds: this attempt will not be entered any more.
+            passed = replace(self, standing=replace(standing, attempt=attempt, left=attempt), heard=frozenset())
+            return passed, (Persist(passed.standing), Tell(Notice(NoticeKind.LOST, self.me, attempt), (who,)))
+        return self._stay()
+
+    def _open(self, notice: Notice) -> Decision:
+        standing = self.standing
+        if (
+            notice.sender != OPENER
+            or standing.place is not Place.FREE
+            or standing.running
+            or notice.attempt <= standing.attempt
+        ):
+            return self._stay()
+        opened = replace(self, standing=replace(standing, attempt=notice.attempt), heard=frozenset())
+        return opened, (Persist(opened.standing),)
+
+    def _remember(self, notice: Notice) -> Decision:
+        standing = self.standing
+        if notice.attempt != standing.attempt or standing.place not in (Place.FREE, Place.STORED):
+            return self._stay()
+        # Of one sender the first word stands, but that a lost attempt is lost whatever was said before.
+        known = {other for other in self.heard if other.sender == notice.sender}
+        if known and notice.kind is NoticeKind.STORED:
+            return self._stay()
+        now = replace(self, heard=(self.heard - known) | {notice})
+        if notice.kind is NoticeKind.LOST:
+            if standing.running or (standing.place is Place.STORED and notice.sender in self.schedule.last):
+                return now._leave()
+            return now._open_if_all_left()
+        if standing.place is Place.STORED:
+            return now._send_if_all_stored()
+        return now._stay()
+
+    def _send_if_all_stored(self) -> Decision:
+        said = {notice.sender: notice for notice in self.heard if notice.sender in self._fellows}
+        stored = [notice.transcript for notice in said.values() if notice.kind is NoticeKind.STORED]
+        if (
+            any(notice.kind is NoticeKind.LOST for notice in said.values())
+            or len({self.standing.transcript, *stored}) > 1
+        ):
+            # Nobody can ever send this attempt: sending needs stored(a) of all last hiders, with one transcript.
+            return self._leave()
+        if len(stored) < len(self._fellows):
+            return self._stay()
+        sending = replace(self, standing=replace(self.standing, place=Place.SENDING))
+        return sending, (Persist(sending.standing), Output(sending.standing))
+
+    def _leave(self) -> Decision:
+        attempt = self.standing.attempt
+        free = replace(self, standing=Standing(Place.FREE, attempt, attempt))
+        lost = Tell(Notice(NoticeKind.LOST, self.me, attempt), self._others)
+        after, effects = free._open_if_all_left()
+        return after, (Persist(free.standing), Discard(attempt), lost, *effects)
+
+    def _open_if_all_left(self) -> Decision:
+        if self.me != OPENER or self.missing or self.standing.running or self.standing.place is not Place.FREE:
+            return self._stay()
+        attempt = self.standing.attempt + 1
+        opened = replace(self, standing=replace(self.standing, attempt=attempt), heard=frozenset())
+        return opened, (Persist(opened.standing), Tell(Notice(NoticeKind.OPEN, self.me, attempt), self._others))
+
+    def _ask(self) -> tuple[Effect, ...]:
+        """Ask whoever is waited for; one that is sending needs no question, its transport retries."""
+        if not self.missing:
+            return ()
+        return (Tell(Notice(NoticeKind.ASK, self.me, self.standing.attempt), self.missing),)
+
+    def _on_restart(self) -> Decision:
+        now = replace(self, heard=frozenset())
+        if self.standing.running:
+            return now._leave()
+        if self.standing.place is Place.SENDING:
+            return now, (Output(self.standing),)
+        return now, now._ask()
+
+    def _on_receipt(self, attempt: int) -> Decision:
+        sent = self.standing.place is Place.SENDING and attempt == self.standing.attempt
+        served = self.me not in self.schedule.last and self.standing.place is Place.FREE
+        if not (sent or served):
+            return self._stay()
+        done = replace(self, standing=replace(self.standing, place=Place.DONE))
+        return done, (Persist(done.standing), Erase())
+
+    def _die(self) -> Decision:
+        if self.standing.place not in (Place.FREE, Place.STORED):
+            return self._stay()
+        dead = replace(self, standing=replace(self.standing, place=Place.DEAD, transcript=b""))
+        return dead, (
+            Persist(dead.standing),
+            Erase(),
+            Tell(Notice(NoticeKind.TOMBSTONE, self.me, dead.standing.attempt), self._others),
+        )
+
+    def _abort(self) -> Decision:
+        aborted = replace(self, standing=replace(self.standing, place=Place.ABORTED))
+        return aborted, (Persist(aborted.standing), Erase())

@@ -1,0 +1,117 @@
+"""What shufflers say to one another: small words within an attempt, vectors, and signed notices about attempts.
+
+Each word and vector carries a header (collection, frozen list, attempt, step, from, to). A receiver keeps at most one
+per header: identical bytes are ignored, different bytes abort the attempt.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+from peos.crypto.identity import Identity, verifies
+from peos.crypto.kdf import Context
+
+WORD_BYTES: Final = 32
+
+
+class Kind(IntEnum):
+    """What a message within an attempt is."""
+
+    COMMIT = 1  # hash of a hider's contribution to the round's seed
+    REVEAL = 2  # the contribution
+    CONFIRM = 3  # hash of the seed, to all shufflers
+    SEED = 4  # a leaver's part, as the seed of a stream
+    PART = 5  # a leaver's part, as an explicit vector
+    ROOT = 6  # commits to a hider's vector after a round, to all shufflers
+    HANDOVER = 7  # the ciphertexts
+    CIPHER_ROOT = 8  # commits to the ciphertexts after a pass, to all shufflers
+    DELIVERY = 9  # a final vector, to the analyzer
+
+
+VECTORS: Final = frozenset({Kind.PART, Kind.HANDOVER, Kind.DELIVERY})
+PUBLIC: Final = frozenset({Kind.CONFIRM, Kind.ROOT, Kind.CIPHER_ROOT})  # said to all shufflers; in the transcript
+
+
+@dataclass(frozen=True, order=True)
+class Step:
+    """A place in the protocol: which round, and what is said there."""
+
+    round: int
+    kind: Kind
+
+    def __str__(self) -> str:
+        return f"round {self.round}, {self.kind.name.lower()}"
+
+
+@dataclass(frozen=True)
+class Header:
+    """Where a message belongs. `receiver` 0 is the analyzer."""
+
+    context: Context
+    step: Step
+    sender: int
+    receiver: int
+
+
+@dataclass(frozen=True, repr=False)
+class Word:
+    """A message of exactly 32 bytes."""
+
+    header: Header
+    body: bytes
+
+    def __repr__(self) -> str:
+        return f"Word({self.header.step}, from {self.header.sender} to {self.header.receiver})"
+
+
+@dataclass(frozen=True)
+class VectorHeader:
+    """What precedes a vector: its shape and the hash of its bytes."""
+
+    header: Header
+    rows: int
+    row_bytes: int
+    sha256: bytes
+
+
+class NoticeKind(IntEnum):
+    """What a shuffler says about a whole attempt."""
+
+    ASK = 1  # where are you in this attempt?
+    OPEN = 2  # this attempt begins (shuffler 1 alone says so)
+    STORED = 3  # my final vector of this attempt is durable
+    LOST = 4  # I left this attempt and shall never send anything of it
+    TOMBSTONE = 5  # I delivered nothing, and never will
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What one shuffler says about an attempt; `transcript` is empty but in STORED."""
+
+    kind: NoticeKind
+    sender: int
+    attempt: int
+    transcript: bytes = b""
+
+
+@dataclass(frozen=True)
+class SignedNotice:
+    """A notice as it crosses the wire, signed with its sender's identity."""
+
+    context: Context  # of the frozen collection: its attempt is 0
+    notice: Notice
+    signature: bytes
+
+    @classmethod
+    def sign(cls, identity: Identity, context: Context, notice: Notice) -> "SignedNotice":
+        """Sign what `notice` says of the frozen collection `context`."""
+        return cls(context, notice, identity.sign("notice", *_fields(context, notice)))
+
+    def verifies(self, public: bytes) -> bool:
+        """Whether `public` signed this."""
+        return verifies(public, self.signature, "notice", *_fields(self.context, self.notice))
+
+
+def _fields(context: Context, notice: Notice) -> tuple[bytes, ...]:
+    numbers = bytes([notice.kind, notice.sender]) + notice.attempt.to_bytes(4, "big")
+    return context.collection, context.frozen, numbers, notice.transcript

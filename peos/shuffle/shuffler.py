@@ -1,0 +1,107 @@
+"""A shuffler after the freeze: events in, effects out.
+
+`Delivery` says which attempt may run and what may be sent; `Attempt` runs it. What is not in a `Persist` is lost with
+the process, on purpose: an attempt that was interrupted is left, never continued, so no randomness is used twice.
+"""
+
+from peos.crypto.kdf import Context
+from peos.crypto.randomness import Randomness
+from peos.errors import LocalFault, RemoteFault
+from peos.shuffle.attempt import Attempt, Waiting
+from peos.shuffle.delivery import Decision, Delivery
+from peos.shuffle.effects import Done, Effect, Event, Received, ReceivedVector, Report, TimedOut
+from peos.shuffle.messages import Header
+from peos.shuffle.schedule import Schedule
+from peos.shuffle.standing import Place, Standing
+
+
+class Shuffler:
+    """One shuffler of one frozen collection. `context` names both; its attempt is 0."""
+
+    attempt_type = Attempt
+
+    def __init__(
+        self, me: int, schedule: Schedule, context: Context, rng: Randomness, standing: Standing | None = None
+    ) -> None:
+        self._delivery = Delivery(me, schedule, standing or Standing())
+        self._context = context
+        self._rng = rng
+        self._attempt: Attempt | None = None
+        self._early: list[Received | ReceivedVector] = []  # of the attempt that will be opened next
+
+    @property
+    def standing(self) -> Standing:
+        """Where this shuffler stands; a `Persist` made the same durable."""
+        return self._delivery.standing
+
+    @property
+    def waiting(self) -> Waiting | None:
+        """Within an attempt: the step that is waited for, and from whom."""
+        return self._attempt.waiting if self._attempt else None
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """Between attempts: who has yet to say where it stands."""
+        return self._delivery.missing
+
+    def handle(self, event: Event) -> list[Effect]:
+        """What to do about `event`, in order."""
+        if not isinstance(event, Received | ReceivedVector | Done):
+            return self._decided(self._delivery.on(event))
+        try:
+            return self._worked(event)
+        except RemoteFault as fault:
+            return [Report(str(fault)), *self._decided(self._delivery.on(TimedOut()))]
+
+    def _worked(self, event: Received | ReceivedVector | Done) -> list[Effect]:
+        attempt = self._attempt
+        if isinstance(event, Done):
+            if attempt is None or event.attempt != attempt.context.attempt:
+                return []  # of an attempt that was left meanwhile
+            return self._completed(attempt, attempt.done(event.task, event.root))
+        header = event.word.header if isinstance(event, Received) else event.header
+        self._check(header)
+        if header.context.attempt > self.standing.attempt:
+            # The sender has seen the opening already. Nobody is two attempts ahead: all leave one before the next.
+            if header.context.attempt == self.standing.attempt + 1:
+                self._early.append(event)
+            return []
+        if attempt is None or header.context.attempt != attempt.context.attempt:
+            return []
+        if isinstance(event, Received):
+            return self._completed(attempt, attempt.receive(event.word))
+        return self._completed(attempt, attempt.receive_vector(event.header, event.vector))
+
+    def _check(self, header: Header) -> None:
+        here = self._context
+        if (header.context.collection, header.context.frozen) != (here.collection, here.frozen):
+            raise LocalFault("a message of another collection was given to this one")
+        if header.receiver != self._delivery.me:
+            raise LocalFault("a message to another shuffler was given to this one")
+
+    def _decided(self, decision: Decision) -> list[Effect]:
+        """Carry the decision out on the attempt: forget one that was left, begin one that was opened."""
+        self._delivery, effects = decision
+        running = self._attempt.context.attempt if self._attempt else 0
+        if not self.standing.running:
+            self._attempt = None
+            return list(effects)
+        if running == self.standing.attempt:
+            return list(effects)
+        return [*effects, *self._begin(self.standing.attempt)]
+
+    def _begin(self, number: int) -> list[Effect]:
+        context = Context(self._context.collection, self._context.frozen, number)
+        self._attempt = self.attempt_type(self._delivery.me, self._delivery.schedule, context, self._rng)
+        effects = self._completed(self._attempt, self._attempt.start())
+        early, self._early = self._early, []
+        for event in early:
+            effects += self.handle(event)
+        return effects
+
+    def _completed(self, attempt: Attempt, effects: list[Effect]) -> list[Effect]:
+        """Once a last hider has its vector, it is for `Delivery` to say when it may leave."""
+        done = attempt.completed
+        if done is None or done.vector is None or self.standing.place is not Place.FREE:
+            return effects
+        return [*effects, *self._decided(self._delivery.stored(done.transcript, done.vector))]
