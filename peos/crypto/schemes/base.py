@@ -7,6 +7,7 @@ A party encrypts or re-randomises with *zeros*, encryptions of 0 from its own `Z
 zero can be made before the ciphertext that it hides is known, which is what makes a pass cheap on line.
 """
 
+import hashlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Final
@@ -45,9 +46,10 @@ class PublicKey(ABC):
         """The length of one packed ciphertext."""
 
     @property
-    @abstractmethod
     def fingerprint(self) -> bytes:
-        """SHA-256 of the scheme's name and the encoded key."""
+        """SHA-256 of the scheme's name (its length first) and the encoded key."""
+        name = self.scheme.encode()
+        return hashlib.sha256(bytes((len(name),)) + name + self.encode()).digest()
 
     @abstractmethod
     def encode(self) -> bytes:

@@ -1,0 +1,84 @@
+"""Products of two primes: how their primes are drawn, and what a party asks of one that comes in (protocol.md §5)."""
+
+from functools import lru_cache
+from typing import Final
+
+import gmpy2  # type: ignore[import-untyped]  # gmpy2 ships no types
+from gmpy2 import mpz
+
+from peos.crypto.randomness import Randomness
+from peos.errors import BadEncoding
+
+TRIAL_BOUND: Final = 1 << 20
+
+# GMP runs the Baillie-PSW test first and counts it as 24 rounds; the other 16 are Miller-Rabin. For a random odd
+# number of k = 1536 bits, t = 16 rounds alone leave an error under k^1.5 · 2^t · t^-0.5 · 4^(2 - √(tk)) < 2^-275
+# (Damgård, Landrock, Pomerance 1993). For a number chosen by someone else the rounds give 4^-16 if GMP's bases could
+# not be foreseen; they can, and what is left is that nobody knows a composite that passes Baillie-PSW at all.
+_ROUNDS: Final = 40
+
+
+def is_prime(candidate: mpz) -> bool:
+    """Whether a number is prime, beyond doubt for one drawn at random."""
+    return bool(gmpy2.is_prime(candidate, _ROUNDS))
+
+
+def random_prime(bits: int, rng: Randomness) -> mpz:
+    """A prime with its two top bits set, uniform among those: the product of two has exactly twice the length."""
+    while True:
+        candidate = mpz(rng.bits(bits - 2) | 3 << (bits - 2) | 1)
+        if is_prime(candidate):
+            return candidate
+
+
+def random_unit(modulus: mpz, rng: Randomness) -> mpz:
+    """A uniform element of Z_N*."""
+    while True:
+        unit = mpz(rng.integer_below(int(modulus)))
+        if gmpy2.gcd(unit, modulus) == 1:
+            return unit
+
+
+@lru_cache(maxsize=1)
+def _small_primes() -> mpz:
+    """The product of all primes below the trial bound, so that one gcd divides by all of them."""
+    return gmpy2.primorial(TRIAL_BOUND)
+
+
+def require_modulus(modulus: mpz, bits: int) -> None:
+    """BadEncoding names the first condition on a public modulus that fails.
+
+    They keep out what needs no secret to be seen; that the modulus has two large primes, only its maker can show.
+    """
+    if modulus.bit_length() != bits:
+        raise BadEncoding(f"the modulus has {modulus.bit_length()} bits where {bits} are stated")
+    if modulus % 2 == 0:
+        raise BadEncoding("the modulus is even")
+    if gmpy2.gcd(_small_primes() % modulus, modulus) != 1:
+        raise BadEncoding(f"the modulus has a prime factor below {TRIAL_BOUND}")
+    if gmpy2.is_power(modulus):
+        raise BadEncoding("the modulus is a perfect power")
+    if is_prime(modulus):
+        raise BadEncoding("the modulus is prime")
+
+
+def primes_fault(p: mpz, q: mpz, bits: int) -> str:
+    """What is wrong with p < q as the primes of a modulus of `bits` bits, or nothing. Never tells the primes.
+
+    Equal length also gives gcd(pq, (p−1)(q−1)) = 1, without which Paillier's decryption would not be a function.
+    """
+    half = bits // 2
+    if p.bit_length() != half or q.bit_length() != half:
+        return f"the primes do not both have {half} bits"
+    if p == q:
+        return "the primes are equal"
+    if p > q:
+        return "the primes are not in ascending order"
+    # Primes this close are found by Fermat's method; of two random ones that happens with probability about 2^-97.
+    if q - p < mpz(1) << (half - 100):
+        return "the primes are too close to each other"
+    if (p * q).bit_length() != bits:
+        return f"the product of the primes does not have {bits} bits"
+    if not (is_prime(p) and is_prime(q)):
+        return "a factor of the modulus is not prime"
+    return ""

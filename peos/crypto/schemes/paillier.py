@@ -1,0 +1,268 @@
+"""Paillier's scheme over vectors of 64-bit words (Paillier, EUROCRYPT 1999; protocol.md §5), with g = N + 1.
+
+    c = (1 + mN) · z mod N²,    z = x^N an encryption of zero.
+
+The plaintext space is Z_N, not Z_{2^64}: a decryption is an integer whose high part would tell how often a ciphertext
+was touched. So each pass adds 2^64·ρ beside its mask, wide enough to bury all that was added before it, and the
+analyzer reduces mod 2^64. Keys and ciphertexts are those of `phe`.
+
+Trusted: the key holder sees plaintexts and nothing that links them to earlier ciphertexts, provided that whoever
+re-randomises is honest. A holder that deviates can mark ciphertexts for the key holder in their high bits.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Final, NamedTuple
+
+import gmpy2  # type: ignore[import-untyped]  # gmpy2 ships no types
+import numpy as np
+from gmpy2 import mpz
+from numpy.typing import NDArray
+
+from peos.crypto.randomness import U64, Randomness
+from peos.crypto.schemes import rows
+from peos.crypto.schemes.base import KEY_BITS_FLOOR, Packed, PrivateKey, PublicKey, Scheme, ZeroSource
+from peos.crypto.schemes.encoding import KeyReader, encode_key, require_length
+from peos.crypto.schemes.moduli import primes_fault, random_prime, require_modulus
+from peos.crypto.schemes.paillier_zeros import PowerZeros, WindowZeros, window_width
+from peos.errors import BadEncoding, LocalFault
+
+_VERSION: Final = 1
+_WORD: Final = 64
+_GCD_BATCH: Final = 64
+
+
+def rho_bits(hop: int) -> int:
+    """The width of ρ_k at pass k: 64k + 8 bits, so that each pass buries all before it by 64 bits (protocol.md §5).
+
+    Before pass k the high part is under Σ_{i<k} 2^(64i+8) plus carries, about 2^-64 of the range of ρ_k: a
+    decryption's distribution moves by no more than that, whatever happened to the ciphertext before.
+    """
+    return _WORD * hop + 8
+
+
+@dataclass(frozen=True, repr=False)
+class PaillierPublicKey(PublicKey):
+    """The modulus N. Made by `Paillier.public_key`, which checks it, or beside a private key."""
+
+    modulus: mpz
+
+    scheme: ClassVar[str] = "paillier"
+
+    def __repr__(self) -> str:
+        return f"PaillierPublicKey({self.bits} bits, {self.fingerprint.hex()[:8]})"
+
+    def __reduce__(self) -> tuple[Callable[[mpz], "PaillierPublicKey"], tuple[mpz]]:
+        return PaillierPublicKey, (self.modulus,)  # without what is only remembered for speed
+
+    @cached_property
+    def square(self) -> mpz:
+        """N²."""
+        return self.modulus * self.modulus
+
+    @property
+    def bits(self) -> int:
+        """|N|."""
+        return int(self.modulus.bit_length())
+
+    @property
+    def ciphertext_bytes(self) -> int:
+        """Twice the bytes of N."""
+        return self.bits // 4
+
+    @property
+    def most_hops(self) -> int:
+        """How many passes a ciphertext stands: 64·hop + 128 ≤ |N|.
+
+        The plaintext after pass k is under 2^64 · (Σ_{i≤k} 2^(64i+8) + k + 1) < 2^(64k+73) ≤ 2^(|N|−55) < N/2^54,
+        so that no honest sum ever wraps; 46 passes at 3072 bits, where a collection makes r − t + 1.
+        """
+        return (self.bits - 128) // _WORD
+
+    def encode(self) -> bytes:
+        """u8 version ‖ u16 bits ‖ N."""
+        return encode_key(_VERSION, self.bits, (self.modulus, self.bits // 8))
+
+    def zero_source(self, rng: Randomness, *, expected: int = 1, statistical: bool = False) -> ZeroSource:
+        """Powers x^N for few zeros or if `statistical`; window tables otherwise.
+
+        The hiding of the tables' zeros is computational and assumes an honestly made key: with p − 1 smooth, the key
+        holder can take discrete logarithms and undo 640 bits of exponent with a lattice. `statistical` is the
+        setting for those who do not want to assume that, at the price of one exponentiation for each zero.
+        """
+        width = window_width(expected)
+        if statistical or not width:
+            return PowerZeros(self.modulus, rng)
+        return WindowZeros(self.modulus, rng, width=width)
+
+    def encrypt(self, plain: U64, zeros: Packed) -> Packed:
+        """(1 + mN)·z mod N² for each word m and zero z."""
+        rows.require_words(plain)
+        rows.require_rows(zeros, self.ciphertext_bytes, count=len(plain))
+        n, square, size = self.modulus, self.square, self.ciphertext_bytes
+        out = np.empty_like(zeros)
+        for block in rows.blocks(len(plain)):
+            words, hidden = plain[block].tolist(), rows.integers(zeros[block])
+            # z(1 + mN) = z + N(mz mod N) mod N²: a word times z is much less work than a product mod N².
+            out[block] = rows.pack(
+                [(z + n * (m * z % n)) % square for m, z in zip(words, hidden, strict=True)],
+                size,
+            )
+        return out
+
+    def remask(self, ciphertexts: Packed, masks: U64, zeros: Packed, *, hop: int, rng: Randomness) -> Packed:
+        """Ciphertexts of plaintext + mask + 2^64·ρ, ρ uniform in [0, 2^(64·hop+8)), each times a zero of its own."""
+        rows.require_words(masks)
+        rows.require_rows(ciphertexts, self.ciphertext_bytes, count=len(masks))
+        rows.require_rows(zeros, self.ciphertext_bytes, count=len(masks))
+        if not 1 <= hop <= self.most_hops:
+            raise LocalFault(
+                f"pass {hop} was asked of a Paillier key of {self.bits} bits, which has room for passes 1 to "
+                f"{self.most_hops}"
+            )
+        n, square, size = self.modulus, self.square, self.ciphertext_bytes
+        out = np.empty_like(ciphertexts)
+        for block in rows.blocks(len(masks)):
+            given, hidden = rows.integers(ciphertexts[block]), rows.integers(zeros[block])
+            added = self._buried(masks[block], hop, rng)
+            products = [c * z % square for c, z in zip(given, hidden, strict=True)]
+            out[block] = rows.pack(
+                [(c + n * (a * c % n)) % square for c, a in zip(products, added, strict=True)],
+                size,
+            )
+        return out
+
+    def check(self, ciphertexts: Packed) -> NDArray[np.bool_]:
+        """Rows c with 0 < c < N² and gcd(c, N) = 1, which are exactly Paillier's ciphertexts."""
+        rows.require_rows(ciphertexts, self.ciphertext_bytes)
+        n, square = self.modulus, self.square
+        valid = np.zeros(len(ciphertexts), dtype=np.bool_)
+        for block in rows.blocks(len(ciphertexts)):
+            given = rows.integers(ciphertexts[block])
+            for start in range(0, len(given), _GCD_BATCH):
+                batch = given[start : start + _GCD_BATCH]
+                together = mpz(1)
+                for c in batch:
+                    together = together * c % n
+                # A product is a unit if and only if each factor is; only a batch with a bad row is looked at singly.
+                units = gmpy2.gcd(together, n) == 1
+                at = block.start + start
+                valid[at : at + len(batch)] = [c < square and (units or gmpy2.gcd(c, n) == 1) for c in batch]
+        return valid
+
+    @staticmethod
+    def _buried(masks: U64, hop: int, rng: Randomness) -> list[mpz]:
+        """m + 2^64·ρ for each mask: its eight bytes followed by those of ρ."""
+        wide = np.empty((len(masks), 8 + rho_bits(hop) // 8), dtype=np.uint8)
+        wide[:, :8] = np.ascontiguousarray(masks, dtype="<u8").view(np.uint8).reshape(-1, 8)
+        rho = np.empty((len(masks), wide.shape[1] - 8), dtype=np.uint8)
+        rng.fill(rho.reshape(-1))
+        wide[:, 8:] = rho
+        return rows.little_integers(wide)
+
+
+class _Half(NamedTuple):
+    """What decryption modulo one prime needs: p, p², and −1/q mod p = 1/L_p((1+N)^(p−1) mod p²)."""
+
+    prime: mpz
+    square: mpz
+    h: mpz
+
+
+@dataclass(frozen=True, repr=False)
+class PaillierPrivateKey(PrivateKey):
+    """The primes p < q of N."""
+
+    p: mpz
+    q: mpz
+
+    def __repr__(self) -> str:
+        return f"PaillierPrivateKey({self.public.fingerprint.hex()[:8]})"
+
+    def __reduce__(self) -> tuple[Callable[[mpz, mpz], "PaillierPrivateKey"], tuple[mpz, mpz]]:
+        return PaillierPrivateKey, (self.p, self.q)  # worker processes are spawned, and receive their key this way
+
+    @cached_property
+    def public(self) -> PaillierPublicKey:
+        """The matching public key."""
+        return PaillierPublicKey(self.p * self.q)
+
+    def encode(self) -> bytes:
+        """u8 version ‖ u16 bits ‖ p ‖ q."""
+        width = self.public.bits // 16
+        return encode_key(_VERSION, self.public.bits, (self.p, width), (self.q, width))
+
+    def decrypt(self, ciphertexts: Packed) -> U64:
+        """The plaintexts mod 2^64 of rows that passed `check`."""
+        word = (1 << _WORD) - 1
+        plain = self._plaintexts(ciphertexts)
+        return np.fromiter((int(m & word) for m in plain), dtype=np.uint64, count=len(plain))
+
+    def decrypt_integers(self, ciphertexts: Packed) -> list[int]:
+        """The whole plaintexts, in [0, N): what a curious key holder looks at."""
+        return [int(m) for m in self._plaintexts(ciphertexts)]
+
+    def _plaintexts(self, ciphertexts: Packed) -> list[mpz]:
+        rows.require_rows(ciphertexts, self.public.ciphertext_bytes)
+        by_p, by_q, p_inverse = self._crt
+        plain: list[mpz] = []
+        for block in rows.blocks(len(ciphertexts)):
+            given = rows.integers(ciphertexts[block])
+            # A word fits below p, so one half would do for honest plaintexts and cost half as much. But a user may
+            # encrypt any integer, and m mod p mod 2^64 would then depend on p: with chosen plaintexts and a look at
+            # the published result she could search for it. m mod N mod 2^64 depends on nothing that is secret.
+            plain += [
+                a + by_p.prime * ((b - a) * p_inverse % by_q.prime)
+                for a, b in zip(_residues(given, by_p), _residues(given, by_q), strict=True)
+            ]
+        return plain
+
+    @cached_property
+    def _crt(self) -> tuple[_Half, _Half, mpz]:
+        p, q = self.p, self.q
+        return (
+            _Half(p, p * p, gmpy2.invert(-q, p)),
+            _Half(q, q * q, gmpy2.invert(-p, q)),
+            gmpy2.invert(p, q),
+        )
+
+
+def _residues(ciphertexts: list[mpz], half: _Half) -> list[mpz]:
+    """The plaintexts modulo one prime: L_p(c^(p−1) mod p²)·h mod p, L_p(u) = (u − 1)/p."""
+    prime, square, h = half
+    reduced = [c % square for c in ciphertexts]
+    return [(u - 1) // prime * h % prime for u in gmpy2.powmod_base_list(reduced, prime - 1, square)]
+
+
+class Paillier(Scheme):
+    """Makes Paillier's keys and reads them back."""
+
+    name: ClassVar[str] = "paillier"
+
+    def generate(self, rng: Randomness, *, bits: int = KEY_BITS_FLOOR) -> PaillierPrivateKey:
+        """A fresh key pair of exactly `bits` bits."""
+        require_length(bits)
+        p, q = sorted((random_prime(bits // 2, rng), random_prime(bits // 2, rng)))
+        if fault := primes_fault(p, q, bits):
+            raise LocalFault(f"a fresh key is unfit: {fault}", hint="the source of randomness is broken")
+        return PaillierPrivateKey(p, q)
+
+    def public_key(self, data: bytes, *, floor: int = KEY_BITS_FLOOR) -> PaillierPublicKey:
+        """Read a public key and check all that needs no secret (protocol.md §5, "Keys")."""
+        reader = KeyReader(data, "Paillier public key")
+        bits = reader.header(_VERSION, floor)
+        modulus = reader.integer(bits // 8)
+        reader.end()
+        require_modulus(modulus, bits)
+        return PaillierPublicKey(modulus)
+
+    def private_key(self, data: bytes, *, floor: int = KEY_BITS_FLOOR) -> PaillierPrivateKey:
+        """Read a private key; its primes are tested again, for nothing else would notice that it was damaged."""
+        reader = KeyReader(data, "Paillier private key")
+        bits = reader.header(_VERSION, floor)
+        p, q = reader.integer(bits // 16), reader.integer(bits // 16)
+        reader.end()
+        if fault := primes_fault(p, q, bits):
+            raise BadEncoding(fault)
+        return PaillierPrivateKey(p, q)
