@@ -7,6 +7,7 @@ The thesis' (9.5) is the special case of GRR, where u = 1/d makes both correctio
 """
 
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,10 @@ class FrequencyOracle:
     p: float
     q: float
     u: float
+
+    def __post_init__(self) -> None:
+        if not (0.0 <= self.q < self.p <= 1.0 and 0.0 <= self.u <= 1.0):
+            raise WrongInput("a report must support its own value likelier than another, with probabilities in [0, 1]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +64,10 @@ def variance_of_frequency(oracle: FrequencyOracle, *, users: int, fakes: int, fr
 def estimate_frequencies(oracle: FrequencyOracle, counts: NDArray[np.int64], *, users: int, fakes: int) -> Estimate:
     """Frequencies of the users' values from the support counts of users and fakes together."""
     _check(users, fakes)
-    excess = np.asarray(counts, dtype=np.float64) - users * oracle.q - fakes * oracle.u
+    given = np.asarray(counts)
+    if given.dtype.kind not in "iu" or np.any(given < 0) or np.any(given > users + fakes):
+        raise WrongInput(f"support counts are whole numbers from 0 to the {users + fakes} reports of users and fakes")
+    excess = given.astype(np.float64) - users * oracle.q - fakes * oracle.u
     frequency = np.asarray(excess / (users * (oracle.p - oracle.q)), dtype=np.float64)
     variance = np.asarray(_variance(oracle, np.clip(frequency, 0.0, 1.0), users, fakes), dtype=np.float64)
     return Estimate(frequency, variance, users, fakes)
@@ -72,7 +80,7 @@ def _variance(oracle: FrequencyOracle, frequency: Floats | np.float64, users: in
 
 
 def _check(users: int, fakes: int) -> None:
-    if users < 1 or fakes < 0:
+    if not (isinstance(users, Integral) and isinstance(fakes, Integral)) or users < 1 or fakes < 0:
         raise WrongInput(
-            f"an estimate needs at least one user and no negative number of fakes, not {users} and {fakes}"
+            f"an estimate needs a whole number of users, at least 1, and of fakes, not {users} and {fakes}"
         )

@@ -8,12 +8,13 @@ Neighbours: one user's value is replaced. Trusted: nobody but the user's own dev
 """
 
 import hashlib
+import operator
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Self, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,37 @@ class Question:
     epoch: str = ""
 
 
+UNASKED: Final = Question()
+"""The question of a mechanism that is used outside a collection."""
+
+
+def whole_number(value: object, what: str, *, least: int, most: int) -> int:
+    """`value` as an int within its range, or one sentence that says what it should have been."""
+    try:
+        if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise WrongInput(f"{what} is a whole number from {least} to {most}") from None
+    if not least <= number <= most:
+        # An absurdly long number is not echoed: it may come from elsewhere.
+        found = f", not {number}" if number.bit_length() <= 64 else ""
+        raise WrongInput(f"{what} is a whole number from {least} to {most}{found}")
+    return number
+
+
+def checked_parameters(
+    mechanism: str, parameters: Mapping[str, int], ranges: Mapping[str, tuple[int, int]]
+) -> dict[str, int]:
+    """A document's parameters, exactly those of `ranges` and each within its range (least, most)."""
+    if set(parameters) != set(ranges):
+        raise WrongInput(f"{mechanism} is described by {' and '.join(ranges)}, by each of them and nothing else")
+    return {
+        key: whole_number(parameters[key], f"the {key} of {mechanism}", least=least, most=most)
+        for key, (least, most) in ranges.items()
+    }
+
+
 class Mechanism(ABC):
     """A local randomiser over the values 0 … domain − 1, with everything that follows from it.
 
@@ -46,6 +78,11 @@ class Mechanism(ABC):
     words: int  # w: 64-bit words of a report
     cells: int  # k: answers that a report tells apart (d; d' for local hashing; 2 for unary, a position's)
     question: Question
+
+    @classmethod
+    @abstractmethod
+    def from_parameters(cls, domain: int, parameters: Mapping[str, int], question: Question = UNASKED) -> Self:
+        """The mechanism with these integers, each checked: they may come from a document of somebody else's."""
 
     @property
     @abstractmethod
@@ -79,6 +116,16 @@ class Mechanism(ABC):
     def support_counts(self, words: U64) -> Counts:
         """(domain,): how many reports support each value."""
 
+    def __repr__(self) -> str:
+        given = ", ".join(f"{key}={value}" for key, value in self.parameters.items())
+        return f"<{self.name} domain={self.domain} {given}>"
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.digest == self.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
     @property
     def digest(self) -> bytes:
         """SHA-256 of question, name, domain and parameters; equal digests mean interchangeable reports."""
@@ -97,6 +144,8 @@ class Mechanism(ABC):
 
     def estimate(self, counts: Counts, users: int, fakes: int = 0) -> Estimate:
         """Unbiased frequencies with error bars from the support counts of `users` reports and `fakes` uniform ones."""
+        if np.shape(counts) != (self.domain,):
+            raise WrongInput(f"there is one support count for each of the {self.domain} values")
         return estimate_frequencies(self.oracle, counts, users=users, fakes=fakes)
 
     def variance(self, users: int, fakes: int = 0, frequency: float = 0.0) -> float:
@@ -105,7 +154,10 @@ class Mechanism(ABC):
 
     def _values(self, values: object) -> NDArray[np.int64]:
         """The values as int64, or one sentence about the first that cannot be reported."""
-        given = np.asarray(values)
+        try:
+            given = np.asarray(values)
+        except ValueError:
+            raise WrongInput("values must be a one-dimensional sequence of whole numbers") from None
         if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
             raise WrongInput("values must be a one-dimensional sequence of whole numbers")
         outside = (given < 0) | (given >= self.domain)

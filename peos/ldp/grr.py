@@ -1,0 +1,107 @@
+"""Generalised randomised response over the whole domain (thesis §9.3.1), drawn as protocol.md §2 says.
+
+One word z tells the answer ⌊z·d / 2^64⌋. Neighbours: one user's value is replaced. Trusted: her device alone.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peos.crypto.randomness import U64, Randomness
+from peos.estimate.frequency import FrequencyOracle
+from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Counts, Mechanism, Question, checked_parameters, whole_number
+from peos.ldp.mixture import Mixture, checked_epsilon, largest_threshold
+
+_CHUNK = 1 << 20
+
+
+class GRR(Mechanism):
+    """Her value with probability p = 1 − γ(1 − 1/d), else any other: the most exact mechanism where e^ε exceeds d.
+
+    `epsilon` is met from below, by the largest integer threshold that keeps to it. Variance of a frequency near 0,
+    without fakes: (e^ε + d − 2) / (n (e^ε − 1)²).
+    """
+
+    name = "grr"
+    words = 1
+    _bits: ClassVar[int] = 64  # tests enumerate every random input of narrower twins
+    _coin_bits: ClassVar[int] = 64
+
+    def __init__(self, domain: int, epsilon: float, *, question: Question = UNASKED) -> None:
+        domain = _domain(domain)
+        asked = checked_epsilon(epsilon)
+        self._set(domain, largest_threshold(asked, domain, bits=self._bits, coin_bits=self._coin_bits), question)
+
+    @classmethod
+    def from_parameters(cls, domain: int, parameters: Mapping[str, int], question: Question = UNASKED) -> Self:
+        """The mechanism that a collection document describes by {"threshold": T}."""
+        given = checked_parameters(cls.name, parameters, {"threshold": (1, 2**cls._coin_bits - 1)})
+        mechanism = cls.__new__(cls)
+        mechanism._set(_domain(domain), given["threshold"], question)
+        return mechanism
+
+    def _set(self, domain: int, threshold: int, question: Question) -> None:
+        self.domain = self.cells = domain
+        self.question = question
+        self._mixture = Mixture(threshold, domain, self._bits, self._coin_bits)
+        γ = self._mixture.blanket
+        # u is 1/d only up to the uneven preimages, which differ by one word in 2^64/d: far below a double's step.
+        other = γ / domain
+        self._oracle = FrequencyOracle(p=float(1 - γ + other), q=float(other), u=1 / domain)
+
+    @property
+    def blanket(self) -> Fraction:
+        """γ = 1 − T/2^64."""
+        return self._mixture.blanket
+
+    @property
+    def epsilon_local(self) -> float:
+        """ln(1 + (1−γ)/γ · 2^64/⌊2^64/d⌋), rounded up."""
+        return self._mixture.epsilon
+
+    @property
+    def oracle(self) -> FrequencyOracle:
+        """p = 1 − γ + γ/d, q = γ/d, u = 1/d."""
+        return self._oracle
+
+    @property
+    def parameters(self) -> Mapping[str, int]:
+        """{"threshold": T}."""
+        return {"threshold": self._mixture.threshold}
+
+    @property
+    def collision_probability(self) -> Fraction:
+        """0: no two values share an answer."""
+        return Fraction(0)
+
+    def encode(self, values: NDArray[np.int64], rng: Randomness) -> U64:
+        """(n, 1): for each value a uniform word among those that decode to it."""
+        return self._mixture.preimages(self._values(values), rng)[:, np.newaxis]
+
+    def randomize(self, values: NDArray[np.int64], rng: Randomness | None = None) -> U64:
+        """(n, 1): ε_l-private reports; protocol.md §2."""
+        rng = self._rng(rng)
+        truth = self.encode(values, rng)
+        tells = self._mixture.tells(len(truth), rng)
+        blanket = rng.uint64(truth.shape) >> np.uint64(64 - self._bits)
+        # Both branches are drawn for everyone, so that the work done says nothing of the coin.
+        return np.where(tells[:, np.newaxis], truth, blanket)
+
+    def decode(self, words: U64) -> NDArray[np.int64]:
+        """(n,): the answer that each report tells; every word tells one."""
+        return self._mixture.cell_of(self._words(words)[:, 0])
+
+    def support_counts(self, words: U64) -> Counts:
+        """(d,): how many reports tell each value."""
+        words = self._words(words)
+        counts = np.zeros(self.domain, dtype=np.int64)
+        for start in range(0, len(words), _CHUNK):
+            counts += np.bincount(self.decode(words[start : start + _CHUNK]), minlength=self.domain)
+        return counts
+
+
+def _domain(domain: object) -> int:
+    return whole_number(domain, "the domain of GRR", least=2, most=MAX_ENUMERABLE)

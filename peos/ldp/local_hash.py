@@ -1,0 +1,157 @@
+"""Local hashing: a random hash function of the value, told through randomised response (thesis §9.3.2).
+
+With d' set to the optimum of the shuffled model this is the thesis' SOLH, at d' near e^ε + 1 it is OLH. One word holds
+a seed (high 32 bits) and a number z (low 32 bits) that tells the answer y = ⌊z·d' / 2^32⌋; the report supports every
+x with H_seed(x) = y (protocol.md §2). Neighbours: one user's value is replaced. Trusted: her device alone.
+"""
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import ClassVar, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peos.crypto.randomness import U64, Randomness
+from peos.errors import WrongInput
+from peos.estimate.frequency import FrequencyOracle
+from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Counts, Mechanism, Question, checked_parameters, whole_number
+from peos.ldp.hashing import HashFamily
+from peos.ldp.mixture import Mixture, checked_epsilon, largest_threshold
+
+MAX_CELLS: Final = 1 << 16  # beyond, 2^32 numbers z would fall on the cells too unevenly
+_CHUNK: Final = 1 << 20  # reports decoded at a time, two vectors of 8 MB
+
+
+class LocalHash(Mechanism):
+    """With probability 1 − γ a uniform seed and H_seed(value), else a uniformly random word.
+
+    q rests on c_P, the chance that two values meet under uniform (a, b). Over the 2^32 seeds that there are, as the
+    salt happens to expand them, the share of seeds under which two given values meet is c_P ± 12√(c_P / 2^32)
+    (privacy.md §2); ε_l does not depend on it.
+
+    Without `d_prime` it is the power of two of least variance in the local model, next to e^ε + 1 and at most 2^16:
+    right for reports that are not shuffled. What is best in a shuffled collection depends on its guarantees, and is
+    the planner's to say. Variance of a frequency near 0, without fakes, for ideal hashing:
+    (e^ε + d' − 1)² / (n (e^ε − 1)² (d' − 1)).
+    """
+
+    name = "solh"
+    words = 1
+    _seed_bits: ClassVar[int] = 32  # tests enumerate every random input of narrower twins
+    _bits: ClassVar[int] = 32
+    _coin_bits: ClassVar[int] = 64
+
+    def __init__(
+        self, domain: int, epsilon: float, d_prime: int | None = None, *, question: Question = UNASKED
+    ) -> None:
+        domain = _domain(domain)
+        asked = checked_epsilon(epsilon)
+        cells = locally_best_d_prime(asked) if d_prime is None else _cells(d_prime)
+        self._set(domain, largest_threshold(asked, cells, bits=self._bits, coin_bits=self._coin_bits), cells, question)
+
+    @classmethod
+    def from_parameters(cls, domain: int, parameters: Mapping[str, int], question: Question = UNASKED) -> Self:
+        """The mechanism that a collection document describes by {"threshold": T, "cells": d'}."""
+        ranges = {"threshold": (1, 2**cls._coin_bits - 1), "cells": (2, MAX_CELLS)}
+        given = checked_parameters(cls.name, parameters, ranges)
+        mechanism = cls.__new__(cls)
+        mechanism._set(_domain(domain), given["threshold"], given["cells"], question)
+        return mechanism
+
+    def _set(self, domain: int, threshold: int, cells: int, question: Question) -> None:
+        self.domain = domain
+        self.cells = cells
+        self.question = question
+        self._mixture = Mixture(threshold, cells, self._bits, self._coin_bits)
+        self.family = HashFamily(domain, cells, salt=int.from_bytes(self.digest[:8], "little"))
+        γ, match = self._mixture.blanket, self.family.match_probability(self._bits)
+        self._oracle = FrequencyOracle(
+            p=float(1 - γ + γ * match),
+            q=float((1 - γ) * self.family.collision_probability + γ * match),
+            u=float(match),
+        )
+
+    @property
+    def d_prime(self) -> int:
+        """d', the answers that a report tells apart."""
+        return self.cells
+
+    @property
+    def blanket(self) -> Fraction:
+        """γ = 1 − T/2^64."""
+        return self._mixture.blanket
+
+    @property
+    def epsilon_local(self) -> float:
+        """ln(1 + (1−γ)/γ · 2^32/⌊2^32/d'⌋), rounded up."""
+        return self._mixture.epsilon
+
+    @property
+    def oracle(self) -> FrequencyOracle:
+        """p = 1 − γ + γu, q = (1 − γ)c_P + γu, u = Σ_j (n_j/P)(m_j/2^32), which is 1/d' for d' a power of two."""
+        return self._oracle
+
+    @property
+    def parameters(self) -> Mapping[str, int]:
+        """{"threshold": T, "cells": d'}."""
+        return {"threshold": self._mixture.threshold, "cells": self.cells}
+
+    @property
+    def collision_probability(self) -> Fraction:
+        """c_P of protocol.md §2."""
+        return self.family.collision_probability
+
+    def encode(self, values: NDArray[np.int64], rng: Randomness) -> U64:
+        """(n, 1): for each value a uniform seed and a uniform preimage of its hash."""
+        values = self._values(values)
+        seeds = rng.uint64(values.shape) >> np.uint64(64 - self._seed_bits)
+        numbers = self._mixture.preimages(self.family.hash(seeds, values), rng)
+        return (seeds << np.uint64(self._bits) | numbers)[:, np.newaxis]
+
+    def randomize(self, values: NDArray[np.int64], rng: Randomness | None = None) -> U64:
+        """(n, 1): ε_l-private reports; protocol.md §2."""
+        rng = self._rng(rng)
+        truth = self.encode(values, rng)
+        tells = self._mixture.tells(len(truth), rng)
+        blanket = rng.uint64(truth.shape) >> np.uint64(64 - self._seed_bits - self._bits)
+        # Both branches are drawn for everyone, so that the work done says nothing of the coin.
+        return np.where(tells[:, np.newaxis], truth, blanket)
+
+    def decode(self, words: U64) -> tuple[U64, NDArray[np.int64]]:
+        """(seed, y) of each report; every word has both."""
+        flat = self._words(words)[:, 0]
+        numbers = flat & np.uint64(2**self._bits - 1)
+        return flat >> np.uint64(self._bits), self._mixture.cell_of(numbers)
+
+    def hash(self, seeds: U64, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """H_seed(value), the two broadcast together: for evaluation at candidates."""
+        wide = np.asarray(seeds)
+        if wide.dtype != np.uint64 or np.any(wide >> np.uint64(self._seed_bits)):
+            raise WrongInput(f"seeds are uint64 numbers of {self._seed_bits} bits")
+        given = np.asarray(values)
+        return self.family.hash(wide, self._values(given.reshape(-1)).reshape(given.shape))
+
+    def support_counts(self, words: U64) -> Counts:
+        """(d,): how many reports (seed, y) have H_seed(x) = y, in P/d' steps a report."""
+        words = self._words(words)
+        counts = np.zeros(self.domain, dtype=np.int64)
+        for start in range(0, len(words), _CHUNK):
+            counts += self.family.support_counts(*self.decode(words[start : start + _CHUNK]))
+        return counts
+
+
+def locally_best_d_prime(epsilon: float) -> int:
+    """The power of two, 2 … 2^16, of least variance at this ε when nothing is shuffled."""
+    gain = math.exp(epsilon) - 1
+    powers = [1 << j for j in range(1, 17)]
+    return min(powers, key=lambda cells: (gain + cells) ** 2 / (cells - 1))
+
+
+def _domain(domain: object) -> int:
+    return whole_number(domain, "the domain of local hashing", least=2, most=MAX_ENUMERABLE)
+
+
+def _cells(d_prime: object) -> int:
+    return whole_number(d_prime, "d_prime", least=2, most=MAX_CELLS)

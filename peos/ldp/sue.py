@@ -1,0 +1,186 @@
+"""Symmetric unary encoding in fields of a few bits (basic RAPPOR, thesis §9.3.1), drawn as privacy.md §0 says.
+
+Position i of d is field i: bits ib … ib+b−1 of Σ_j word_j·2^(64j), 1 iff the field, as a number, is below τ. A uniform
+word is then Bernoulli(q') in each position, q' = τ/2^b, so that a fake is a plausible report; plain bits would make it
+a row of fair coins, which hides nobody (privacy.md §1). Neighbours: one user's value is replaced, and two positions
+change. Trusted: her device alone.
+"""
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peos.crypto.randomness import U64, Randomness
+from peos.errors import WrongInput
+from peos.estimate.frequency import FrequencyOracle
+from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Counts, Mechanism, Question, checked_parameters, whole_number
+from peos.ldp.mixture import checked_epsilon, logarithm_up, power_of_e
+
+MAX_FIELD_BITS: Final = 16
+_CHUNK_WORDS: Final = 1 << 21  # words turned to columns at a time, 16 MB
+_CHUNK_ROWS: Final = 1 << 13  # so that one column, and what is made of it, stays in the nearest cache
+
+
+class SUE(Mechanism):
+    """Each position's bit kept with probability 1 − q', flipped with q' = τ/2^b; ε_l = 2 ln((1 − q')/q').
+
+    `epsilon` is met from below, by the smallest τ that keeps to it. Without `field_bits`, b is the smallest whose
+    variance comes within 5 % of what b = 16 reaches: words, and with them ciphertexts, grow with b, while the variance
+    hardly falls once τ/2^b is close to 1/(e^(ε/2) + 1). Fakes do not change the comparison, since they add the same
+    multiple of q'(1 − q') for every b. Variance of a frequency near 0, without fakes:
+    e^(ε/2) / (n (e^(ε/2) − 1)²).
+    """
+
+    name = "sue"
+    cells = 2
+
+    def __init__(
+        self, domain: int, epsilon: float, field_bits: int | None = None, *, question: Question = UNASKED
+    ) -> None:
+        asked = checked_epsilon(epsilon)
+        bits = _frugal_field_bits(asked) if field_bits is None else _checked_field_bits(field_bits)
+        τ = _smallest_tau(asked, bits)
+        if τ >= 2 ** (bits - 1):
+            lowest = _epsilon(2 ** (bits - 1) - 1, bits)
+            raise WrongInput(
+                f"fields of {bits} bits cannot keep epsilon to {asked}: {lowest:.4g} is the least they allow",
+                hint="use wider fields, up to 16 bits" if bits < MAX_FIELD_BITS else "ask for a larger epsilon",
+            )
+        self._set(domain, τ, bits, question)
+
+    @classmethod
+    def from_parameters(cls, domain: int, parameters: Mapping[str, int], question: Question = UNASKED) -> Self:
+        """The mechanism that a collection document describes by {"tau": τ, "field_bits": b}."""
+        ranges = {"tau": (1, 2 ** (MAX_FIELD_BITS - 1) - 1), "field_bits": (2, MAX_FIELD_BITS)}
+        given = checked_parameters(cls.name, parameters, ranges)
+        bits = given["field_bits"]
+        τ = whole_number(given["tau"], f"the tau of fields of {bits} bits", least=1, most=2 ** (bits - 1) - 1)
+        mechanism = cls.__new__(cls)
+        mechanism._set(domain, τ, bits, question)
+        return mechanism
+
+    def _set(self, domain: object, τ: int, bits: int, question: Question) -> None:
+        self.domain = whole_number(domain, "the domain of SUE", least=2, most=MAX_ENUMERABLE)
+        self.tau, self.field_bits = τ, bits
+        self.words = -(-self.domain * bits // 64)
+        self.question = question
+        q = τ / 2**bits
+        self._oracle = FrequencyOracle(p=1 - q, q=q, u=q)
+
+    @property
+    def blanket(self) -> Fraction:
+        """γ = τ/(2^b − τ): a report is a uniform word, or else one whose own field is uniform below τ."""
+        return Fraction(self.tau, 2**self.field_bits - self.tau)
+
+    @property
+    def epsilon_local(self) -> float:
+        """2 ln((2^b − τ)/τ), rounded up."""
+        return _epsilon(self.tau, self.field_bits)
+
+    @property
+    def oracle(self) -> FrequencyOracle:
+        """p = 1 − q', q = u = q' = τ/2^b, all exact as doubles."""
+        return self._oracle
+
+    @property
+    def parameters(self) -> Mapping[str, int]:
+        """{"tau": τ, "field_bits": b}."""
+        return {"tau": self.tau, "field_bits": self.field_bits}
+
+    def encode(self, values: NDArray[np.int64], rng: Randomness) -> U64:
+        """(n, w): uniform words but for each user's own field, uniform below τ."""
+        values = self._values(values)
+        words = rng.uint64((len(values), self.words))
+        self._redraw(words, values, rng.below(np.full(len(values), self.tau, dtype=np.uint64)))
+        return words
+
+    def randomize(self, values: NDArray[np.int64], rng: Randomness | None = None) -> U64:
+        """(n, w): ε_l-private reports; privacy.md §0."""
+        rng = self._rng(rng)
+        values = self._values(values)
+        words = rng.uint64((len(values), self.words))
+        τ, whole = np.uint64(self.tau), np.uint64(2**self.field_bits)
+        ones = rng.uint64(len(values)) >> np.uint64(64 - self.field_bits) >= τ
+        below = rng.below(np.full(len(values), τ))
+        above = τ + rng.below(np.full(len(values), whole - τ))
+        # Both are drawn for everyone, so that the work done says nothing of her bit.
+        self._redraw(words, values, np.where(ones, below, above))
+        return words
+
+    def decode(self, words: U64) -> NDArray[np.bool_]:
+        """(n, d): the bits of each report; every pattern of words has them, and padding is ignored."""
+        columns = np.ascontiguousarray(self._words(words).T)
+        return np.stack([self._supports(columns, position) for position in range(self.domain)], axis=1)
+
+    def support_counts(self, words: U64) -> Counts:
+        """(d,): how many reports have each position set. Streams, with 16 MB and one report at hand."""
+        words = self._words(words)
+        counts = np.zeros(self.domain, dtype=np.int64)
+        rows = max(1, min(_CHUNK_ROWS, _CHUNK_WORDS // self.words))
+        for start in range(0, len(words), rows):
+            columns = np.ascontiguousarray(words[start : start + rows].T)
+            for position in range(self.domain):
+                counts[position] += np.count_nonzero(self._supports(columns, position))
+        return counts
+
+    def _supports(self, columns: U64, position: int) -> NDArray[np.bool_]:
+        """Which reports have a position set, from their words as columns (w, n)."""
+        word, offset = divmod(position * self.field_bits, 64)
+        free = 64 - self.field_bits
+        if offset <= free:
+            # With the field at the top of the word whatever stands below it cannot decide the comparison with τ.
+            field = columns[word] << np.uint64(free - offset)
+        else:
+            low = columns[word] >> np.uint64(offset) << np.uint64(free)
+            field = low | columns[word + 1] << np.uint64(free + 64 - offset)
+        supports: NDArray[np.bool_] = field < np.uint64(self.tau << free)
+        return supports
+
+    def _redraw(self, words: U64, values: NDArray[np.int64], fields: U64) -> None:
+        """Put `fields` in place of each user's own field."""
+        rows = np.arange(len(values))
+        start = values.astype(np.uint64) * np.uint64(self.field_bits)
+        word, offset = (start // np.uint64(64)).astype(np.intp), start % np.uint64(64)
+        mask = np.uint64(2**self.field_bits - 1)
+        words[rows, word] = words[rows, word] & ~(mask << offset) | fields << offset
+        # The part beyond the word's end belongs to the next one. Shifting by 63 − offset and once more keeps each
+        # shift below 64; where the field ends within the word, nothing is left of it.
+        below = np.uint64(63) - offset
+        carried, kept = fields >> below >> np.uint64(1), ~(mask >> below >> np.uint64(1))
+        following = np.minimum(word + 1, self.words - 1)
+        words[rows, following] = words[rows, following] & kept | carried
+
+
+def _epsilon(τ: int, bits: int) -> float:
+    return logarithm_up(Fraction(2**bits - τ, τ) ** 2)
+
+
+def _smallest_tau(epsilon: float, bits: int) -> int:
+    """The smallest τ with 2 ln((2^b − τ)/τ) ≤ ε: ⌈2^b / (e^(ε/2) + 1)⌉."""
+    return math.ceil((1 << bits) / (1 + Fraction(power_of_e(Fraction(epsilon) / 2))))
+
+
+def _frugal_field_bits(epsilon: float) -> int:
+    best = _smallest_tau(epsilon, MAX_FIELD_BITS)
+    if best >= 2 ** (MAX_FIELD_BITS - 1):
+        return MAX_FIELD_BITS  # refused there, with the least ε that any field allows
+    limit = Fraction(105, 100) * _variance(best, MAX_FIELD_BITS)
+    return next(
+        bits
+        for bits in range(2, MAX_FIELD_BITS + 1)
+        if (τ := _smallest_tau(epsilon, bits)) < 2 ** (bits - 1) and _variance(τ, bits) <= limit
+    )
+
+
+def _variance(τ: int, bits: int) -> Fraction:
+    """q'(1 − q') / (1 − 2q')², the variance of one report's part in a frequency near 0."""
+    q = Fraction(τ, 2**bits)
+    return q * (1 - q) / (1 - 2 * q) ** 2
+
+
+def _checked_field_bits(field_bits: object) -> int:
+    return whole_number(field_bits, "field_bits", least=2, most=MAX_FIELD_BITS)
