@@ -66,12 +66,13 @@ class Word:
 
 @dataclass(frozen=True)
 class VectorHeader:
-    """What precedes a vector: its shape and the hash of its bytes."""
+    """What precedes a vector: its shape, the hash of its bytes, and in a delivery the attempt's transcript."""
 
     header: Header
     rows: int
     row_bytes: int
     sha256: bytes
+    transcript: bytes = b""
 
 
 class NoticeKind(IntEnum):
@@ -110,6 +111,28 @@ class SignedNotice:
     def verifies(self, public: bytes) -> bool:
         """Whether `public` signed this."""
         return verifies(public, self.signature, "notice", *_fields(self.context, self.notice))
+
+
+@dataclass(frozen=True)
+class SignedReceipt:
+    """The analyzer's word that it has the output of an attempt; whoever sent it may erase."""
+
+    context: Context
+    transcript: bytes
+    signature: bytes
+
+    @classmethod
+    def sign(cls, identity: Identity, context: Context, transcript: bytes) -> "SignedReceipt":
+        """Acknowledge the output of `context`'s attempt."""
+        return cls(context, transcript, identity.sign("receipt", *_output(context, transcript)))
+
+    def verifies(self, public: bytes) -> bool:
+        """Whether the analyzer `public` signed this."""
+        return verifies(public, self.signature, "receipt", *_output(self.context, self.transcript))
+
+
+def _output(context: Context, transcript: bytes) -> tuple[bytes, ...]:
+    return context.collection, context.frozen, context.attempt.to_bytes(4, "big"), transcript
 
 
 def _fields(context: Context, notice: Notice) -> tuple[bytes, ...]:

@@ -7,10 +7,10 @@ the process, on purpose: an attempt that was interrupted is left, never continue
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault, RemoteFault
-from peos.shuffle.attempt import Attempt, Waiting
+from peos.shuffle.attempt import Attempt, Waiting, awaited
 from peos.shuffle.delivery import Decision, Delivery
 from peos.shuffle.effects import Done, Effect, Event, Received, ReceivedVector, Report, TimedOut
-from peos.shuffle.messages import Header
+from peos.shuffle.messages import Header, Step
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.standing import Place, Standing
 
@@ -27,7 +27,8 @@ class Shuffler:
         self._context = context
         self._rng = rng
         self._attempt: Attempt | None = None
-        self._early: list[Received | ReceivedVector] = []  # of the attempt that will be opened next
+        self._awaited = awaited(schedule, me)
+        self._early: dict[tuple[Step, int], Received | ReceivedVector] = {}  # of the attempt to be opened next
 
     @property
     def standing(self) -> Standing:
@@ -63,8 +64,8 @@ class Shuffler:
         self._check(header)
         if header.context.attempt > self.standing.attempt:
             # The sender has seen the opening already. Nobody is two attempts ahead: all leave one before the next.
-            if header.context.attempt == self.standing.attempt + 1:
-                self._early.append(event)
+            if header.context.attempt == self.standing.attempt + 1 and (header.step, header.sender) in self._awaited:
+                self._early.setdefault((header.step, header.sender), event)
             return []
         if attempt is None or header.context.attempt != attempt.context.attempt:
             return []
@@ -94,8 +95,8 @@ class Shuffler:
         context = Context(self._context.collection, self._context.frozen, number)
         self._attempt = self.attempt_type(self._delivery.me, self._delivery.schedule, context, self._rng)
         effects = self._completed(self._attempt, self._attempt.start())
-        early, self._early = self._early, []
-        for event in early:
+        early, self._early = self._early, {}
+        for event in early.values():
             effects += self.handle(event)
         return effects
 

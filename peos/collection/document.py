@@ -1,0 +1,148 @@
+"""The collection document: everything that is fixed before the first user answers (protocol.md §6.2).
+
+Its bytes as first received are what is signed, hashed and stored, never an encoding made anew. The SHA-256 of those
+bytes is the collection's digest, which every later message carries: parties that agree on the digest agree on all.
+"""
+
+import hashlib
+import math
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from peos.crypto.identity import PUBLIC_BYTES
+from peos.crypto.kdf import DIGEST_BYTES
+from peos.crypto.randomness import U64
+from peos.crypto.schemes import scheme
+from peos.crypto.schemes.base import KEY_BITS_FLOOR, PublicKey
+from peos.errors import WrongInput
+from peos.ldp import from_parameters
+from peos.ldp.base import Mechanism, Question
+from peos.shuffle.schedule import Schedule
+
+MIN_DUMMIES: Final = 32
+ID_BYTES: Final = 16
+TEXT_LIMIT: Final = 1024
+MAX_ROWS: Final = 1 << 31
+
+
+@dataclass(frozen=True)
+class Member:
+    """An organisation: its name, its signing key, and the SHA-256 of the certificate of its peer port."""
+
+    name: str
+    identity: bytes
+    certificate: bytes
+
+    def __post_init__(self) -> None:
+        if not 0 < len(self.name) <= TEXT_LIMIT:
+            raise WrongInput(f"a member's name has between 1 and {TEXT_LIMIT} characters")
+        if len(self.identity) != PUBLIC_BYTES or len(self.certificate) != DIGEST_BYTES:
+            raise WrongInput(f"the identity and the certificate of {self.name} are 32 bytes each")
+
+
+@dataclass(frozen=True)
+class MechanismChoice:
+    """A mechanism by name and integers, as a document holds it."""
+
+    name: str
+    domain: int
+    parameters: Mapping[str, int]
+
+    @classmethod
+    def of(cls, mechanism: Mechanism) -> "MechanismChoice":
+        """The choice that rebuilds `mechanism`."""
+        return cls(mechanism.name, mechanism.domain, dict(mechanism.parameters))
+
+
+@dataclass(frozen=True)
+class Document:
+    """What the analyzer asks and everybody accepts. Times are seconds since 1970, UTC."""
+
+    question: str
+    epoch: str
+    choice: MechanismChoice
+    scheme: str
+    public_key: bytes
+    shufflers: tuple[Member, ...]
+    analyzer: Member
+    fakes: int
+    minimum: int
+    delta: float
+    enrolment_key: bytes
+    dummies: tuple[bytes, ...]  # salted commitments
+    closes_at: int
+    shuffle_by: int
+    erase_by: int
+
+    def __post_init__(self) -> None:
+        self._check_members()
+        if not 0 < len(self.question) <= TEXT_LIMIT or len(self.epoch) > TEXT_LIMIT:
+            raise WrongInput(f"a question has between 1 and {TEXT_LIMIT} characters, an epoch at most {TEXT_LIMIT}")
+        if not (0.0 < self.delta < 1.0 and math.isfinite(self.delta)):
+            raise WrongInput(f"delta lies strictly between 0 and 1, not at {self.delta}")
+        if not (0 <= self.fakes < MAX_ROWS and 1 <= self.minimum < MAX_ROWS):
+            raise WrongInput(f"{self.fakes} fakes and a minimum of {self.minimum} reports cannot be shuffled")
+        if len(self.dummies) < MIN_DUMMIES or len(set(self.dummies)) < len(self.dummies):
+            raise WrongInput(
+                f"a collection commits to at least {MIN_DUMMIES} distinct dummies, not {len(self.dummies)}"
+            )
+        if any(len(commitment) != DIGEST_BYTES for commitment in self.dummies):
+            raise WrongInput("a dummy's commitment is 32 bytes")
+        if len(self.enrolment_key) != PUBLIC_BYTES:
+            raise WrongInput("the enrolment key is 32 bytes")
+        if not 0 < self.closes_at <= self.shuffle_by <= self.erase_by < 1 << 40:
+            raise WrongInput("a collection closes first, shuffles by a later time and erases by a still later one")
+
+    def _check_members(self) -> None:
+        Schedule(len(self.shufflers))
+        members = (*self.shufflers, self.analyzer)
+        for what, keys in (
+            ("identity", [member.identity for member in members]),
+            ("certificate", [member.certificate for member in members]),
+        ):
+            if len(set(keys)) < len(keys):
+                raise WrongInput(f"two of the organisations have the same {what}: they must be different")
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """The local mechanism, salted with analyzer, question and epoch."""
+        choice = self.choice
+        ask = Question(self.analyzer.identity, self.question, self.epoch)
+        return from_parameters(choice.name, choice.domain, choice.parameters, ask)
+
+    def encryption_key(self, *, floor: int = KEY_BITS_FLOOR) -> PublicKey:
+        """The analyzer's encryption key, every condition on it checked."""
+        return scheme(self.scheme).public_key(self.public_key, floor=floor)
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """Who hides when."""
+        return Schedule(len(self.shufflers))
+
+
+def digest(encoded: bytes) -> bytes:
+    """The collection's digest: of the document's bytes as they were signed."""
+    return hashlib.sha256(encoded).digest()
+
+
+@dataclass(frozen=True, repr=False)
+class Dummy:
+    """A report that the analyzer owns, to see whether the shuffle brings it through."""
+
+    salt: bytes
+    id: bytes
+    words: U64
+
+    def __repr__(self) -> str:
+        return "Dummy(...)"
+
+    @property
+    def commitment(self) -> bytes:
+        """What the document shows of it: nothing, until the salt is revealed."""
+        words = self.words.astype("<u8").tobytes()
+        return hashlib.sha256(
+            b"dummy" + struct.pack(">II", len(self.salt), len(self.id)) + self.salt + self.id + words
+        ).digest()

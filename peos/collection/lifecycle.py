@@ -1,0 +1,56 @@
+"""A collection's life, in one table a role; there is no way back (protocol.md §6)."""
+
+from enum import StrEnum
+from typing import Final
+
+from peos.errors import LocalFault
+
+
+class State(StrEnum):
+    """Where a collection stands with one party."""
+
+    DRAFT = "draft"
+    OPEN = "open"
+    CLOSED = "closed"
+    FROZEN = "frozen"
+    SHUFFLING = "shuffling"
+    DELIVERED = "delivered"
+    PUBLISHED = "published"
+    ABORTED = "aborted"
+
+
+ANALYZER: Final = {
+    State.DRAFT: (State.OPEN, State.ABORTED),  # every shuffler accepted
+    State.OPEN: (State.CLOSED, State.ABORTED),  # the deadline, or the analyst's order
+    State.CLOSED: (State.SHUFFLING, State.ABORTED),  # the shufflers froze
+    State.SHUFFLING: (State.DELIVERED, State.ABORTED),  # parts of one transcript from all last hiders
+    State.DELIVERED: (State.PUBLISHED, State.ABORTED),  # every dummy came out
+    State.PUBLISHED: (),
+    State.ABORTED: (),
+}
+
+SHUFFLER: Final = {
+    State.DRAFT: (State.OPEN, State.ABORTED),  # the operator's policy accepted the document
+    State.OPEN: (State.CLOSED, State.ABORTED),  # the deadline, or the analyzer's signed order
+    State.CLOSED: (State.FROZEN, State.ABORTED),  # all shufflers signed one list, of at least the minimum
+    State.FROZEN: (State.SHUFFLING, State.ABORTED),  # an attempt was opened
+    State.SHUFFLING: (State.DELIVERED, State.ABORTED),  # the analyzer's receipt
+    State.DELIVERED: (State.PUBLISHED, State.ABORTED),  # everything was erased
+    State.PUBLISHED: (),
+    State.ABORTED: (),
+}
+
+TABLES: Final = {"analyzer": ANALYZER, "shuffler": SHUFFLER}
+
+
+def advance(role: str, here: State, there: State) -> State:
+    """`there`, if the role's table allows it from `here`."""
+    if there not in TABLES[role][here]:
+        raise LocalFault(f"a collection that is {here} cannot become {there}")
+    return there
+
+
+def diagram(role: str) -> str:
+    """The role's table as a Mermaid diagram; docs/protocol.md shows it, and a test compares."""
+    edges = [f"    {here} --> {there}" for here, following in TABLES[role].items() for there in following]
+    return "\n".join(["stateDiagram-v2", f"    [*] --> {State.DRAFT}", *edges])

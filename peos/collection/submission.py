@@ -1,0 +1,131 @@
+"""One user's submission: a report split into one part a shuffler, bound together by a digest (protocol.md §6.3).
+
+Part i carries its own salt and the salted hashes of all parts, so that every shuffler computes the same submission
+digest while learning nothing of another's part. Freezing compares the digests: a user, or a fault, that gives
+different splittings under one id is not counted at all. By id alone, mixtures of two splittings would be.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+import numpy as np
+
+from peos.collection.document import ID_BYTES, Document
+from peos.collection.ticket import admits
+from peos.crypto.identity import SIGNATURE_BYTES
+from peos.crypto.kdf import DIGEST_BYTES
+from peos.crypto.randomness import U64, Randomness
+from peos.crypto.schemes.base import PublicKey
+from peos.errors import RemoteFault
+from peos.shuffle.attempt import ENCRYPTED_SHARE
+
+SALT_BYTES: Final = 16
+
+
+@dataclass(frozen=True, repr=False)
+class Part:
+    """What one shuffler gets: its share (encrypted for shuffler 1), and what binds it to the others."""
+
+    collection: bytes
+    shuffler: int
+    id: bytes
+    ticket: bytes
+    salt: bytes
+    hashes: tuple[bytes, ...]
+    share: bytes
+
+    def __repr__(self) -> str:
+        return f"Part(of {self.id.hex()[:8]}… for shuffler {self.shuffler})"
+
+
+@dataclass(frozen=True, order=True)
+class Triple:
+    """What a shuffler keeps of a submission and compares with the others; sorted by id."""
+
+    id: bytes
+    ticket: bytes
+    digest: bytes
+
+
+@dataclass(frozen=True)
+class Acknowledgement:
+    """A shuffler's word that a part of this submission is durable with it."""
+
+    collection: bytes
+    id: bytes
+    digest: bytes
+
+
+class Verdict(Enum):
+    """What to do with a part, given what is stored under its ticket."""
+
+    STORE = "store"  # new: acknowledge once it is durable
+    KNOWN = "known"  # the identical repeat: acknowledge
+    CONFLICT = "conflict"  # another submission under a ticket that was used: refuse
+
+
+def submission_digest(collection: bytes, id_: bytes, hashes: tuple[bytes, ...]) -> bytes:
+    """SHA-256(collection ‖ id ‖ h_1 ‖ … ‖ h_r)."""
+    return hashlib.sha256(b"".join((collection, id_, *hashes))).digest()
+
+
+def bind(collection: bytes, id_: bytes, ticket: bytes, shares: tuple[bytes, ...], rng: Randomness) -> tuple[Part, ...]:
+    """One part for each shuffler out of the shares' bytes."""
+    salts = [rng.bytes(SALT_BYTES) for _ in shares]
+    hashes = tuple(_hash(salt, share) for salt, share in zip(salts, shares, strict=True))
+    return tuple(
+        Part(collection, number, id_, ticket, salt, hashes, share)
+        for number, (salt, share) in enumerate(zip(salts, shares, strict=True), start=1)
+    )
+
+
+def share_bytes(document: Document, public: PublicKey, shuffler: int) -> int:
+    """How long a share for one shuffler is."""
+    return document.mechanism.words * (public.ciphertext_bytes if shuffler == ENCRYPTED_SHARE else 8)
+
+
+def check_part(part: Part, document: Document, collection: bytes, public: PublicKey, me: int) -> Triple:
+    """Everything a shuffler asks of a part before it stores it; RemoteFault says which condition fails.
+
+    What passes can spoil the sender's own report and nobody else's.
+    """
+    if part.collection != collection:
+        raise _refused("the submission belongs to another collection", "fetch the invitation again")
+    if part.shuffler != me or len(part.hashes) != len(document.shufflers):
+        raise _refused("the part is not the one for this shuffler", "send each part to the shuffler it names")
+    lengths = {len(part.id): ID_BYTES, len(part.ticket): SIGNATURE_BYTES, len(part.salt): SALT_BYTES}
+    if any(found != due for found, due in lengths.items()) or any(len(h) != DIGEST_BYTES for h in part.hashes):
+        raise _refused("an id, ticket, salt or hash has the wrong length", "use a client of this version")
+    if len(part.share) != share_bytes(document, public, me):
+        raise _refused("the share has the wrong length", "use the mechanism that the document names")
+    if _hash(part.salt, part.share) != part.hashes[me - 1]:
+        raise _refused("the share does not match its hash", "send the stored submission again")
+    if not admits(document.enrolment_key, part.ticket, collection, part.id):
+        raise _refused("the ticket is not valid for this collection and id", "ask whoever enrols users for a ticket")
+    if me == ENCRYPTED_SHARE:
+        rows = np.frombuffer(part.share, np.uint8).reshape(-1, public.ciphertext_bytes)
+        if not bool(np.all(public.check(rows))):
+            raise _refused("the encrypted share is not a ciphertext of this key", "encrypt with the document's key")
+    return Triple(part.id, part.ticket, submission_digest(collection, part.id, part.hashes))
+
+
+def judge(stored: Triple | None, new: Triple) -> Verdict:
+    """One submission a ticket: what is stored under it decides."""
+    if stored is None:
+        return Verdict.STORE
+    return Verdict.KNOWN if stored == new else Verdict.CONFLICT
+
+
+def plain_share(share: bytes) -> U64:
+    """The words of a plaintext share."""
+    return np.frombuffer(share, dtype="<u8").astype(np.uint64)
+
+
+def _hash(salt: bytes, share: bytes) -> bytes:
+    return hashlib.sha256(salt + share).digest()
+
+
+def _refused(sentence: str, hint: str) -> RemoteFault:
+    return RemoteFault(sentence, party="user", step="submission", hint=hint)

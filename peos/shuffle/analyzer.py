@@ -1,0 +1,73 @@
+"""The other end of the shuffle: vectors of one output combined, the dummies looked for and taken out.
+
+Nothing is published unless every dummy came out exactly. If a fraction ρ of the rows was replaced, k dummies miss it
+with probability (1 − ρ)^k.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from peos.crypto.kdf import Context
+from peos.crypto.randomness import U64
+from peos.crypto.schemes.base import Packed, PrivateKey
+from peos.errors import RemoteFault
+from peos.shuffle.schedule import Schedule
+from peos.shuffle.vectors import as_rows
+
+
+@dataclass(frozen=True)
+class Part:
+    """One last hider's delivery: the attempt and transcript it belongs to, and its vector."""
+
+    context: Context
+    transcript: bytes
+    vector: U64 | Packed
+
+
+def combine(schedule: Schedule, parts: Mapping[int, Part], key: PrivateKey) -> U64:
+    """(rows, words): the shuffled reports, fakes and dummies among them.
+
+    Only parts of one collection, frozen list, attempt and transcript belong together; others are refused.
+    """
+    missing = [who for who in schedule.last if who not in parts]
+    if missing:
+        raise RemoteFault("has not delivered", party=f"shuffler {missing[0]}", step="delivery")
+    holder, *others = schedule.last
+    first = parts[holder]
+    for who in others:
+        if (parts[who].context, parts[who].transcript) != (first.context, first.transcript):
+            raise RemoteFault("delivered another shuffle than the rest", party=f"shuffler {who}", step="delivery")
+    ciphertexts = first.vector.view(np.uint8)
+    rows = len(ciphertexts)
+    total = key.decrypt(ciphertexts.reshape(-1, key.public.ciphertext_bytes)).reshape(rows, -1)
+    for who in others:
+        if parts[who].vector.shape != total.shape:
+            raise RemoteFault("delivered a vector of another shape", party=f"shuffler {who}", step="delivery")
+        total += parts[who].vector.view(np.uint64)
+    return total
+
+
+def without_dummies(reports: U64, dummies: U64) -> U64:
+    """The reports less one row for each dummy; RemoteFault if a dummy did not come out exactly."""
+    width = as_rows(reports[:1]).shape[1] if len(reports) else 8 * dummies.shape[1]
+    packed = as_rows(reports).view(f"V{width}").reshape(-1)
+    wanted: dict[bytes, int] = {}
+    for row in as_rows(dummies):
+        wanted[row.tobytes()] = wanted.get(row.tobytes(), 0) + 1
+    kept = np.ones(len(reports), dtype=bool)
+    # Void rows compare by their bytes; only rows that equal some dummy are looked at one by one.
+    for position in np.flatnonzero(np.isin(packed, as_rows(dummies).view(f"V{width}").reshape(-1))):
+        row = packed[position].tobytes()
+        if wanted.get(row, 0):
+            wanted[row] -= 1
+            kept[position] = False
+    lost = sum(wanted.values())
+    if lost:
+        raise RemoteFault(
+            f"{lost} of {len(dummies)} dummies did not come out of the shuffle",
+            step="check of the dummies",
+            hint="the output is not used; the shufflers compare their transcripts to find the step",
+        )
+    return reports[kept]

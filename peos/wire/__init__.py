@@ -1,0 +1,10 @@
+"""The wire: code generated from proto/peos/v1, and the codec between it and our own types.
+
+    strict        reading a message that may be anything
+    documents     the collection document
+    submissions   users' parts, acknowledgements
+    freezes       lists and frozen digests
+    shuffles      words, vectors, notices, receipts
+
+Every check of what came in is here or in the constructors it calls; whatever fails is one BadEncoding.
+"""

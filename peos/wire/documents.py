@@ -1,0 +1,114 @@
+"""The collection document on the wire."""
+
+from dataclasses import dataclass
+
+from peos.collection.document import Document, MechanismChoice, Member, digest
+from peos.crypto.identity import PUBLIC_BYTES, SIGNATURE_BYTES, Identity, verifies
+from peos.crypto.schemes.base import KEY_BITS_FLOOR
+from peos.errors import BadEncoding, WrongInput
+from peos.wire import collection_pb2 as pb
+from peos.wire.strict import VERSION, exactly, parse, serialize
+
+
+@dataclass(frozen=True)
+class SignedDocument:
+    """A document's bytes as first received, the signature over them, and what they say."""
+
+    encoded: bytes
+    signature: bytes
+    document: Document
+
+    @property
+    def digest(self) -> bytes:
+        """The collection's digest."""
+        return digest(self.encoded)
+
+
+def sign_document(document: Document, analyzer: Identity) -> bytes:
+    """The signed document as the analyzer sends it out."""
+    encoded = encode_document(document)
+    signature = analyzer.sign("document", encoded)
+    return serialize(pb.SignedDocument(version=VERSION, document=encoded, signature=signature))
+
+
+def decode_signed_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> SignedDocument:
+    """A signed document, its signature verified under the analyzer key that it names itself."""
+    message = parse(pb.SignedDocument, data)
+    exactly(message.signature, SIGNATURE_BYTES, "a document's signature")
+    document = decode_document(message.document, floor=floor)
+    if not verifies(document.analyzer.identity, message.signature, "document", message.document):
+        raise BadEncoding("the document is not signed by the analyzer that it names")
+    return SignedDocument(message.document, message.signature, document)
+
+
+def encode_document(document: Document) -> bytes:
+    """A document's bytes; done once, by the analyzer that creates it."""
+    choice = document.choice
+    return serialize(
+        pb.Document(
+            version=VERSION,
+            question=document.question,
+            epoch=document.epoch,
+            mechanism=pb.Mechanism(
+                name=choice.name,
+                domain=choice.domain,
+                parameters=[pb.Parameter(name=name, value=value) for name, value in sorted(choice.parameters.items())],
+            ),
+            scheme=document.scheme,
+            public_key=document.public_key,
+            shufflers=[_member(member) for member in document.shufflers],
+            analyzer=_member(document.analyzer),
+            fakes=document.fakes,
+            minimum=document.minimum,
+            delta=document.delta,
+            enrolment_key=document.enrolment_key,
+            dummies=document.dummies,
+            closes_at=document.closes_at,
+            shuffle_by=document.shuffle_by,
+            erase_by=document.erase_by,
+        )
+    )
+
+
+def decode_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> Document:
+    """A document whose every range, mechanism and encryption key has been checked."""
+    message = parse(pb.Document, data)
+    names = [parameter.name for parameter in message.mechanism.parameters]
+    if names != sorted(set(names)):
+        raise BadEncoding("a mechanism's parameters are not sorted by distinct names")
+    try:
+        document = Document(
+            question=message.question,
+            epoch=message.epoch,
+            choice=MechanismChoice(
+                message.mechanism.name,
+                message.mechanism.domain,
+                {parameter.name: parameter.value for parameter in message.mechanism.parameters},
+            ),
+            scheme=message.scheme,
+            public_key=message.public_key,
+            shufflers=tuple(_read_member(member) for member in message.shufflers),
+            analyzer=_read_member(message.analyzer),
+            fakes=message.fakes,
+            minimum=message.minimum,
+            delta=message.delta,
+            enrolment_key=message.enrolment_key,
+            dummies=tuple(message.dummies),
+            closes_at=message.closes_at,
+            shuffle_by=message.shuffle_by,
+            erase_by=message.erase_by,
+        )
+        _ = document.mechanism  # built here, so that its ranges are refused here
+        document.encryption_key(floor=floor)
+    except WrongInput as wrong:
+        raise BadEncoding(f"the document cannot be used: {wrong}", hint=wrong.hint) from None
+    return document
+
+
+def _member(member: Member) -> pb.Member:
+    return pb.Member(name=member.name, identity=member.identity, certificate=member.certificate)
+
+
+def _read_member(message: pb.Member) -> Member:
+    exactly(message.identity, PUBLIC_BYTES, "a member's identity")
+    return Member(message.name, message.identity, message.certificate)

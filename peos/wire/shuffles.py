@@ -1,0 +1,213 @@
+"""What is said after the freeze, on the wire: words, vectors, notices, receipts."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peos.collection.document import MAX_ROWS
+from peos.crypto.identity import SIGNATURE_BYTES
+from peos.crypto.kdf import DIGEST_BYTES, Context
+from peos.errors import BadEncoding
+from peos.shuffle.messages import (
+    VECTORS,
+    WORD_BYTES,
+    Header,
+    Kind,
+    Notice,
+    NoticeKind,
+    SignedNotice,
+    SignedReceipt,
+    Step,
+    VectorHeader,
+    Word,
+)
+from peos.shuffle.schedule import MAX_SHUFFLERS
+from peos.wire import shuffle_pb2 as pb
+from peos.wire.strict import VERSION, exactly, parse, serialize, within
+
+CHUNK: Final = 1 << 20
+MAX_ROW_BYTES: Final = 1 << 26
+_U32: Final = (1 << 32) - 1
+_U16: Final = (1 << 16) - 1
+
+
+def encode_word(word: Word) -> bytes:
+    """A word."""
+    return serialize(pb.Word(version=VERSION, header=_header(word.header), body=word.body))
+
+
+def decode_word(data: bytes) -> Word:
+    """A word of a kind that is one."""
+    message = parse(pb.Word, data)
+    header = _read_header(message.header)
+    if header.step.kind in VECTORS:
+        raise BadEncoding(f"a word came where a vector belongs: {header.step}")
+    return Word(header, exactly(message.body, WORD_BYTES, "a word"))
+
+
+def encode_vector(
+    header: Header, vector: NDArray[np.uint8], *, transcript: bytes = b"", chunk: int = CHUNK
+) -> Iterator[bytes]:
+    """A vector's header and then its chunks; `vector` is its rows as bytes."""
+    rows, row_bytes = vector.shape
+    whole = memoryview(vector.reshape(-1).data)
+    sha256 = hashlib.sha256(whole).digest()
+    yield serialize(
+        pb.VectorHeader(
+            version=VERSION,
+            header=_header(header),
+            rows=rows,
+            row_bytes=row_bytes,
+            sha256=sha256,
+            transcript=transcript,
+        )
+    )
+    for offset in range(0, len(whole), chunk):
+        data = whole[offset : offset + chunk].tobytes()
+        yield serialize(pb.VectorChunk(version=VERSION, offset=offset, data=data))
+
+
+def decode_vector_header(data: bytes) -> VectorHeader:
+    """What precedes a vector; the receiver compares the shape with what it expects before it allocates."""
+    message = parse(pb.VectorHeader, data)
+    header = _read_header(message.header)
+    if header.step.kind not in VECTORS:
+        raise BadEncoding(f"a vector came where a word belongs: {header.step}")
+    return VectorHeader(
+        header,
+        rows=within(message.rows, 0, MAX_ROWS, "a vector's rows"),
+        row_bytes=within(message.row_bytes, 1, MAX_ROW_BYTES, "a vector's row"),
+        sha256=exactly(message.sha256, DIGEST_BYTES, "a vector's hash"),
+        transcript=_transcript(message.transcript, due=header.step.kind is Kind.DELIVERY),
+    )
+
+
+class VectorReader:
+    """Takes in a vector's chunks, in order; gives it out only whole and with the hash that was announced."""
+
+    def __init__(self, header: VectorHeader) -> None:
+        self.header = header
+        self._buffer = np.empty(header.rows * header.row_bytes, dtype=np.uint8)
+        self._filled = 0
+
+    def feed(self, data: bytes) -> None:
+        """The next chunk."""
+        message = parse(pb.VectorChunk, data)
+        end = self._filled + len(message.data)
+        if message.offset != self._filled or not message.data or end > len(self._buffer):
+            raise BadEncoding(f"a chunk at {message.offset} does not follow the {self._filled} bytes that are here")
+        self._buffer[self._filled : end] = np.frombuffer(message.data, np.uint8)
+        self._filled = end
+
+    def finish(self) -> NDArray[np.uint8]:
+        """The vector's rows as bytes."""
+        if self._filled != len(self._buffer):
+            raise BadEncoding(f"a vector ended after {self._filled} of {len(self._buffer)} bytes")
+        if hashlib.sha256(self._buffer.data).digest() != self.header.sha256:
+            raise BadEncoding("a vector does not have the hash that was announced")
+        return self._buffer.reshape(self.header.rows, self.header.row_bytes)
+
+
+def decode_vector(messages: Iterable[bytes]) -> tuple[VectorHeader, NDArray[np.uint8]]:
+    """A whole vector out of its messages."""
+    arriving = iter(messages)
+    first = next(arriving, None)
+    if first is None:
+        raise BadEncoding("a vector has no header")
+    reader = VectorReader(decode_vector_header(first))
+    for data in arriving:
+        reader.feed(data)
+    return reader.header, reader.finish()
+
+
+def encode_notice(signed: SignedNotice) -> bytes:
+    """A signed notice."""
+    return serialize(
+        pb.Notice(
+            version=VERSION,
+            collection=signed.context.collection,
+            frozen=signed.context.frozen,
+            kind=signed.notice.kind,
+            sender=signed.notice.sender,
+            attempt=signed.notice.attempt,
+            transcript=signed.notice.transcript,
+            signature=signed.signature,
+        )
+    )
+
+
+def decode_notice(data: bytes) -> SignedNotice:
+    """A notice; whoever takes it in verifies the signature under its sender's identity."""
+    message = parse(pb.Notice, data)
+    kind = NoticeKind(within(message.kind, min(NoticeKind), max(NoticeKind), "a notice's kind"))
+    notice = Notice(
+        kind,
+        within(message.sender, 1, MAX_SHUFFLERS, "a notice's sender"),
+        message.attempt,
+        _transcript(message.transcript, due=kind is NoticeKind.STORED),
+    )
+    context = _context(message.collection, message.frozen, 0)
+    return SignedNotice(context, notice, exactly(message.signature, SIGNATURE_BYTES, "a notice's signature"))
+
+
+def encode_receipt(receipt: SignedReceipt) -> bytes:
+    """The analyzer's receipt."""
+    return serialize(
+        pb.Receipt(
+            version=VERSION,
+            collection=receipt.context.collection,
+            frozen=receipt.context.frozen,
+            attempt=receipt.context.attempt,
+            transcript=receipt.transcript,
+            signature=receipt.signature,
+        )
+    )
+
+
+def decode_receipt(data: bytes) -> SignedReceipt:
+    """A receipt; whoever takes it in verifies the signature under the analyzer's identity."""
+    message = parse(pb.Receipt, data)
+    return SignedReceipt(
+        _context(message.collection, message.frozen, within(message.attempt, 1, _U32, "a receipt's attempt")),
+        _transcript(message.transcript, due=True),
+        exactly(message.signature, SIGNATURE_BYTES, "a receipt's signature"),
+    )
+
+
+def _header(header: Header) -> pb.Header:
+    return pb.Header(
+        collection=header.context.collection,
+        frozen=header.context.frozen,
+        attempt=header.context.attempt,
+        round=header.step.round,
+        kind=header.step.kind,
+        sender=header.sender,
+        receiver=header.receiver,
+    )
+
+
+def _read_header(message: pb.Header) -> Header:
+    kind = Kind(within(message.kind, min(Kind), max(Kind), "a message's kind"))
+    sender = within(message.sender, 1, MAX_SHUFFLERS, "a message's sender")
+    to_analyzer = kind is Kind.DELIVERY
+    receiver = within(
+        message.receiver, 0 if to_analyzer else 1, 0 if to_analyzer else MAX_SHUFFLERS, "a message's receiver"
+    )
+    if sender == receiver:
+        raise BadEncoding("a message's sender is its receiver")
+    step = Step(within(message.round, 1, _U16, "a message's round"), kind)
+    attempt = within(message.attempt, 1, _U32, "a message's attempt")
+    return Header(_context(message.collection, message.frozen, attempt), step, sender, receiver)
+
+
+def _context(collection: bytes, frozen: bytes, attempt: int) -> Context:
+    exactly(collection, DIGEST_BYTES, "a message's collection")
+    exactly(frozen, DIGEST_BYTES, "a message's frozen digest")
+    return Context(collection, frozen, attempt)
+
+
+def _transcript(data: bytes, *, due: bool) -> bytes:
+    return exactly(data, DIGEST_BYTES if due else 0, "a transcript digest")

@@ -1,0 +1,55 @@
+"""Reading protobuf messages from strangers: one encoding for one meaning, nothing left over.
+
+Protobuf itself accepts unknown fields, repeated scalars, over-long integers and any order. A message is taken only if
+encoding what was understood gives back the very bytes that came.
+"""
+
+from typing import Final, TypeVar
+
+from google.protobuf.message import DecodeError, Message
+
+from peos.errors import BadEncoding
+
+VERSION: Final = 1
+MESSAGE_LIMIT: Final = 2 << 20  # no message grows with n; a chunk carries 1 MiB at most
+
+M = TypeVar("M", bound=Message)
+
+
+def parse(type_: type[M], data: bytes, *, limit: int = MESSAGE_LIMIT) -> M:
+    """The message that `data` encodes, of this version."""
+    name = type_.DESCRIPTOR.name
+    if len(data) > limit:
+        raise BadEncoding(f"a {name} of {len(data)} bytes is too long, {limit} is the limit")
+    message = type_()
+    try:
+        message.ParseFromString(data)
+    except DecodeError:
+        raise BadEncoding(f"these bytes are not a {name}") from None
+    understood = type_()
+    understood.CopyFrom(message)
+    understood.DiscardUnknownFields()
+    if understood.SerializeToString(deterministic=True) != data:
+        raise BadEncoding(f"a {name} has something left over or is not in its one encoding")
+    if getattr(message, "version", None) != VERSION:
+        raise BadEncoding(f"a {name} of another version than {VERSION}", hint="run the same version everywhere")
+    return message
+
+
+def serialize(message: Message) -> bytes:
+    """The one encoding of a message."""
+    return message.SerializeToString(deterministic=True)
+
+
+def exactly(data: bytes, length: int, what: str) -> bytes:
+    """`data`, which must have this length."""
+    if len(data) != length:
+        raise BadEncoding(f"{what} has {len(data)} bytes, not {length}")
+    return data
+
+
+def within(number: int, low: int, high: int, what: str) -> int:
+    """`number`, which must lie in low … high."""
+    if not low <= number <= high:
+        raise BadEncoding(f"{what} is {number}, outside {low} … {high}")
+    return number
