@@ -1,0 +1,103 @@
+"""`peos plan`: parameters for a collection, with what they guarantee, how exact they are and what they cost."""
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from peos.privacy import Claim, Plan
+
+_NAMES = {
+    "grr": "randomised response over all values (grr)",
+    "solh": "local hashing (solh)",
+    "sue": "unary encoding (sue)",
+}
+
+
+def plan(
+    users: Annotated[int, typer.Option(help="Honest users expected to take part.")],
+    domain: Annotated[int, typer.Option(help="How many values there are.")],
+    delta: Annotated[float, typer.Option(help="The probability that a guarantee is allowed to fail with.")],
+    eps_server: Annotated[
+        float | None, typer.Option(help="The most that the analyzer, alone or with few shufflers, may learn.")
+    ] = None,
+    eps_users: Annotated[
+        float | None, typer.Option(help="The most that it may learn if all other users help it.")
+    ] = None,
+    eps_local: Annotated[float | None, typer.Option(help="The most that anybody may learn, whoever colludes.")] = None,
+    fakes: Annotated[str, typer.Option(help="Fake reports that the shufflers add.", metavar="auto|K")] = "auto",
+    mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar="auto|grr|solh|sue")] = "auto",
+    d_prime: Annotated[int | None, typer.Option(help="The answers that a hashed report tells apart.")] = None,
+    accounting: Annotated[str, typer.Option(help="How guarantees are computed.", metavar="exact|theorem")] = "theorem",
+    shufflers: Annotated[int, typer.Option(help="Organisations that shuffle.")] = 3,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
+) -> None:
+    """Choose mechanism, ε, d' and fakes of least error for given privacy targets."""
+    # Arrays and special functions take a moment to load, which --help need not spend.
+    from peos.privacy import plan as find_plan
+
+    found = find_plan(
+        users,
+        domain,
+        delta,
+        eps_server=eps_server,
+        eps_users=eps_users,
+        eps_local=eps_local,
+        fakes=fakes,
+        mechanism=mechanism,
+        d_prime=d_prime,
+        accounting=accounting,
+        shufflers=shufflers,
+    )
+    if as_json:
+        typer.echo(json.dumps(found.to_json(), indent=2, ensure_ascii=False))
+    else:
+        from rich.console import Console
+
+        _print(found, Console(highlight=False))
+
+
+def _print(found: "Plan", console: "Console") -> None:
+    from rich.table import Table
+
+    from peos.privacy.guarantees import rounded_up
+
+    choice = Table(show_header=False, box=None, pad_edge=False)
+    choice.add_row("mechanism", _NAMES[found.mechanism] + (f", d' = {found.d_prime:,}" if found.d_prime else ""))
+    choice.add_row("fake reports", f"{found.fakes:,}")
+    choice.add_row("standard error", f"{found.stderr:.3g} of a rare value's frequency (MSE {found.mse:.3g})")
+    choice.add_row("95 % interval", f"± {found.halfwidth95:.3g}")
+    cost = found.cost
+    choice.add_row("a user", f"sends {cost.user_bytes:,} bytes, computes {cost.user_ms:,.0f} ms")
+    choice.add_row("a shuffler", f"sends {cost.shuffler_mb:,.1f} MB, computes up to {cost.shuffler_s:,.1f} s")
+    choice.add_row("the analyzer", f"receives {cost.analyzer_mb:,.1f} MB, computes {cost.analyzer_s:,.1f} s")
+    if found.runner_up:
+        other = found.runner_up
+        choice.add_row("runner-up", f"{_NAMES[other.mechanism]}, {other.fakes:,} fake reports, MSE {other.mse:.3g}")
+
+    held = Table(box=None, pad_edge=False)
+    for heading in ("what holds against", "ε", "δ", "because of"):
+        held.add_column(heading, overflow="fold")
+    claims = found.guarantees
+    for claim in (claims.server, claims.users):
+        held.add_row(claim.coalition, rounded_up(claim.epsilon), *_ground(claim))
+    held.add_row(claims.anyone, rounded_up(claims.local), "0", "each user's own randomness")
+
+    console.print(f"{found.users:,} users, {found.domain:,} values, {found.shufflers} shufflers", style="bold")
+    console.print(choice)
+    console.print()
+    console.print(held)
+    for note in found.notes:
+        console.print(f"\nNote: {note}.")
+
+
+def _ground(claim: "Claim") -> tuple[str, str]:
+    """δ, and what the claim's least ε rests on."""
+    if claim.epsilon == claim.exact:
+        return f"{claim.delta:g}", "the shuffle, by exact accounting"
+    if claim.epsilon == claim.theorem:
+        return f"{claim.delta:g}", "the shuffle, by the theorem"
+    return "0", "each user's own randomness"

@@ -1,0 +1,243 @@
+"""From targets to parameters: which mechanism, ε_l, d' and how many fakes, at the least error (privacy.md §3).
+
+    plan(users=990_002, domain=42_178, delta=1e-9, eps_server=0.2, fakes=0).d_prime == 45
+
+Under theorem accounting this makes the choices of the thesis (§9.3.3, §9.5.3, §9.5.4). Targets above 1 ask for what 1
+asks for, where the theorems end, unless the limit on ε_l meets them by itself.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from peos.errors import Refused, WrongInput
+from peos.ldp import GRR, SUE, LocalHash
+from peos.ldp.base import Mechanism
+from peos.privacy.closed_form import UNARY_CLAIMS_NOTHING, mean_needed
+from peos.privacy.costs import Cost, cost, hiders
+from peos.privacy.guarantees import Guarantees, guarantees, rounded_up
+from peos.privacy.search import Need, least_variance
+from peos.privacy.targets import MOST_FAKES_PER_USER, Targets, checked, refusal
+
+MECHANISMS: Final = ("grr", "solh", "sue")
+
+MODEST_EPSILON_LOCAL: Final = 4.0
+"""Where no limit on ε_l is asked, the plan goes this far, or as far as the best plan without fakes has to go. Without
+any limit the least error would always be at the most fakes and at an ε_l that protects nobody."""
+
+LARGEST_EPSILON_LOCAL: Final = 16.0
+"""The limit for that best plan without fakes, and where the fakes are fixed: e^16 is nine million to one."""
+
+_NORMAL_95: Final = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """The next best mechanism, for comparison."""
+
+    mechanism: str
+    eps_local: float
+    d_prime: int | None
+    fakes: int
+    mse: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Parameters of a collection, and what they give and cost."""
+
+    mechanism: str
+    eps_local: float
+    d_prime: int | None
+    fakes: int
+    mse: float  # the variance of one frequency whose true value is 0, fakes included
+    guarantees: Guarantees
+    cost: Cost
+    randomizer: Mechanism  # the mechanism itself, not yet bound to a question
+    users: int
+    domain: int
+    delta: float
+    shufflers: int
+    accounting: str
+    runner_up: Alternative | None
+    notes: tuple[str, ...]
+
+    @property
+    def stderr(self) -> float:
+        """The standard error of a rare value's frequency."""
+        return math.sqrt(self.mse)
+
+    @property
+    def halfwidth95(self) -> float:
+        """Half the width of its 95 % interval."""
+        return _NORMAL_95 * self.stderr
+
+    def to_json(self) -> dict[str, object]:
+        """The plan as design.md §4 fixes it, with what was asked beside it."""
+        return {
+            "mechanism": self.mechanism,
+            "eps_local": self.eps_local,
+            "d_prime": self.d_prime,
+            "fakes": self.fakes,
+            "mse": self.mse,
+            "stderr": self.stderr,
+            "halfwidth95": self.halfwidth95,
+            "guarantees": self.guarantees.to_json(),
+            "cost": self.cost.to_json(),
+            "users": self.users,
+            "domain": self.domain,
+            "delta": self.delta,
+            "shufflers": self.shufflers,
+            "accounting": self.accounting,
+            "runner_up": None if self.runner_up is None else asdict(self.runner_up),
+            "notes": list(self.notes),
+        }
+
+
+def plan(
+    users: int,
+    domain: int,
+    delta: float,
+    *,
+    eps_server: float | None = None,
+    eps_users: float | None = None,
+    eps_local: float | None = None,
+    fakes: int | str = "auto",
+    mechanism: str = "auto",
+    d_prime: int | None = None,
+    accounting: str = "theorem",
+    shufflers: int = 3,
+) -> Plan:
+    """The parameters of least MSE that keep to every target; Refused, with the nearest choice, if none do.
+
+    `users` are honest and unknown to the adversary. n_r is the least that meets the targets unless more lowers the
+    MSE, and at most 100 a user; where no limit on ε_l is asked see `MODEST_EPSILON_LOCAL`.
+    """
+    hiders(shufflers)
+    _check_accounting(accounting)
+    targets = checked(
+        users=users,
+        domain=domain,
+        delta=delta,
+        eps_server=eps_server,
+        eps_users=eps_users,
+        eps_local=eps_local,
+        fakes=fakes,
+        d_prime=d_prime,
+    )
+    kinds = _kinds(targets, mechanism)
+    limit = _limit(targets, kinds)
+    offers = sorted(_offers(targets, kinds, limit), key=lambda offer: offer.mse)
+    if not offers:
+        raise refusal(targets, kinds)
+    best = offers[0]
+    return Plan(
+        mechanism=best.built.name,
+        eps_local=best.built.epsilon_local,
+        d_prime=_d_prime(best.built),
+        fakes=best.fakes,
+        mse=best.mse,
+        guarantees=guarantees(best.built, targets.users, best.fakes, targets.delta, shufflers),
+        cost=cost(best.built.words, targets.users, best.fakes, shufflers),
+        randomizer=best.built,
+        users=targets.users,
+        domain=targets.domain,
+        delta=targets.delta,
+        shufflers=shufflers,
+        accounting=accounting,
+        runner_up=next((_alternative(offer) for offer in offers[1:]), None),
+        notes=tuple(_notes(targets, limit, best)),
+    )
+
+
+@dataclass(frozen=True)
+class _Offer:
+    """A mechanism at its best, as it would be drawn."""
+
+    built: Mechanism
+    fakes: int
+    mse: float
+
+
+def _check_accounting(accounting: str) -> None:
+    if accounting == "exact":
+        raise WrongInput("exact accounting does not exist yet", hint="use theorem accounting")
+    if accounting != "theorem":
+        raise WrongInput(f"accounting is theorem or exact, not {accounting!r}")
+
+
+def _kinds(targets: Targets, mechanism: str) -> tuple[str, ...]:
+    """The mechanisms that may compete, or why the one asked for may not."""
+    if mechanism not in ("auto", *MECHANISMS):
+        raise WrongInput(f"a mechanism is auto, {', '.join(MECHANISMS)}, not {mechanism!r}")
+    shuffled = targets.server is not None or targets.others is not None
+    if targets.d_prime is not None:
+        if mechanism not in ("auto", "solh"):
+            raise WrongInput(f"d_prime belongs to local hashing (solh), not to {mechanism}")
+        return ("solh",)
+    if mechanism == "sue" and shuffled:
+        raise Refused(
+            f"sue can claim its local epsilon only: {UNARY_CLAIMS_NOTHING}",
+            hint="ask for a local epsilon alone, or for another mechanism",
+        )
+    if mechanism != "auto":
+        return (mechanism,)
+    return ("grr", "solh") if shuffled else MECHANISMS
+
+
+def _limit(targets: Targets, kinds: tuple[str, ...]) -> float:
+    """The limit on ε_l: as asked, or the one that `MODEST_EPSILON_LOCAL` explains."""
+    if targets.local is not None:
+        return targets.local
+    others = math.inf if targets.others is None else targets.others
+    if targets.fakes is not None and targets.server is not None and targets.server < others:
+        return LARGEST_EPSILON_LOCAL  # with the fakes fixed the target bounds ε_l, as in the thesis' (9.4)
+    mean = mean_needed(targets.strictest, targets.delta)
+    need = Need(targets.users, mean, 0.0, LARGEST_EPSILON_LOCAL, least_fakes=0, most_fakes=0)
+    found = [best for kind in kinds if (best := least_variance(need, targets.cells(kind))) is not None]
+    without_fakes = min(found, key=lambda choice: choice.variance).epsilon_local if found else 0.0
+    return max(MODEST_EPSILON_LOCAL, without_fakes)
+
+
+def _offers(targets: Targets, kinds: tuple[str, ...], limit: float) -> Iterator[_Offer]:
+    for kind in kinds:
+        built: Mechanism
+        if kind == "sue":
+            try:
+                built, fakes = SUE(targets.domain, limit), targets.fakes or 0
+            except WrongInput:
+                if kinds == ("sue",):
+                    raise
+                continue  # at an ε_l finer than unary fields allow, the others compete without it
+        else:
+            choice = least_variance(targets.need(limit), targets.cells(kind))
+            if choice is None:
+                continue
+            fakes = choice.fakes
+            if kind == "grr":
+                built = GRR(targets.domain, choice.epsilon_local)
+            else:
+                built = LocalHash(targets.domain, choice.epsilon_local, d_prime=choice.cells)
+        yield _Offer(built, fakes, built.variance(users=targets.users, fakes=fakes))
+
+
+def _notes(targets: Targets, limit: float, best: _Offer) -> Iterator[str]:
+    if targets.local is None and best.built.epsilon_local >= limit * (1 - 1e-9):
+        yield (
+            f"no limit on ε_l was asked, and {rounded_up(limit)} was taken: "
+            "a higher one lowers the error, a lower one protects users better if shufflers collude"
+        )
+    if targets.fakes is None and best.fakes == MOST_FAKES_PER_USER * targets.users:
+        yield f"the search for fakes ended at {MOST_FAKES_PER_USER} a user"
+    if best.mse >= 0.25:
+        yield "the standard error is above one half: these estimates would tell nothing"
+
+
+def _alternative(offer: _Offer) -> Alternative:
+    built = offer.built
+    return Alternative(built.name, built.epsilon_local, _d_prime(built), offer.fakes, offer.mse)
+
+
+def _d_prime(mechanism: Mechanism) -> int | None:
+    return mechanism.d_prime if isinstance(mechanism, LocalHash) else None
