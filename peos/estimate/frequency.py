@@ -39,6 +39,7 @@ class Estimate:
     variance: Floats
     users: int
     fakes: int
+    oracle: FrequencyOracle
 
     @property
     def stderr(self) -> Floats:
@@ -46,11 +47,21 @@ class Estimate:
         return np.sqrt(self.variance)
 
     def interval(self, level: float = 0.95) -> Floats:
-        """(domain, 2): for each value alone, an interval that covers its frequency with probability `level`."""
+        """(domain, 2): for each value alone, an interval that covers its frequency with probability about `level`.
+
+        It holds every f from which the estimate lies within z of f's own standard errors (Wilson's score interval):
+        Var is exact and linear in f, a + b·f, so the ends are the roots of (f̂ − f)² = z²(a + b·f). With many reports
+        that is f̂ ± z·stderr; with few supporters it covers where that would not.
+        """
         if not 0.0 < level < 1.0:
             raise WrongInput(f"a confidence level lies between 0 and 1, not at {level}")
-        half = float(ndtri((1 + level) / 2)) * self.stderr
-        return np.stack((self.frequency - half, self.frequency + half), axis=1)
+        z = float(ndtri((1 + level) / 2))
+        a, a_plus_b = (float(_variance(self.oracle, np.float64(f), self.users, self.fakes)) for f in (0.0, 1.0))
+        b = a_plus_b - a
+        middle = self.frequency + z * z * b / 2
+        # a + b·f̂ is the variance at the estimate, which no count makes negative but by rounding.
+        half = z * np.sqrt(np.maximum(a + b * self.frequency, 0.0) + z * z * b * b / 4)
+        return np.stack((middle - half, middle + half), axis=1)
 
 
 def variance_of_frequency(oracle: FrequencyOracle, *, users: int, fakes: int, frequency: float) -> float:
@@ -70,7 +81,7 @@ def estimate_frequencies(oracle: FrequencyOracle, counts: NDArray[np.int64], *, 
     excess = given.astype(np.float64) - users * oracle.q - fakes * oracle.u
     frequency = np.asarray(excess / (users * (oracle.p - oracle.q)), dtype=np.float64)
     variance = np.asarray(_variance(oracle, np.clip(frequency, 0.0, 1.0), users, fakes), dtype=np.float64)
-    return Estimate(frequency, variance, users, fakes)
+    return Estimate(frequency, variance, users, fakes, oracle)
 
 
 def _variance(oracle: FrequencyOracle, frequency: Floats | np.float64, users: int, fakes: int) -> Floats | np.float64:

@@ -1,0 +1,207 @@
+"""What a mechanism is made from: good descriptions come back exactly, bad ones get one sentence."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from peos.crypto.randomness import Randomness
+from peos.errors import WrongInput
+from peos.ldp import GRR, MAX_ENUMERABLE, SUE, LocalHash, Mechanism, Question, from_parameters
+from peos.ldp.local_hash import locally_best_d_prime
+
+ASK = Question(b"\x01" * 32, "colour", "2025")
+EXAMPLES = [
+    GRR(2, 0.5),
+    GRR(42178, 8.705, question=ASK),
+    LocalHash(915, 4.5, d_prime=45),
+    LocalHash(915, 4.5),
+    LocalHash(42178, 7.251, d_prime=705, question=ASK),
+    SUE(64, 4.0),
+    SUE(100, 2.2, question=ASK),
+    SUE(100, 2.0, field_bits=16),
+]
+
+
+@pytest.mark.parametrize("mechanism", EXAMPLES, ids=repr)
+def test_a_mechanism_comes_back_from_its_integers(mechanism: Mechanism, rng: Randomness) -> None:
+    back = from_parameters(mechanism.name, mechanism.domain, mechanism.parameters, mechanism.question)
+    assert back == mechanism
+    assert hash(back) == hash(mechanism)
+    assert back.digest == mechanism.digest
+    assert back.epsilon_local == mechanism.epsilon_local
+    assert (back.blanket, back.oracle, back.words, back.cells) == (
+        mechanism.blanket,
+        mechanism.oracle,
+        mechanism.words,
+        mechanism.cells,
+    )
+    key = rng.bytes(32)
+    values = np.array([0, 1, mechanism.domain - 1])
+    assert np.array_equal(back.randomize(values, Randomness(key)), mechanism.randomize(values, Randomness(key)))
+
+
+def test_digests_tell_question_epoch_domain_and_parameters_apart() -> None:
+    variants = [
+        GRR(10, 1.0),
+        GRR(11, 1.0),
+        GRR(10, 1.1),
+        GRR(10, 1.0, question=Question(b"a")),
+        GRR(10, 1.0, question=Question(b"", "a")),
+        GRR(10, 1.0, question=Question(b"", "", "a")),
+        LocalHash(10, 1.0, d_prime=10),
+        SUE(10, 1.0),
+        SUE(10, 1.0, field_bits=16),
+    ]
+    assert len({m.digest for m in variants}) == len(variants)
+    assert len(set(variants)) == len(variants)
+
+
+def test_the_default_d_prime_is_the_local_optimum_among_powers_of_two() -> None:
+    for epsilon, d_prime in ((0.5, 2), (1.0, 4), (2.0, 8), (4.5, 128), (7.25, 1024), (11.0, 2**16), (24.0, 2**16)):
+        assert locally_best_d_prime(epsilon) == d_prime
+        m = LocalHash(915, epsilon)
+        assert m.d_prime == d_prime
+        for other in (d_prime // 2, d_prime * 2):
+            if 2 <= other <= 2**16:
+                # On a domain much larger than d' the family is close to ideal, and the optimum is that of the formula.
+                big = LocalHash(1 << 20, epsilon, d_prime=d_prime).variance(100)
+                assert LocalHash(1 << 20, epsilon, d_prime=other).variance(100) > big * (1 - 1e-3)
+
+
+WRONG: list[tuple[Callable[[], object], str]] = [
+    (lambda: GRR(1, 1.0), "domain of GRR is a whole number from 2 to 16777216, not 1"),
+    (lambda: GRR(MAX_ENUMERABLE + 1, 1.0), "domain of GRR"),
+    (lambda: GRR(2.5, 1.0), "domain of GRR is a whole number"),  # type: ignore[arg-type]  # the type is the mistake
+    (lambda: GRR(True, 1.0), "domain of GRR is a whole number"),
+    (lambda: GRR(10, 0.0), "epsilon lies between"),
+    (lambda: GRR(10, -1.0), "epsilon lies between"),
+    (lambda: GRR(10, float("nan")), "epsilon lies between"),
+    (lambda: GRR(10, float("inf")), "epsilon lies between"),
+    (lambda: GRR(10, 24.001), "epsilon lies between"),
+    (lambda: GRR(10, 1e-7), "epsilon lies between"),
+    (lambda: GRR(10, "4"), "epsilon is a number"),  # type: ignore[arg-type]  # the type is the mistake
+    (lambda: LocalHash(1, 1.0), "domain of local hashing"),
+    (lambda: LocalHash(10, 1.0, d_prime=1), "d_prime is a whole number from 2 to 65536, not 1"),
+    (lambda: LocalHash(10, 1.0, d_prime=2**16 + 1), "d_prime"),
+    (lambda: LocalHash(10, 1.0, d_prime=4.0), "d_prime"),  # type: ignore[arg-type]  # the type is the mistake
+    (lambda: LocalHash(10, 0.0), "epsilon lies between"),
+    (lambda: SUE(1, 1.0), "domain of SUE"),
+    (lambda: SUE(10, 1.0, field_bits=1), "field_bits is a whole number from 2 to 16"),
+    (lambda: SUE(10, 1.0, field_bits=17), "field_bits is a whole number from 2 to 16"),
+    (lambda: SUE(10, 2.0, field_bits=2), "fields of 2 bits cannot keep epsilon to 2.0: 2.197 is the least"),
+    (lambda: SUE(10, 1e-4), "fields of 16 bits cannot keep epsilon"),
+]
+
+
+@pytest.mark.parametrize(("make", "sentence"), WRONG)
+def test_a_wrong_argument_gets_one_sentence(make: Callable[[], object], sentence: str) -> None:
+    with pytest.raises(WrongInput, match=sentence) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+
+
+DOCUMENTS: list[tuple[str, Any, Mapping[str, Any], str]] = [
+    ("olh", 10, {"threshold": 1}, "a mechanism is one of grr, solh, sue"),
+    ("grr", 10, {}, "grr is described by threshold"),
+    ("grr", 10, {"threshold": 2**63, "extra": 1}, "grr is described by threshold"),
+    ("grr", 10, {"Threshold": 2**63}, "grr is described by threshold"),
+    ("grr", 10, {"threshold": 0}, "threshold of grr"),
+    ("grr", 10, {"threshold": -1}, "threshold of grr"),
+    ("grr", 10, {"threshold": 2**64}, "threshold of grr"),
+    ("grr", 10, {"threshold": 10**5000}, "threshold of grr"),
+    ("grr", 10, {"threshold": 2.0**63}, "threshold of grr"),
+    ("grr", 10, {"threshold": "9"}, "threshold of grr"),
+    ("grr", 10, {"threshold": 1}, "epsilon would not lie between"),
+    ("grr", 10, {"threshold": 2**64 - 1}, "epsilon would not lie between"),
+    ("grr", 1, {"threshold": 2**63}, "domain of GRR"),
+    ("grr", 2**32, {"threshold": 2**63}, "domain of GRR"),
+    ("solh", 10, {"threshold": 2**63}, "solh is described by threshold and cells"),
+    ("solh", 10, {"threshold": 2**63, "cells": 1}, "cells of solh"),
+    ("solh", 10, {"threshold": 2**63, "cells": 2**16 + 1}, "cells of solh"),
+    ("solh", 2**24 + 1, {"threshold": 2**63, "cells": 2}, "domain of local hashing"),
+    ("sue", 10, {"tau": 1}, "sue is described by tau and field_bits"),
+    ("sue", 10, {"tau": 0, "field_bits": 3}, "tau of sue"),
+    ("sue", 10, {"tau": 4, "field_bits": 3}, "tau of fields of 3 bits is a whole number from 1 to 3, not 4"),
+    ("sue", 10, {"tau": 1, "field_bits": 1}, "field_bits of sue"),
+    ("sue", 10, {"tau": 1, "field_bits": 17}, "field_bits of sue"),
+    ("sue", 0, {"tau": 1, "field_bits": 3}, "domain of SUE"),
+]
+
+
+@pytest.mark.parametrize(("name", "domain", "parameters", "sentence"), DOCUMENTS)
+def test_a_wrong_document_gets_one_sentence(
+    name: str, domain: int, parameters: Mapping[str, int], sentence: str
+) -> None:
+    with pytest.raises(WrongInput, match=sentence) as caught:
+        from_parameters(name, domain, parameters)
+    assert len(str(caught.value)) < 160
+
+
+def test_no_mechanism_of_a_document_is_without_noise_or_without_signal() -> None:
+    """The edges that are let in still have 0 < ε_l ≤ 24, γ > 0 and p > q as doubles."""
+    edges: list[tuple[str, int, Mapping[str, int]]] = [
+        ("grr", 2, GRR(2, 24.0).parameters),
+        ("grr", MAX_ENUMERABLE, GRR(MAX_ENUMERABLE, 1e-6).parameters),
+        ("solh", 2, LocalHash(2, 1e-6, d_prime=2**16).parameters),
+        ("sue", 2, {"tau": 1, "field_bits": 16}),
+        ("sue", 2, {"tau": 2**15 - 1, "field_bits": 16}),
+    ]
+    for name, domain, parameters in edges:
+        m = from_parameters(name, domain, parameters)
+        assert 0 < m.epsilon_local <= 24
+        assert 0 < m.blanket < 1
+        assert m.oracle.p > m.oracle.q
+
+
+@pytest.mark.parametrize("mechanism", [GRR(10, 1.0), LocalHash(10, 1.0), SUE(10, 1.0)], ids=repr)
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ([0, 10], "outside the domain 0 … 9, at index 1"),
+        ([-1], "outside the domain 0 … 9, at index 0"),
+        (np.array([2**63], dtype=np.uint64), "outside the domain"),
+        ([1.0], "whole numbers"),
+        ([[1]], "one-dimensional"),
+        ([[1], [2, 3]], "one-dimensional"),
+        (["1"], "whole numbers"),
+        ([True], "whole numbers"),
+        (3, "one-dimensional"),
+    ],
+)
+def test_values_that_cannot_be_reported_get_one_sentence(
+    mechanism: Mechanism, values: Any, sentence: str, rng: Randomness
+) -> None:
+    for call in (mechanism.randomize, mechanism.encode):
+        with pytest.raises(WrongInput, match=sentence):
+            call(values, rng)
+
+
+@pytest.mark.parametrize("mechanism", [GRR(10, 1.0), LocalHash(10, 1.0), SUE(40, 1.0)], ids=repr)
+def test_words_of_another_shape_or_type_get_one_sentence(mechanism: Mechanism) -> None:
+    for words in (
+        np.zeros((2, mechanism.words)),
+        np.zeros((2, mechanism.words + 1), np.uint64),
+        np.zeros(2, np.uint64),
+    ):
+        with pytest.raises(WrongInput, match="uint64 array of shape"):
+            mechanism.support_counts(words)  # type: ignore[arg-type]  # the type is the mistake
+
+
+@pytest.mark.parametrize("mechanism", [GRR(10, 1.0), LocalHash(10, 1.0), SUE(40, 1.0)], ids=repr)
+def test_no_reports_are_no_counts(mechanism: Mechanism, rng: Randomness) -> None:
+    none = mechanism.randomize(np.array([], dtype=np.int64), rng)
+    assert none.shape == (0, mechanism.words)
+    assert mechanism.support_counts(none).tolist() == [0] * mechanism.domain
+
+
+def test_without_a_stream_reports_come_from_the_system() -> None:
+    m = GRR(1000, 1.0)
+    values = np.zeros(100, dtype=np.int64)
+    assert not np.array_equal(m.randomize(values), m.randomize(values))
+
+
+def test_seeds_of_more_than_32_bits_are_refused() -> None:
+    with pytest.raises(WrongInput, match="seeds are uint64 numbers of 32 bits"):
+        LocalHash(10, 1.0).hash(np.array([2**32], dtype=np.uint64), np.array([0]))
