@@ -71,9 +71,12 @@ class HashFamily:
 
     def coefficients(self, seeds: U64) -> tuple[U64, U64]:
         """(a, b) of each seed: a = 1 + out_1 mod (P−1), b = out_2 mod P of SplitMix64 from salt + seed."""
-        states = seeds + np.uint64(self.salt)
+        states = seeds.reshape(-1) + np.uint64(
+            self.salt
+        )  # flat, since only in arrays does numpy wrap without a warning
         a = splitmix64(states, 1) % np.uint64(self.prime - 1) + np.uint64(1)
-        return a, splitmix64(states, 2) % np.uint64(self.prime)
+        b = splitmix64(states, 2) % np.uint64(self.prime)
+        return a.reshape(seeds.shape), b.reshape(seeds.shape)
 
     def evaluate(self, a: U64, b: U64, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """H_{a,b}(x), its arguments broadcast. No product overflows: P < 2^32."""

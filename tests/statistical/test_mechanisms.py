@@ -155,15 +155,22 @@ def test_numbers_of_encoded_answers_are_uniform_in_their_cells(mechanism: GRR | 
     assert found < bound, f"α {ALPHA}, n {n}: χ² {found:.1f} against {bound:.1f}"
 
 
-def test_range_sums_of_local_hashing_err_no_more_than_independent_values(rng: Randomness) -> None:
-    """Why π is there. n = 2,000 collections of 200 fakes each; the sum over 32 neighbours of 64 values at d' = 8.
+def spread_over_neighbours(family: HashFamily) -> tuple[float, float]:
+    """How the supports of 32 neighbours of a told value vary in sum, against independent ones: ratio and its error."""
+    n, value = 50_000, 500
+    neighbours = np.array([value + step for step in range(-16, 17) if step])
+    seeds = Randomness(b"\x01" * 32).uint64((n, 1)) >> np.uint64(32)
+    totals = (family.hash(seeds, neighbours) == family.hash(seeds, np.array([value]))).sum(axis=1)
+    c = float(family.collision_probability)
+    squares = np.square(totals - 32 * c) / (32 * c * (1 - c))
+    return float(squares.mean()), float(squares.std() / np.sqrt(n))
 
-    Pairwise independent supports have variance 32·u(1−u) a report, short of it by what c_P differs from 1/d'.
-    A χ² bound at α on the upper side.
-    """
-    m, repeats, fakes = LocalHash(64, 3.0, d_prime=8), 2000, 200
-    u = 1 / 8
-    totals = np.array([m.support_counts(rng.uint64((fakes, 1)))[16:48].sum() for _ in range(repeats)])
-    ratio = float(np.square(totals - fakes * 32 * u).sum() / (fakes * 32 * u * (1 - u)))
-    bound = float(stats.chi2.isf(ALPHA, repeats))
-    assert ratio < bound, f"α {ALPHA}: χ² {ratio:.0f} against {bound:.0f}"
+
+def test_pi_keeps_the_errors_of_neighbouring_values_from_adding_up() -> None:
+    """α decides both; n = 50,000 reports of one value, d = 1000, d' = 32. Without π a range query errs fourfold."""
+    family, bare = (HashFamily(1000, 32, salt=0x0123456789ABCDEF) for _ in range(2))
+    bare.__dict__["ranks"] = np.arange(1000, dtype=np.uint64)
+    ratio, error = spread_over_neighbours(family)
+    without, its_error = spread_over_neighbours(bare)
+    assert ratio + limit(1) * error < 1.25, f"α {ALPHA}: {ratio:.3f} ± {error:.3f} of the independent variance"
+    assert without - limit(1) * its_error > 2, f"α {ALPHA}: {without:.3f} ± {its_error:.3f} without π"

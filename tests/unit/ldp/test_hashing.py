@@ -126,3 +126,10 @@ def test_questions_set_the_functions_of_two_collections_apart() -> None:
     same = int(np.sum(one.hash(seeds, np.zeros(1000, dtype=int)) == two.hash(seeds, np.zeros(1000, dtype=int))))
     assert one.digest != two.digest
     assert same < 60, f"{same} of 1000 seeds agree, about 16 are expected"
+
+
+def test_a_single_seed_hashes_as_it_does_among_others() -> None:
+    m = LocalHash(915, 3.0, d_prime=64)
+    seeds = np.arange(200, dtype=np.uint64)
+    together = m.hash(seeds, np.array(7))
+    assert [int(m.hash(np.array(seed), np.array(7))) for seed in seeds] == together.tolist()
