@@ -1,0 +1,133 @@
+"""The command line as a whole: one sentence for each error, the exit codes, and standard output kept for results."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import peos.privacy
+from peos import __version__
+from peos.cli import main
+from peos.errors import ProtocolError
+
+PLAN = ["plan", "--users", "2000", "--domain", "64", "--delta", "1e-6"]
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The console script as a process of its own."""
+    code = "import sys; from peos.cli import main; sys.exit(main())"
+    return subprocess.run(  # noqa: S603 - our own interpreter and code
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def one_sentence(text: str) -> str:
+    assert text.endswith("\n")
+    assert text.count("\n") == 1, text
+    assert "Traceback" not in text
+    return text.strip()
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"peos {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"]])
+def test_help_lists_what_exists_and_nothing_else(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 0
+    listed = capsys.readouterr().out.split("Commands:\n")[1]
+    assert [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line[2] != " "] == ["plan"]
+
+
+@pytest.mark.parametrize("command", ["demo", "bench", "analyzer", "shuffler", "client", "enrol", "localcluster"])
+@pytest.mark.parametrize("more", [[], ["--help"], ["serve", "--config", "F"]])
+def test_a_command_that_is_still_to_come_is_refused_in_one_sentence(
+    command: str, more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, *more]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert one_sentence(shown.err).startswith(f"peos: the command {command} does not exist yet")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["nonsense"], "peos: no such command 'nonsense'"),
+        (["--nonsense"], "peos: no such option: --nonsense"),
+        (["plan"], "peos plan: missing option '--users'"),
+        ([*PLAN, "--users", "many"], "peos plan: invalid value for '--users': "),
+        ([*PLAN, "--nonsense", "1"], "peos plan: no such option: --nonsense"),
+        (PLAN, "peos plan: no target was given"),
+        ([*PLAN, "--eps-local", "4", "--accounting", "exact"], "peos plan: exact accounting does not exist yet"),
+    ],
+)
+def test_wrong_input_exits_2_with_one_sentence(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert one_sentence(shown.err).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [([*PLAN, "--eps-server", ".001"], 3), ([*PLAN, "--fakes", "x"], 2), ([*PLAN, "--users", "x"], 2), (["demo"], 2)],
+)
+def test_with_json_an_error_is_an_object_on_standard_error(
+    arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*arguments, "--json"]) == code
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert set(json.loads(one_sentence(shown.err))) == {"error", "where", "hint"}
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "sentence"),
+    [
+        (
+            ProtocolError("the hand-over stopped", hint="start again"),
+            1,
+            "peos plan: the hand-over stopped (start again)",
+        ),
+        (KeyboardInterrupt(), 130, "peos plan: interrupted"),
+    ],
+)
+def test_failures_and_interrupts_have_their_own_codes(
+    raised: BaseException,
+    code: int,
+    sentence: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise raised
+
+    monkeypatch.setattr(peos.privacy, "plan", fail)
+    assert main([*PLAN, "--eps-local", "4"]) == code
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert one_sentence(shown.err) == sentence
+
+
+def test_the_exit_code_reaches_the_shell_and_no_traceback_does() -> None:
+    refused = run(*PLAN, "--eps-server", ".001")
+    assert refused.returncode == 3
+    assert refused.stdout == ""
+    assert one_sentence(refused.stderr).startswith("peos plan: eps_server = 0.001 ")
+
+
+def test_help_loads_no_numerical_library() -> None:
+    code = (
+        "import sys; from peos.cli import main; main(['plan', '--help']); "
+        "sys.exit(' '.join({'numpy', 'scipy', 'gmpy2', 'cryptography'} & set(sys.modules)) or 0)"
+    )
+    done = subprocess.run(  # noqa: S603 - our own interpreter and code
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, f"loaded for nothing: {done.stderr}"
+    assert "--eps-server" in done.stdout
