@@ -1,6 +1,6 @@
 """What a collection costs each party: bytes counted from the protocol, seconds from measured operations.
 
-One core of a server of 2025, Python with gmpy2, Paillier of 3072 bits (protocol.md §5). The bytes are payload: framing
+Seconds are of one core, Python with gmpy2, Paillier of 3072 bits (protocol.md §5). The bytes are payload: framing
 and TLS are not counted.
 """
 
