@@ -11,11 +11,11 @@ from peos.crypto.schemes import rows, windows
 from peos.crypto.schemes.base import Packed, ZeroSource
 from peos.crypto.schemes.moduli import random_unit
 
-# At 3072 bits an N-th power costs about 24 ms and a zero from tables 0.24 ms, so that tables of 10 bits (2 s) pay
-# from about 80 zeros, and those of 12 bits (0.8 s more, 0.04 ms less a zero) from about 20,000. Tables of 8 bits
+# At 3072 bits an N-th power costs about 24 ms and a zero from tables 0.26 ms, so that tables of 10 bits (2.0 s) pay
+# from about 83 zeros, and those of 12 bits (0.84 s more, 0.027 ms less a zero) from about 30,000. Tables of 8 bits
 # take no less time to build than those of 10: they need more rows, and each row costs an N-th power.
 TABLES_PAY_FROM: Final = 90
-WIDE_TABLES_PAY_FROM: Final = 20_000
+WIDE_TABLES_PAY_FROM: Final = 30_000
 
 
 def window_width(expected: int) -> int:
@@ -63,7 +63,7 @@ class WindowZeros(ZeroSource):
         self._n = modulus
         self._square = modulus * modulus
         self._rng = rng
-        self._width = width
+        self.width = width
         self._factors: windows.Table = []
         self._slopes: windows.Table = []
         for base in self._bases(windows.rows_for(width)):
@@ -81,7 +81,7 @@ class WindowZeros(ZeroSource):
         n, square, size = self._n, self._square, self._n.bit_length() // 4
         out = np.empty((count, size), dtype=np.uint8)
         for block in rows.blocks(count):
-            drawn = windows.digits(len(self._factors), self._width, block.stop - block.start, self._rng).tolist()
+            drawn = windows.digits(len(self._factors), self.width, block.stop - block.start, self._rng).tolist()
             factors = windows.products(self._factors, drawn, square)
             slopes = windows.sums(self._slopes, drawn)
             out[block] = rows.pack(

@@ -38,7 +38,7 @@ class Squared(WindowZeros):
     def _bases(self, count: int) -> list[mpz]:
         x = random_unit(self._n, self._rng)
         h = gmpy2.powmod(x * x, self._n, self._square)
-        return [gmpy2.powmod(h, mpz(1) << (self._width * row), self._square) for row in range(count)]
+        return [gmpy2.powmod(h, mpz(1) << (self.width * row), self._square) for row in range(count)]
 
 
 def sources(public: PaillierPublicKey, rng: Randomness) -> dict[str, ZeroSource]:

@@ -1,0 +1,195 @@
+"""What one operation of an encryption scheme costs on one core, `phe` beside ours in the same run.
+
+    python -m benchmarks.schemes [--json] [--count N]
+
+Times are processor time of this process, so that others on the machine disturb little; each is the median of a few
+repetitions, which alternate between phe and ours. Keys have the 3072 bits of production. Batches include the making
+of their zeros from window tables already built; what building them costs is reported beside.
+"""
+
+import argparse
+import json
+import os
+import platform
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+import gmpy2  # type: ignore[import-untyped]  # gmpy2 ships no types
+import numpy as np
+import phe
+from phe.paillier import EncryptedNumber
+
+from peos.crypto.randomness import Randomness, system
+from peos.crypto.schemes import rows
+from peos.crypto.schemes.paillier import Paillier, PaillierPublicKey
+from peos.crypto.schemes.paillier_zeros import TABLES_PAY_FROM, WIDE_TABLES_PAY_FROM, PowerZeros
+
+REPETITIONS: Final = 3
+PHE_COUNT: Final = 16  # phe takes 25 ms an operation
+DECRYPTIONS: Final = 64
+
+Row = dict[str, Any]
+Work = tuple[str, str, Callable[[], object], int]
+
+
+def machine() -> Row:
+    """What the figures were measured on."""
+    model = platform.processor()
+    if os.path.exists("/proc/cpuinfo"):
+        with open("/proc/cpuinfo") as lines:
+            model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), model)
+    return {
+        "processor": model,
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "gmpy2": gmpy2.version(),
+        "gmp": gmpy2.mp_version(),
+        "phe": phe.__version__,
+    }
+
+
+def peak_megabytes() -> float:
+    """The most memory this process has held so far."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+def microseconds(work: Callable[[], object], count: int) -> float:
+    """Processor time of one of `count` operations that `work` does."""
+    begun = time.process_time()
+    work()
+    return (time.process_time() - begun) / count * 1e6
+
+
+def build_tables(public: PaillierPublicKey, rng: Randomness, expected: int) -> tuple[Any, Row]:
+    """A zero source with tables, and what it cost to build."""
+    memory, begun = peak_megabytes(), time.process_time()
+    source: Any = public.zero_source(rng, expected=expected)
+    seconds = time.process_time() - begun
+    return source, {
+        "scheme": "paillier",
+        "expected": expected,
+        "width": source.width,
+        "seconds": seconds,
+        "megabytes": peak_megabytes() - memory,
+    }
+
+
+def measure(count: int) -> Row:
+    """All figures."""
+    rng = system()
+    private = Paillier().generate(rng)
+    public = private.public
+    narrow, narrow_row = build_tables(public, rng, TABLES_PAY_FROM)
+    wide, wide_row = build_tables(public, rng, WIDE_TABLES_PAY_FROM)
+
+    theirs = phe.PaillierPublicKey(int(public.modulus))
+    their_private = phe.PaillierPrivateKey(theirs, int(private.p), int(private.q))
+    plain, masks = rng.uint64(count), rng.uint64(count)
+    ready = wide.zeros(count)
+    sent = public.encrypt(plain, wide.zeros(count))
+    their_sent = [int(c) for c in rows.integers(sent[:DECRYPTIONS])]
+    words = plain[:PHE_COUNT].tolist()
+    powers = PowerZeros(public.modulus, rng)
+
+    def their_rerandomise() -> None:
+        for c, mask in zip(their_sent[:PHE_COUNT], words, strict=True):
+            (EncryptedNumber(theirs, c) + mask).obfuscate()
+
+    works: list[Work] = [
+        ("phe", "encrypt", lambda: [theirs.raw_encrypt(m) for m in words], PHE_COUNT),
+        ("paillier", "encrypt", lambda: public.encrypt(plain, wide.zeros(count)), count),
+        ("paillier", "encrypt-10-bit-tables", lambda: public.encrypt(plain, narrow.zeros(count)), count),
+        ("paillier", "encrypt-cold", lambda: public.encrypt(plain[:PHE_COUNT], powers.zeros(PHE_COUNT)), PHE_COUNT),
+        ("paillier", "encrypt-ready-zeros", lambda: public.encrypt(plain, ready), count),
+        ("phe", "rerandomise", their_rerandomise, PHE_COUNT),
+        (
+            "paillier",
+            "rerandomise",
+            lambda: public.remask(sent, masks, wide.zeros(count), hop=1, rng=rng),
+            count,
+        ),
+        ("paillier", "rerandomise-ready-zeros", lambda: public.remask(sent, masks, ready, hop=1, rng=rng), count),
+        ("phe", "decrypt", lambda: [their_private.raw_decrypt(c) for c in their_sent], DECRYPTIONS),
+        ("paillier", "decrypt", lambda: private.decrypt(sent[:DECRYPTIONS]), DECRYPTIONS),
+        ("paillier", "check", lambda: public.check(sent), count),
+    ]
+    if not np.array_equal(private.decrypt(sent[:DECRYPTIONS]), plain[:DECRYPTIONS]):
+        raise SystemExit("what was measured does not decrypt")
+    samples: list[list[float]] = [[] for _ in works]
+    for _ in range(REPETITIONS):
+        for sample, (_scheme, _operation, work, of) in zip(samples, works, strict=True):
+            sample.append(microseconds(work, of))
+    results = [
+        {
+            "scheme": scheme,
+            "operation": operation,
+            "microseconds": statistics.median(sample),
+            "bytes": public.ciphertext_bytes,
+        }
+        for sample, (scheme, operation, _work, _of) in zip(samples, works, strict=True)
+    ]
+    cost: dict[tuple[Any, Any], Any] = {(row["scheme"], row["operation"]): row["microseconds"] for row in results}
+    saved = cost["paillier", "encrypt-cold"] - cost["paillier", "encrypt-10-bit-tables"]
+    saved_by_wide = cost["paillier", "encrypt-10-bit-tables"] - cost["paillier", "encrypt"]
+    return {
+        "machine": machine(),
+        "bits": public.bits,
+        "rows": results,
+        "tables": [narrow_row, wide_row],
+        "break_even": {
+            "tables": round(narrow_row["seconds"] * 1e6 / saved),
+            "wide_tables": round((wide_row["seconds"] - narrow_row["seconds"]) * 1e6 / saved_by_wide)
+            if saved_by_wide > 0
+            else None,
+        },
+        "times_faster_than_phe": {
+            operation: cost["phe", theirs_called] / cost["paillier", operation]
+            for operation, theirs_called in (
+                ("encrypt", "encrypt"),
+                ("encrypt-10-bit-tables", "encrypt"),
+                ("encrypt-cold", "encrypt"),
+                ("rerandomise", "rerandomise"),
+                ("decrypt", "decrypt"),
+            )
+        },
+    }
+
+
+def show(found: Row) -> None:
+    """The figures as text."""
+    print(", ".join(f"{key} {value}" for key, value in found["machine"].items()))
+    print(f"{found['bits']} bits, one core\n")
+    for row in found["rows"]:
+        faster = found["times_faster_than_phe"].get(row["operation"]) if row["scheme"] != "phe" else None
+        ratio = f"   {faster:6.1f} times phe's speed" if faster else ""
+        print(f"{row['scheme']:10}{row['operation']:26}{row['microseconds']:12.1f} µs{row['bytes']:6} bytes{ratio}")
+    print()
+    for table in found["tables"]:
+        print(f"tables of {table['width']} bits: {table['seconds']:.2f} s, {table['megabytes']:.0f} MB")
+    even = found["break_even"]
+    print(f"tables pay from {even['tables']} zeros, wide ones from {even['wide_tables']}")
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.schemes", description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--count", type=int, default=1500, help="operations in a batch (default 1500)")
+    options = parser.parse_args()
+    if options.count < DECRYPTIONS:
+        parser.error(f"--count must be at least {DECRYPTIONS}")
+    found = measure(options.count)
+    if options.json:
+        print(json.dumps(found, indent=1))
+    else:
+        show(found)
+
+
+if __name__ == "__main__":
+    main()
