@@ -1,0 +1,139 @@
+"""A collection laid out as a freeze leaves it, for attacks on the shuffle that need more rows than tickets are worth.
+
+Everything from the frozen list on is the real code; only tickets and their signatures are left out. `WatchedBench` is
+the referee's: it remembers what each pass did to the rows, so that a guess can be told right or wrong. No adversary
+looks at it.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peos.collection.document import ID_BYTES
+from peos.collection.submission import Part, Triple
+from peos.crypto import sharing
+from peos.crypto.identity import Identity
+from peos.crypto.kdf import Context
+from peos.crypto.randomness import U64, Randomness
+from peos.crypto.schemes.base import Packed, PrivateKey, PublicKey
+from peos.ldp import GRR
+from peos.ldp.base import Mechanism
+from peos.shuffle import analyzer
+from peos.shuffle.attempt import ENCRYPTED_SHARE
+from peos.shuffle.effects import Mix, Pass
+from peos.shuffle.vectors import Workbench, composed
+from peos.simulate import Node, Simulation
+
+
+@dataclass(frozen=True, eq=False)
+class Passed:
+    """One pass over the ciphertexts: `after[i]` is what became of `before[origin[i]]`."""
+
+    before: Packed
+    after: Packed
+    origin: NDArray[np.intp]
+
+
+class WatchedBench(Workbench):
+    """A bench that keeps what it did."""
+
+    def __init__(self, rows: int, words: int, public: PublicKey, rng: Randomness, *, statistical: bool = False) -> None:
+        super().__init__(rows, words, public, rng, statistical=statistical)
+        self.passed: list[Passed] = []
+        self.mixed: list[NDArray[np.intp]] = []  # the permutation of every round
+
+    def _mix(self, task: Mix) -> U64:
+        self.mixed.append(composed([task.permutation], self._shape[0]))
+        return super()._mix(task)
+
+    def _pass(self, task: Pass) -> Packed:
+        before = self.ciphertexts(task.ciphertexts).copy()
+        after = super()._pass(task)
+        self.passed.append(Passed(before, after, composed(task.permutations, self._shape[0])))
+        return after
+
+
+class WatchedNode(Node):
+    """A shuffler on a watched bench, under a public key that a test may replace by one that lacks a defence."""
+
+    workbench_type: type[Workbench] = WatchedBench
+
+    def __init__(self, number: int, signed: bytes, identity: Identity, rng: Randomness, *, floor: int) -> None:
+        super().__init__(number, signed, identity, rng, floor=floor)
+        self.public = self.key_in_use(self.public)
+
+    def key_in_use(self, public: PublicKey) -> PublicKey:
+        """The key as this shuffler works with it."""
+        return public
+
+
+Encrypt = Callable[[U64], Packed]
+
+
+class Laid(Simulation):
+    """A collection after its freeze; row i is user i's, then come the dummies, then the fakes."""
+
+    def __init__(
+        self,
+        key: PrivateKey,
+        rng: Randomness,
+        *,
+        nodes: type[Node] = WatchedNode,
+        shufflers: int = 3,
+        fakes: int = 0,
+        mechanism: Mechanism | None = None,
+    ) -> None:
+        self.node_type = nodes
+        super().__init__(mechanism or GRR(2, 1.0), shufflers=shufflers, fakes=fakes, rng=rng, key=key)
+
+    def lay(self, reports: U64, *, encrypt: Encrypt | None = None) -> list[U64]:
+        """Share out the reports, (n, words), and begin; returns the users' shares, that of shuffler 1 first."""
+        owned = np.concatenate((reports, np.stack([dummy.words for dummy in self.dummies])))
+        shares = sharing.split(owned, len(self.nodes), self.rng)
+        encrypted = (encrypt or self.encrypted)(shares[0].reshape(-1)).reshape(len(owned), -1)
+        triples = [Triple(row.to_bytes(ID_BYTES, "big"), row.to_bytes(64, "big"), b"") for row in range(len(owned))]
+        context = Context(self.digest, hashlib.sha256(b"laid out").digest())
+        for node, share in zip(self.nodes, shares, strict=True):
+            rows = encrypted if node.number == ENCRYPTED_SHARE else share.astype("<u8")
+            for triple, row in zip(triples, rows, strict=True):
+                part = Part(self.digest, node.number, triple.id, triple.ticket, b"", (), row.tobytes())
+                node.parts[triple.ticket] = triple, part
+            node.begin(triples, context)
+        return [share[: len(reports)] for share in shares]
+
+    def encrypted(self, words: U64) -> Packed:
+        """Shares as users encrypt them."""
+        zeros = self.key.public.zero_source(self.rng, expected=len(words)).zeros(len(words))
+        return self.key.public.encrypt(words, zeros)
+
+    def fake_words(self) -> U64:
+        """The fakes that the shufflers' shares add up to."""
+        return sharing.combine([node.fake_shares(node.fake_seed) for node in self.nodes])
+
+    def combined(self) -> U64:
+        """What the analyzer decrypts, dummies and all."""
+        return analyzer.combine(self.document.schedule, self.delivered, self.key)
+
+    def assert_conserved(self, reports: U64) -> None:
+        """Every report, fake and dummy came out exactly once, and nothing else."""
+        dummies = np.stack([dummy.words for dummy in self.dummies])
+        expected = np.concatenate((reports, dummies, self.fake_words()))
+        assert len(np.unique(expected, axis=0)) == len(expected), "a word that occurs twice could hide a loss"
+        assert np.array_equal(_sorted(self.combined()), _sorted(expected)), "reports were lost, doubled or changed"
+
+    def passes(self) -> list[Passed]:
+        """What the holders did, in order."""
+        return [self.watched(holder).passed[-1] for holder, _ in self.document.schedule.passes]
+
+    def watched(self, number: int) -> WatchedBench:
+        """The referee's look at one shuffler."""
+        bench = self.nodes[number - 1].bench
+        assert isinstance(bench, WatchedBench), "every node here has one"
+        return bench
+
+
+def _sorted(words: U64) -> U64:
+    return words[np.lexsort(words.T)]
