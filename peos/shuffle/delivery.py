@@ -147,20 +147,27 @@ class Delivery:
 
     def _remember(self, notice: Notice) -> Decision:
         standing = self.standing
-        if notice.attempt != standing.attempt or standing.place not in (Place.FREE, Place.STORED):
+        lost = notice.kind is NoticeKind.LOST
+        if notice.attempt != standing.attempt or not self._concerned(lost=lost):
             return self._stay()
         # Of one sender the first word stands, but that a lost attempt is lost whatever was said before.
         known = {other for other in self.heard if other.sender == notice.sender}
-        if known and notice.kind is NoticeKind.STORED:
+        if known and not lost:
             return self._stay()
         now = replace(self, heard=(self.heard - known) | {notice})
-        if notice.kind is NoticeKind.LOST:
+        if lost:
             if standing.running or (standing.place is Place.STORED and notice.sender in self.schedule.last):
                 return now._leave()
             return now._open_if_all_left()
         if standing.place is Place.STORED:
             return now._send_if_all_stored()
         return now._stay()
+
+    def _concerned(self, *, lost: bool) -> bool:
+        """Whether it matters here that another left the attempt, or stored its vector."""
+        if self.standing.place is Place.STORED or self.standing.running:
+            return lost or self.me in self.schedule.last
+        return lost and self.standing.place is Place.FREE and self.me == OPENER
 
     def _send_if_all_stored(self) -> Decision:
         said = {notice.sender: notice for notice in self.heard if notice.sender in self._fellows}
@@ -173,7 +180,7 @@ class Delivery:
             return self._leave()
         if len(stored) < len(self._fellows):
             return self._stay()
-        sending = replace(self, standing=replace(self.standing, place=Place.SENDING))
+        sending = self._at(Place.SENDING)
         return sending, (Persist(sending.standing), Output(sending.standing))
 
     def _leave(self) -> Decision:
@@ -209,13 +216,13 @@ class Delivery:
         served = self.me not in self.schedule.last and self.standing.place is Place.FREE
         if not (sent or served):
             return self._stay()
-        done = replace(self, standing=replace(self.standing, place=Place.DONE))
+        done = self._at(Place.DONE)
         return done, (Persist(done.standing), Erase())
 
     def _die(self) -> Decision:
         if self.standing.place not in (Place.FREE, Place.STORED):
             return self._stay()
-        dead = replace(self, standing=replace(self.standing, place=Place.DEAD, transcript=b""))
+        dead = self._at(Place.DEAD)
         return dead, (
             Persist(dead.standing),
             Erase(),
@@ -223,5 +230,9 @@ class Delivery:
         )
 
     def _abort(self) -> Decision:
-        aborted = replace(self, standing=replace(self.standing, place=Place.ABORTED))
+        aborted = self._at(Place.ABORTED)
         return aborted, (Persist(aborted.standing), Erase())
+
+    def _at(self, place: Place) -> "Delivery":
+        """There, with nothing left to hear of others."""
+        return replace(self, standing=replace(self.standing, place=place), heard=frozenset())
