@@ -78,7 +78,7 @@ def test_a_window_zero_is_the_product_that_its_digits_name(public: PaillierPubli
     assert [int(z) for z in rows.integers(supply.zeros(count))] == expected
 
 
-@pytest.mark.parametrize("width", [8, 10, 12])
+@pytest.mark.parametrize("width", [8, 10, 12, 14, 16])
 def test_tables_have_54_rows_and_640_bits_at_least(width: int) -> None:
     count = windows.rows_for(width)
     assert count >= 54
