@@ -1,8 +1,9 @@
 """x^N mod N², faster than by a general exponentiation, because the modulus is a square.
 
 An element is kept as its two digits to the base N, a + sN. Squaring is then a² once and a·s once, with divisions by
-N: together less work than a product of full length and its reduction mod N². At 3072 bits, 17.4 ms for 24.1. It holds the
-interpreter's lock, as gmpy2's own exponentiation of lists does not: two cores are used by two processes.
+N: together less work than a product of full length and its reduction mod N². At 3072 bits, 17.4 ms for 24.1.
+
+It holds the interpreter's lock, as gmpy2's exponentiation of lists does not: two cores are used by two processes.
 """
 
 from typing import Final
