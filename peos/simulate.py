@@ -172,7 +172,9 @@ class Node:
         own_fakes = self.fake_shares(self.fake_seed)
         if self.number == ENCRYPTED_SHARE:
             zeros = self.bench.zeros.zeros(own_fakes.size)
-            encrypted = self.public.encrypt(own_fakes.reshape(-1), zeros).reshape(document.fakes, -1)
+            encrypted = self.public.encrypt(own_fakes.reshape(-1), zeros).reshape(
+                document.fakes, words * self.public.ciphertext_bytes
+            )
             arrived = np.frombuffer(b"".join(shares), np.uint8).reshape(len(shares), -1)
             self.bench.vectors[CIPHERTEXTS] = np.concatenate((arrived, encrypted))
         else:
@@ -199,6 +201,9 @@ class Node:
         if rows.shape != (self.rows, self.row_bytes(kind)):
             raise RemoteFault("sent a vector of another shape", party=sender, step=str(header.header.step))
         handle = f"{header.header.context.attempt}/from {header.header.sender}/{header.header.step.round}"
+        known = self.bench.vectors.get(handle)
+        if known is not None and not np.array_equal(as_rows(known), rows):
+            raise RemoteFault("sent two different vectors for one step", party=sender, step=str(header.header.step))
         if kind is Kind.HANDOVER:
             if not bool(np.all(self.public.check(rows.reshape(-1, self.public.ciphertext_bytes)))):
                 raise RemoteFault("handed over what is no ciphertext", party=sender, step=str(header.header.step))
