@@ -91,6 +91,7 @@ class Laid(Simulation):
 
     def lay(self, reports: U64, *, encrypt: Encrypt | None = None) -> list[U64]:
         """Share out the reports, (n, words), and begin; returns the users' shares, that of shuffler 1 first."""
+        self.reports = reports
         owned = np.concatenate((reports, np.stack([dummy.words for dummy in self.dummies])))
         shares = sharing.split(owned, len(self.nodes), self.rng)
         encrypted = (encrypt or self.encrypted)(shares[0].reshape(-1)).reshape(len(owned), -1)
@@ -117,10 +118,10 @@ class Laid(Simulation):
         """What the analyzer decrypts, dummies and all."""
         return analyzer.combine(self.document.schedule, self.delivered, self.key)
 
-    def assert_conserved(self, reports: U64) -> None:
+    def assert_conserved(self) -> None:
         """Every report, fake and dummy came out exactly once, and nothing else."""
         dummies = np.stack([dummy.words for dummy in self.dummies])
-        expected = np.concatenate((reports, dummies, self.fake_words()))
+        expected = np.concatenate((self.reports, dummies, self.fake_words()))
         assert len(np.unique(expected, axis=0)) == len(expected), "a word that occurs twice could hide a loss"
         assert np.array_equal(_sorted(self.combined()), _sorted(expected)), "reports were lost, doubled or changed"
 

@@ -68,6 +68,12 @@ def of_guesses(attack: str, correct: int, trials: int, *, choices: float = 2) ->
     )
 
 
+def of_rate(attack: str, hits: int, trials: int, what: str) -> Verdict:
+    """The adversary either gets what it wants in a trial or does not; without an attack it never would."""
+    lower, upper = lower_bound(hits, trials), upper_bound(hits, trials)
+    return Verdict(attack, hits / trials, lower, upper, f"{hits} of {trials} {what}")
+
+
 def of_flags(attack: str, true_flags: int, positives: int, false_flags: int, negatives: int) -> Verdict:
     """The adversary flags; its advantage is the rate of true flags less that of false ones.
 
