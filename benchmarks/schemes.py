@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-import gmpy2  # type: ignore[import-untyped]  # gmpy2 ships no types
+import gmpy2
 import numpy as np
 import phe
 from phe.paillier import EncryptedNumber

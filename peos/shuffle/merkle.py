@@ -20,7 +20,8 @@ def leaves(rows: NDArray[np.uint8], salt: StreamKey) -> list[bytes]:
     count, width = rows.shape
     record = 1 + SALT_BYTES + width
     block = np.zeros((count, record), dtype=np.uint8)
-    block[:, 1 : 1 + SALT_BYTES] = np.frombuffer(salt.stream().bytes(count * SALT_BYTES), np.uint8).reshape(count, -1)
+    salts = np.frombuffer(salt.stream().bytes(count * SALT_BYTES), np.uint8)
+    block[:, 1 : 1 + SALT_BYTES] = salts.reshape(count, SALT_BYTES)
     block[:, 1 + SALT_BYTES :] = rows
     whole = memoryview(block.reshape(-1).data)
     sha256 = hashlib.sha256

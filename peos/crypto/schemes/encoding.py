@@ -6,7 +6,7 @@ Everything is big-endian, and each width follows from `bits`, so that a key has 
 import struct
 from typing import Any, Final
 
-from gmpy2 import mpz  # type: ignore[import-untyped]  # gmpy2 ships no types
+from gmpy2 import mpz
 
 from peos.errors import BadEncoding, WrongInput
 

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Final
 
-import gmpy2  # type: ignore[import-untyped]  # gmpy2 ships no types
+import gmpy2
 from gmpy2 import mpz
 
 from peos.crypto.randomness import Randomness

@@ -8,7 +8,7 @@ It holds the interpreter's lock, as gmpy2's exponentiation of lists does not: tw
 
 from typing import Final
 
-import gmpy2  # type: ignore[import-untyped]  # gmpy2 ships no types
+import gmpy2
 from gmpy2 import mpz
 
 _DIGIT: Final = 5

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Final, NamedTuple
 
-import gmpy2  # type: ignore[import-untyped]  # gmpy2 ships no types
+import gmpy2
 import numpy as np
 from gmpy2 import mpz
 from numpy.typing import NDArray

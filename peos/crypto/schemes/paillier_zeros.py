@@ -2,7 +2,7 @@
 
 from typing import Final
 
-import gmpy2  # type: ignore[import-untyped]  # gmpy2 ships no types
+import gmpy2
 import numpy as np
 from gmpy2 import mpz
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import numpy as np
-from gmpy2 import mpz  # type: ignore[import-untyped]  # gmpy2 ships no types
+from gmpy2 import mpz
 from numpy.typing import NDArray
 
 from peos.crypto.schemes.base import Packed

@@ -7,7 +7,7 @@ bases y_j must be for that product to hide anything is each scheme's own busines
 from typing import Any, Final
 
 import numpy as np
-from gmpy2 import mpz  # type: ignore[import-untyped]  # gmpy2 ships no types
+from gmpy2 import mpz
 
 from peos.crypto.randomness import Randomness
 

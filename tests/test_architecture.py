@@ -1,0 +1,119 @@
+"""The house's rules as tests: pure rooms do no I/O, rooms depend one way, roles never meet, files stay small.
+
+Each rule is also shown to be able to fail, on a planted violation.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ROLES = ("analyzer", "shuffler", "user_client")
+PURE = ("collection", "crypto", "estimate", "ldp", "privacy", "shuffle", "tasks")
+IO = frozenset(
+    {"asyncio", "concurrent", "grpc", "http", "logging", "multiprocessing", "os", "pathlib", "psycopg", "random"}
+    | {"secrets", "select", "shutil", "signal", "socket", "sqlite3", "ssl", "subprocess", "sys", "tempfile"}
+    | {"threading", "time", "urllib"}
+)
+ENTROPY = "peos/crypto/randomness.py"  # the one place that asks the operating system
+# Each room may use those before it. Only processes and the command line stand above the wire and the simulation.
+ORDER = ("errors", "crypto", "estimate", "ldp", "privacy", "shuffle", "collection", "wire", "simulate", "cli")
+CEILING = 500
+MEDIAN = 200
+
+
+def sources(root: Path) -> list[Path]:
+    """The project's own Python files."""
+    found = (path for top in ("peos", "tests", "benchmarks", *ROLES) for path in (root / top).rglob("*.py"))
+    return sorted(path for path in found if not path.name.endswith("_pb2.py"))
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every module that a file names in an import, wherever in the file; submodules imported by name included."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def room(parts: tuple[str, ...]) -> str:
+    """The room of a module or file below peos; empty for peos itself."""
+    return parts[1].removesuffix(".py") if len(parts) > 1 else ""
+
+
+def position(name: str) -> int:
+    """Where a room stands in the order; what is not a room may be used by all and may use all."""
+    return ORDER.index(name) if name in ORDER else 0
+
+
+def violations(root: Path) -> list[str]:
+    """Every breach of the rules on imports."""
+    found = []
+    for path in sources(root):
+        name = path.relative_to(root)
+        top, here = name.parts[0], room(name.parts)
+        for module in set(imports(path)):
+            parts = tuple(module.split("."))
+            if top == "peos" and here in PURE and parts[0] in IO and str(name) != ENTROPY:
+                found.append(f"{name} imports {parts[0]}: a pure room does no I/O")
+            if top in ROLES and parts[0] in ROLES and parts[0] != top:
+                found.append(f"{name} imports {parts[0]}: roles never import each other")
+            if top == "peos" and parts[0] in ROLES and here not in ("cli", "localcluster"):
+                found.append(f"{name} imports {parts[0]}: the library does not know the roles")
+            if top == "peos" and parts[0] == "peos" and position(room(parts)) > position(here):
+                found.append(f"{name} imports {module}: {here} comes before {room(parts)}")
+            if top == "peos" and parts[0] == "tests":
+                found.append(f"{name} imports {module}: the library does not know its tests")
+    return sorted(set(found))
+
+
+def lengths(root: Path) -> dict[str, int]:
+    """Lines of each file."""
+    return {str(path.relative_to(root)): path.read_text(encoding="utf-8").count("\n") for path in sources(root)}
+
+
+def test_rooms_keep_to_their_rules() -> None:
+    assert violations(ROOT) == []
+
+
+def test_every_room_of_the_library_has_its_place_in_the_order() -> None:
+    rooms = {room(path.relative_to(ROOT).parts) for path in sources(ROOT) if path.is_relative_to(ROOT / "peos")}
+    assert rooms - {"__init__"} <= set(ORDER), "give the new room its place in ORDER"
+
+
+def test_files_stay_small() -> None:
+    found = lengths(ROOT)
+    over = {name: count for name, count in found.items() if count > CEILING}
+    assert not over
+    library = sorted(count for name, count in found.items() if name.startswith("peos/"))
+    assert library[len(library) // 2] <= MEDIAN
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        ("peos/shuffle/planted.py", "import time\n", "a pure room does no I/O"),
+        ("peos/ldp/planted.py", "def f():\n    from os import urandom\n", "a pure room does no I/O"),
+        ("peos/crypto/planted.py", "from peos.wire import shuffles\n", "crypto comes before wire"),
+        ("peos/crypto/planted.py", "from peos import simulate\n", "crypto comes before simulate"),
+        ("peos/wire/planted.py", "import shuffler.service\n", "the library does not know the roles"),
+        ("shuffler/planted.py", "from analyzer import keys\n", "roles never import each other"),
+        ("peos/simulate.py", "from tests.security import verdict\n", "the library does not know its tests"),
+    ],
+)
+def test_a_planted_violation_is_seen(tmp_path: Path, name: str, text: str, complaint: str) -> None:
+    planted = tmp_path / name
+    planted.parent.mkdir(parents=True)
+    planted.write_text(text)
+    assert any(complaint in violation for violation in violations(tmp_path))
+
+
+def test_a_file_that_has_grown_too_long_is_seen(tmp_path: Path) -> None:
+    planted = tmp_path / "peos" / "ldp" / "planted.py"
+    planted.parent.mkdir(parents=True)
+    planted.write_text("pass\n" * (CEILING + 1))
+    assert max(lengths(tmp_path).values()) > CEILING

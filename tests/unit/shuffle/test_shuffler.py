@@ -1,0 +1,316 @@
+"""A shuffler as a machine: three of them driven by hand, without vectors, to look at single steps and at faults."""
+
+from collections import deque
+from dataclasses import replace
+
+import pytest
+
+from peos.crypto.kdf import Context
+from peos.crypto.randomness import Randomness
+from peos.errors import LocalFault
+from peos.shuffle.attempt import awaited
+from peos.shuffle.effects import (
+    Deadline,
+    Discard,
+    Done,
+    Effect,
+    Event,
+    Heard,
+    Mix,
+    Output,
+    Pass,
+    Persist,
+    Received,
+    ReceivedVector,
+    Report,
+    Restarted,
+    Send,
+    SendVector,
+    Split,
+    Tell,
+    Tick,
+    TimedOut,
+)
+from peos.shuffle.messages import Header, Kind, NoticeKind, Step, Word
+from peos.shuffle.schedule import Schedule
+from peos.shuffle.shuffler import Shuffler
+from peos.shuffle.standing import Place, Standing
+
+FROZEN = Context(b"c" * 32, b"f" * 32)
+Journal = list[tuple[int, Effect]]
+
+
+class Table:
+    """Three machines and what they say to one another, in order; tasks are done at once, with made-up roots."""
+
+    def __init__(self, shufflers: int = 3) -> None:
+        schedule = Schedule(shufflers)
+        self.machines = {
+            who: Shuffler(who, schedule, FROZEN, Randomness(bytes([who]) * 32)) for who in range(1, shufflers + 1)
+        }
+        self.journal: Journal = []
+        self.queue: deque[tuple[int, Event]] = deque()
+        self.silent: set[int] = set()  # whose messages get lost
+
+    def feed(self, who: int, event: Event) -> list[Effect]:
+        """Give one machine an event and put on the way what it sends."""
+        effects = self.machines[who].handle(event)
+        for effect in effects:
+            self.journal.append((who, effect))
+            match effect:
+                case Split() | Mix() | Pass():
+                    done = Done(self.machines[who].standing.attempt, effect.task, bytes([who]) * 32)
+                    self.queue.append((who, done))
+                case Send(word) if who not in self.silent:
+                    self.queue.append((word.header.receiver, Received(word)))
+                case SendVector(header, vector) if who not in self.silent:
+                    self.queue.append((header.receiver, ReceivedVector(header, vector)))
+                case Tell(notice, receivers) if who not in self.silent:
+                    self.queue += [(receiver, Heard(notice)) for receiver in receivers]
+                case _:
+                    pass
+        return effects
+
+    def run(self, turns: int = 100_000) -> None:
+        """Deliver what is on the way, in order."""
+        while self.queue and turns:
+            self.feed(*self.queue.popleft())
+            turns -= 1
+
+    def start(self) -> None:
+        """Everybody is free: shuffler 1 asks, and opens attempt 1."""
+        self.feed(1, Tick())
+
+    def places(self) -> list[Place]:
+        """Where all stand."""
+        return [machine.standing.place for machine in self.machines.values()]
+
+    def effects(self, kind: type[Effect]) -> list[Effect]:
+        """All effects of a kind so far."""
+        return [effect for _, effect in self.journal if isinstance(effect, kind)]
+
+
+def test_three_shufflers_reach_the_output_by_themselves() -> None:
+    table = Table()
+    table.start()
+    table.run()
+    assert table.places() == [Place.FREE, Place.SENDING, Place.SENDING]
+    transcripts = {table.machines[who].standing.transcript for who in (2, 3)}
+    assert len(transcripts) == 1
+    assert len(table.effects(Output)) == 2
+
+
+def test_everything_is_persisted_before_it_is_said() -> None:
+    """A shuffler that says it stored, lost or sends has made that durable earlier in the same list of effects."""
+    table = Table()
+    table.start()
+    table.run()
+    for who, machine in table.machines.items():
+        durable = Standing()
+        for number, effect in table.journal:
+            if number != who:
+                continue
+            if isinstance(effect, Persist):
+                durable = effect.standing
+            if isinstance(effect, Tell) and effect.notice.kind is NoticeKind.STORED:
+                assert (durable.place, durable.transcript) == (Place.STORED, effect.notice.transcript)
+            if isinstance(effect, Tell) and effect.notice.kind is NoticeKind.OPEN:
+                assert durable.attempt == effect.notice.attempt
+            if isinstance(effect, Output):
+                assert durable == effect.standing
+                assert durable.place is Place.SENDING
+        assert durable == machine.standing
+
+
+def test_a_late_opening_loses_no_message() -> None:
+    """Words of an attempt that come before its opening was heard are kept."""
+    table = Table()
+    table.start()
+    late: list[tuple[int, Event]] = []
+    for _ in range(200):
+        if not table.queue:
+            break
+        who, event = table.queue.popleft()
+        if who == 2 and isinstance(event, Heard) and event.notice.kind is NoticeKind.OPEN:
+            late.append((who, event))
+            continue
+        table.feed(who, event)
+    assert table.machines[2].standing.attempt == 0
+    table.queue += late
+    table.run()
+    assert table.places() == [Place.FREE, Place.SENDING, Place.SENDING]
+
+
+def test_repeated_messages_change_nothing() -> None:
+    table = Table()
+    table.start()
+    while table.queue:
+        who, event = table.queue.popleft()
+        table.feed(who, event)
+        table.feed(who, event)
+    assert table.places() == [Place.FREE, Place.SENDING, Place.SENDING]
+    assert not table.effects(Report)
+
+
+def interrupted(turns: int) -> Table:
+    table = Table()
+    table.start()
+    table.run(turns)
+    return table
+
+
+@pytest.mark.parametrize("turns", range(4, 60, 5))
+@pytest.mark.parametrize("who", [1, 2, 3])
+@pytest.mark.parametrize("event", [Restarted(), TimedOut()], ids=["restarted", "timed out"])
+def test_an_interrupted_attempt_is_left_and_another_completes(turns: int, who: int, event: Event) -> None:
+    table = interrupted(turns)
+    table.feed(who, event)
+    for _ in range(4):
+        for number in table.machines:
+            table.feed(number, Tick())
+        table.run()
+    assert table.places()[1:] == [Place.SENDING, Place.SENDING]
+    outputs = {
+        (effect.standing.attempt, effect.standing.transcript)
+        for effect in table.effects(Output)
+        if isinstance(effect, Output)
+    }
+    assert len(outputs) == 1
+
+
+def test_a_new_attempt_uses_nothing_random_twice() -> None:
+    """Streams, contributions, leaving seeds and salts: those of the second attempt are all new."""
+    table = interrupted(40)
+    table.feed(2, TimedOut())
+    table.feed(1, Tick())
+    table.run()
+    assert table.machines[2].standing.attempt == 2
+    keys: dict[int, set[bytes]] = {1: set(), 2: set()}
+    for _, effect in table.journal:
+        match effect:
+            case Send(word):
+                if word.header.step.kind in (Kind.REVEAL, Kind.SEED):
+                    keys[word.header.context.attempt].add(word.body)
+            case Mix():
+                used = (*effect.streams, effect.permutation, *effect.plus, *effect.minus, effect.salt)
+                keys[int(effect.out.split("/")[0])] |= {key.secret for key in used}
+            case Split():
+                keys[int(effect.out.split("/")[0])] |= {key.secret for key in effect.streams}
+            case _:
+                pass
+    assert keys[1]
+    assert keys[2]
+    assert not keys[1] & keys[2]
+
+
+def a_word(
+    kind: Kind = Kind.COMMIT, *, round_: int = 1, sender: int = 1, receiver: int = 2, body: bytes = b"w" * 32
+) -> Word:
+    return Word(Header(replace(FROZEN, attempt=1), Step(round_, kind), sender, receiver), body)
+
+
+def running(who: int) -> Table:
+    table = Table()
+    table.start()
+    while table.machines[who].standing.attempt == 0:
+        table.feed(*table.queue.popleft())
+    return table
+
+
+def test_two_different_words_for_one_step_abort_the_attempt() -> None:
+    table = running(2)
+    table.feed(2, Received(a_word(body=b"a" * 32)))
+    effects = table.feed(2, Received(a_word(body=b"b" * 32)))
+    assert isinstance(effects[0], Report)
+    assert effects[0].sentence == "shuffler 1, round 1, commit: sent two different words for one step"
+    assert [type(effect) for effect in effects[1:]] == [Persist, Discard, Tell]
+    assert table.machines[2].standing == Standing(Place.FREE, 1, 1)
+
+
+def test_a_word_that_no_step_has_aborts_the_attempt() -> None:
+    table = running(2)
+    effects = table.feed(2, Received(a_word(round_=2)))  # shuffler 2 does not hide in round 2
+    assert isinstance(effects[0], Report)
+    assert "round 2, commit" in effects[0].sentence
+
+
+def test_a_contribution_that_was_not_committed_to_aborts_the_attempt() -> None:
+    table = running(2)
+    reports = []
+    table.feed(2, Received(a_word()))
+    for effect in table.feed(2, Received(a_word(Kind.REVEAL))):
+        reports += [effect.sentence] if isinstance(effect, Report) else []
+    assert reports == ["shuffler 1, round 1, reveal: revealed a contribution that it had not committed to"]
+
+
+def test_another_seed_is_noticed_before_anything_is_permuted() -> None:
+    table = Table()
+    table.start()
+    mixes_before = -1
+    while table.queue:
+        who, event = table.queue.popleft()
+        if (
+            isinstance(event, Received)
+            and event.word.header.step == Step(1, Kind.CONFIRM)
+            and event.word.header.sender == 1
+        ):
+            mixes_before = len(table.effects(Mix))
+            event = Received(replace(event.word, body=b"x" * 32))
+        if table.machines[who].standing.attempt == 2:
+            break
+        table.feed(who, event)
+    reports = [effect.sentence for _, effect in table.journal if isinstance(effect, Report)]
+    assert any(sentence == "shuffler 1, round 1, confirm: confirmed another seed" for sentence in reports)
+    assert mixes_before <= 1  # shuffler 1 itself may have gone on
+
+
+def test_messages_of_another_collection_are_the_callers_mistake() -> None:
+    table = running(2)
+    word = a_word()
+    stray = replace(word, header=replace(word.header, context=Context(b"x" * 32, b"f" * 32, 1)))
+    with pytest.raises(LocalFault, match="another collection"):
+        table.feed(2, Received(stray))
+    with pytest.raises(LocalFault, match="another shuffler"):
+        table.feed(3, Received(word))
+
+
+def test_it_says_what_it_waits_for() -> None:
+    table = running(2)
+    waiting = table.machines[2].waiting
+    assert waiting is not None
+    assert str(waiting.step) == "round 1, commit"
+    assert waiting.parties == (1,)
+    assert Table().machines[1].missing == (2, 3)
+
+
+def test_after_the_deadline_nothing_is_begun() -> None:
+    table = Table()
+    table.feed(3, Deadline())
+    table.run()
+    assert table.places() == [Place.DEAD] * 3
+
+
+def test_nothing_secret_is_shown() -> None:
+    table = running(2)
+    table.run()
+    for _, effect in table.journal:
+        if isinstance(effect, Send) and effect.word.header.step.kind in (Kind.REVEAL, Kind.SEED):
+            assert effect.word.body.hex() not in repr(effect)
+            assert repr(effect.word.body) not in repr(effect)
+        if isinstance(effect, Mix):
+            assert repr(effect.permutation.secret) not in repr(effect)
+
+
+@pytest.mark.parametrize("shufflers", [3, 4, 5, 7])
+def test_what_is_awaited_is_what_is_sent(shufflers: int) -> None:
+    table = Table(shufflers)
+    table.start()
+    table.run()
+    sent: dict[int, set[tuple[Step, int]]] = {who: set() for who in table.machines}
+    for who, effect in table.journal:
+        if isinstance(effect, Send):
+            sent[effect.word.header.receiver].add((effect.word.header.step, who))
+        if isinstance(effect, SendVector):
+            sent[effect.header.receiver].add((effect.header.step, who))
+    for who in table.machines:
+        assert sent[who] == awaited(Schedule(shufflers), who)
