@@ -19,7 +19,7 @@ IO = frozenset(
 )
 ENTROPY = "peos/crypto/randomness.py"  # the one place that asks the operating system
 # Each room may use those before it. Only processes and the command line stand above the wire and the simulation.
-ORDER = ("errors", "crypto", "estimate", "ldp", "privacy", "shuffle", "collection", "wire", "simulate", "cli")
+ORDER = ("errors", "crypto", "estimate", "ldp", "shuffle", "privacy", "collection", "wire", "simulate", "cli")
 CEILING = 500
 MEDIAN = 200
 

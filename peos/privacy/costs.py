@@ -1,34 +1,36 @@
 """What a collection costs each party: bytes counted from the protocol, seconds from measured operations.
 
-Seconds are of one core, Python with gmpy2, Paillier of 3072 bits (protocol.md §5). The bytes are payload: framing
-and TLS are not counted.
+Seconds are of one core at Paillier-3072, as `python -m benchmarks.schemes` measured them. Of the bytes of a vector
+the payload is counted; its framing adds less than a thousandth, TLS another few.
 """
 
 from dataclasses import dataclass
-from itertools import combinations, pairwise
 from typing import Final
 
-from peos.errors import WrongInput
+from peos.shuffle.schedule import Schedule
 
 CIPHERTEXT_BYTES: Final = 768
 """A Paillier ciphertext: an integer modulo the square of a 3072-bit number."""
 
 WORD_BYTES: Final = 8
-HASH_BYTES: Final = 32
-PART_BYTES: Final = 16 + 64 + 16
-"""Beside the share and one hash per shuffler, every part of a submission carries the submission's id (16 bytes), the
-ticket (an Ed25519 signature, 64) and the salt of its own hash (16); protocol.md §6.3."""
 
-ENCRYPT_MS: Final = 25.0
-"""One encryption without tables, as a user makes one: 24 to 29 ms."""
+PART_BYTES: Final = 140
+"""What every part of a submission carries beside its share and the hashes: version, collection, shuffler, id, ticket
+and salt as they are encoded (proto/peos/v1/submission.proto)."""
 
-PASS_MS: Final = 0.38
-"""Adding a mask to a ciphertext and re-randomising it, with tables of 12-bit windows over 640 bits."""
+HASH_BYTES: Final = 34
+"""One salted hash, one for each shuffler in each part."""
+
+ENCRYPT_MS: Final = 17.4
+"""One encryption without tables, as a user makes one."""
+
+PASS_MS: Final = 0.25
+"""Adding a mask to a ciphertext and re-randomising it, with tables."""
 
 DECRYPT_MS: Final = 6.4
 """One decryption."""
 
-MEASURED: Final = "protocol.md §5: Paillier-3072, one core, Python with gmpy2"
+MEASURED: Final = "python -m benchmarks.schemes: Paillier-3072, one core of an AMD EPYC, Python with gmpy2"
 
 
 @dataclass(frozen=True)
@@ -58,43 +60,22 @@ class Cost:
         }
 
 
-def hiders(shufflers: int) -> int:
-    """t = ⌊r/2⌋ + 1, of which one coalition of r − t never holds all (protocol.md §1)."""
-    if not 3 <= shufflers <= 9:
-        raise WrongInput(
-            f"{shufflers} shufflers cannot run a collection", hint="between 3 and 9 organisations are needed"
-        )
-    return shufflers // 2 + 1
-
-
-def colluders(shufflers: int) -> int:
-    """c = r − t: so many shufflers may collude with the analyzer and learn nothing more."""
-    return shufflers - hiders(shufflers)
-
-
-def explicit_vectors(shufflers: int) -> int:
-    """How many whole plaintext vectors travel in one shuffle (protocol.md §3): 3, 5, 13, 48 for r = 3, 4, 5, 7.
-
-    Whoever leaves the hiders sends one, except a holder, whose vector goes into the ciphertexts; so do the shufflers
-    outside the first round, and all hiders of the last round but the holder deliver theirs.
-    """
-    rounds = list(combinations(range(shufflers), hiders(shufflers)))
-    leaving = sum(len(set(now[1:]) - set(then)) for now, then in pairwise(rounds))
-    return colluders(shufflers) + leaving + len(rounds[-1]) - 1
-
-
 def cost(words: int, users: int, fakes: int, shufflers: int) -> Cost:
     """The cost of a collection of reports of `words` words."""
+    schedule = Schedule(shufflers)
     rows = (users + fakes) * words
-    passes = colluders(shufflers) + 1
-    deliverers = hiders(shufflers) - 1
-    part = PART_BYTES + shufflers * HASH_BYTES
-    sent = rows * (passes * CIPHERTEXT_BYTES + explicit_vectors(shufflers) * WORD_BYTES)
+    sent = rows * (len(schedule.passes) * CIPHERTEXT_BYTES + schedule.explicit_vectors * WORD_BYTES)
+    shares = (words * CIPHERTEXT_BYTES, *[words * WORD_BYTES] * (shufflers - 1))
     return Cost(
-        user_bytes=words * (CIPHERTEXT_BYTES + (shufflers - 1) * WORD_BYTES) + shufflers * part,
+        user_bytes=sum(PART_BYTES + shufflers * HASH_BYTES + _field(share) for share in shares),
         user_ms=words * ENCRYPT_MS,
         shuffler_mb=sent / shufflers / 1e6,
         shuffler_s=(rows + fakes * words) * PASS_MS / 1e3,
-        analyzer_mb=rows * (CIPHERTEXT_BYTES + deliverers * WORD_BYTES) / 1e6,
+        analyzer_mb=rows * (CIPHERTEXT_BYTES + (schedule.threshold - 1) * WORD_BYTES) / 1e6,
         analyzer_s=rows * DECRYPT_MS / 1e3,
     )
+
+
+def _field(length: int) -> int:
+    """A field of bytes as it is encoded: tag, length in groups of seven bits, and the bytes."""
+    return 1 + max(1, -(-length.bit_length() // 7)) + length

@@ -17,7 +17,7 @@ from peos.privacy.closed_form import (
     fourteen,
     least_support,
 )
-from peos.privacy.costs import colluders
+from peos.shuffle.schedule import Schedule
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Guarantees:
     @property
     def anyone(self) -> str:
         """The coalition against which ε_l alone is left."""
-        return f"the analyzer with {colluders(self.shufflers) + 1} or more shufflers, and whoever else"
+        return f"the analyzer with {Schedule(self.shufflers).colluders + 1} or more shufflers, and whoever else"
 
     def in_words(self) -> tuple[str, str, str]:
         """A sentence for each coalition, from the weakest to the strongest."""
@@ -89,7 +89,7 @@ def guarantees(mechanism: Mechanism, users: int, fakes: int, delta: float, shuff
         )
     fourteen(delta)
     local = mechanism.epsilon_local
-    few = colluders(shufflers)
+    few = Schedule(shufflers).colluders
     some = f"{few} of the {shufflers} shufflers" if few == 1 else f"up to {few} of the {shufflers} shufflers"
     server = epsilon_server(mechanism, users, fakes, delta)
     alone = epsilon_users(mechanism, fakes, delta)

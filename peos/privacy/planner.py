@@ -15,10 +15,11 @@ from peos.errors import Refused, WrongInput
 from peos.ldp import GRR, SUE, LocalHash
 from peos.ldp.base import Mechanism
 from peos.privacy.closed_form import UNARY_CLAIMS_NOTHING, mean_needed
-from peos.privacy.costs import Cost, cost, hiders
+from peos.privacy.costs import Cost, cost
 from peos.privacy.guarantees import Guarantees, guarantees, rounded_up
 from peos.privacy.search import Need, least_variance
 from peos.privacy.targets import MOST_FAKES_PER_USER, Targets, checked, refusal
+from peos.shuffle.schedule import Schedule
 
 MECHANISMS: Final = ("grr", "solh", "sue")
 
@@ -114,7 +115,7 @@ def plan(
     `users` are honest and unknown to the adversary. n_r is the least that meets the targets unless more lowers the
     MSE, and at most 100 a user; where no limit on ε_l is asked see `MODEST_EPSILON_LOCAL`.
     """
-    hiders(shufflers)
+    Schedule(shufflers)  # refuses a number that cannot shuffle
     _check_accounting(accounting)
     targets = checked(
         users=users,

@@ -1,25 +1,12 @@
-"""What a plan says a collection costs, counted by hand."""
-
-from itertools import combinations
+"""What a plan says a collection costs, counted otherwise."""
 
 import pytest
 
+from peos.collection.submission import bind
+from peos.crypto.randomness import Randomness
 from peos.errors import WrongInput
-from peos.privacy.costs import colluders, cost, explicit_vectors, hiders
-
-
-@pytest.mark.parametrize(("shufflers", "vectors"), [(3, 3), (4, 5), (5, 13), (7, 48)])
-def test_explicit_vectors_are_those_of_protocol_md(shufflers: int, vectors: int) -> None:
-    assert explicit_vectors(shufflers) == vectors
-
-
-@pytest.mark.parametrize(("shufflers", "may"), [(3, 1), (4, 1), (5, 2), (6, 2), (7, 3)])
-def test_so_many_shufflers_may_collude_that_some_round_has_none_of_them(shufflers: int, may: int) -> None:
-    assert colluders(shufflers) == may
-    rounds = list(combinations(range(shufflers), hiders(shufflers)))
-    for size, safe in ((may, True), (may + 1, False)):
-        for coalition in combinations(range(shufflers), size):
-            assert any(not set(coalition) & set(members) for members in rounds) is safe
+from peos.privacy.costs import cost
+from peos.wire.submissions import encode_part
 
 
 @pytest.mark.parametrize(("shufflers", "megabytes"), [(3, 520.0), (7, 493.7)])
@@ -27,10 +14,12 @@ def test_a_million_reports_cost_a_shuffler_what_protocol_md_says(shufflers: int,
     assert cost(1, 10**6, 0, shufflers).shuffler_mb == pytest.approx(megabytes, rel=1e-3)
 
 
-def test_a_users_bytes_by_hand() -> None:
-    """One word, three shufflers: a ciphertext, two words, and three times id, ticket, salt and three hashes."""
-    assert cost(1, 1000, 0, 3).user_bytes == 768 + 2 * 8 + 3 * (16 + 64 + 16 + 3 * 32)
-    assert cost(5, 1000, 0, 3).user_bytes == 5 * (768 + 2 * 8) + 3 * (16 + 64 + 16 + 3 * 32)
+@pytest.mark.parametrize("words", [1, 2, 9])
+@pytest.mark.parametrize("shufflers", [3, 7])
+def test_a_users_bytes_are_those_on_the_wire(words: int, shufflers: int, rng: Randomness) -> None:
+    shares = (bytes(words * 768), *[bytes(words * 8)] * (shufflers - 1))
+    parts = bind(bytes(32), bytes(16), bytes(64), shares, rng)
+    assert cost(words, 1000, 0, shufflers).user_bytes == sum(len(encode_part(part)) for part in parts)
 
 
 def test_fakes_cost_as_much_as_users_and_shuffler_1_encrypts_them_besides() -> None:
