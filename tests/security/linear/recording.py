@@ -1,0 +1,185 @@
+"""A shuffle as its machines ask for it: real `Shuffler`s are driven to the end, and every effect is written down.
+
+The machines never touch a vector, so what they ask for does not depend on what the vectors hold. One recording can
+therefore be replayed on numbers or on linear forms, and with other permutations than those its keys stand for.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Generic, Protocol, TypeVar
+
+from peos.crypto.kdf import Context, StreamKey
+from peos.crypto.randomness import Randomness
+from peos.shuffle.attempt import Attempt
+from peos.shuffle.effects import (
+    Done,
+    Effect,
+    Event,
+    Handle,
+    Heard,
+    Mix,
+    Output,
+    Pass,
+    Persist,
+    Received,
+    ReceivedVector,
+    Report,
+    Send,
+    SendVector,
+    Split,
+    Task,
+    Tell,
+    Tick,
+    TimedOut,
+)
+from peos.shuffle.messages import Header, Kind, Step, Word
+from peos.shuffle.schedule import Schedule
+from peos.shuffle.shuffler import Shuffler
+
+ANALYZER: Final = 0
+COLLECTION: Final = Context(bytes(32), bytes(32))
+_ROOT: Final = bytes(32)  # roots are salted hashes, taken as ideal: nobody learns a vector from one
+
+V = TypeVar("V")
+
+
+class Bench(Protocol[V]):
+    """One shuffler's vectors by handle, and the work on them."""
+
+    @property
+    def vectors(self) -> dict[Handle, V]:
+        """What the shuffler holds."""
+
+    def work(self, task: Task) -> object:
+        """Do what an effect asks."""
+
+
+@dataclass(frozen=True)
+class Arrival(Generic[V]):
+    """A vector that a party holds, the analyzer (0) among them: it came in, or is the party's `own` work."""
+
+    name: str
+    receiver: int
+    vector: V
+    own: bool = False
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Who was asked for what, in order; a delivery is recorded as a vector sent to the analyzer."""
+
+    schedule: Schedule
+    asked: tuple[tuple[int, Task | SendVector], ...]
+    words: tuple[Word, ...]
+
+    @cached_property
+    def rounds(self) -> dict[StreamKey, tuple[int, int]]:
+        """Each permutation's key, with the attempt and the round that it belongs to, in order."""
+        mixes = [task for _, task in self.asked if isinstance(task, Mix)]
+        found = {task.permutation: (int(task.out.split("/")[0]), int(task.out.split("/")[2])) for task in mixes}
+        return dict(sorted(found.items(), key=lambda entry: entry[1]))
+
+    @property
+    def output_permutations(self) -> tuple[StreamKey, ...]:
+        """What the output went through: the permutations of the last attempt."""
+        last = max(attempt for attempt, _ in self.rounds.values())
+        return tuple(key for key, (attempt, _) in self.rounds.items() if attempt == last)
+
+    def replay(self, benches: Mapping[int, Bench[V]]) -> list[Arrival[V]]:
+        """Do the work on `benches`, which hold the frozen shares; returns what reached whom, and what each made."""
+        arrivals = [
+            Arrival(f"{handle} of shuffler {who}", who, vector)
+            for who, bench in benches.items()
+            for handle, vector in bench.vectors.items()
+        ]
+        for who, asked in self.asked:
+            if not isinstance(asked, SendVector):
+                benches[who].work(asked)
+                arrivals.append(Arrival(f"{asked.out}, made by {who}", who, benches[who].vectors[asked.out], own=True))
+                continue
+            vector, header = benches[who].vectors[asked.vector], asked.header
+            if header.receiver != ANALYZER:
+                benches[header.receiver].vectors[_arrived(header)] = vector
+            name = f"attempt {header.context.attempt}, {header.step}, from {who} to {header.receiver}"
+            arrivals.append(Arrival(name, header.receiver, vector))
+        return arrivals
+
+
+def record(
+    shufflers: int | Schedule, rng: Randomness, *, attempt_type: type[Attempt] = Attempt, lost: int = 0
+) -> Recording:
+    """Drive all shufflers through one collection.
+
+    The first `lost` attempts are lost at the latest moment at which one can be: every vector has reached its shuffler,
+    and the last holder crashes in its pass over the ciphertexts.
+    """
+    schedule = shufflers if isinstance(shufflers, Schedule) else Schedule(shufflers)
+    return _Recorder(schedule, rng, attempt_type, lost).run()
+
+
+class _Recorder:
+    """All machines and the wires between them: first in, first out."""
+
+    def __init__(self, schedule: Schedule, rng: Randomness, attempt_type: type[Attempt], lost: int) -> None:
+        self._schedule = schedule
+        self._lost = lost
+        self._asked: list[tuple[int, Task | SendVector]] = []
+        self._words: list[Word] = []
+        self._final: dict[int, Handle] = {}
+        self._queue: deque[tuple[int, Event]] = deque()
+        self._crashes: deque[int] = deque()
+        self._machines: dict[int, Shuffler] = {}
+        for who in range(1, schedule.shufflers + 1):
+            self._machines[who] = Shuffler(who, schedule, COLLECTION, Randomness(rng.bytes(32)))
+            self._machines[who].attempt_type = attempt_type
+
+    def run(self) -> Recording:
+        """From the opening of the first attempt until nothing moves any more."""
+        self._queue.extend((who, Tick()) for who in self._machines)
+        while self._queue or self._crashes:
+            who, event = self._queue.popleft() if self._queue else (self._crashes.popleft(), TimedOut())
+            for effect in self._machines[who].handle(event):
+                self._carry_out(who, effect)
+        delivered = {who for who, asked in self._asked if isinstance(asked, SendVector) and _is_delivery(asked)}
+        assert delivered == set(self._schedule.last), "every last hider delivers"
+        return Recording(self._schedule, tuple(self._asked), tuple(self._words))
+
+    def _carry_out(self, who: int, effect: Effect) -> None:
+        match effect:
+            case Send(word):
+                self._words.append(word)
+                self._queue.append((word.header.receiver, Received(word)))
+            case SendVector(header, _):
+                self._asked.append((who, effect))
+                self._queue.append((header.receiver, ReceivedVector(header, _arrived(header))))
+            case Tell(notice, receivers):
+                self._queue.extend((receiver, Heard(notice)) for receiver in receivers)
+            case Split() | Mix() | Pass():
+                self._task(who, effect)
+            case Persist(_, vector):
+                self._final[who] = vector or self._final.get(who, "")
+            case Output(standing):
+                context = Context(COLLECTION.collection, COLLECTION.frozen, standing.attempt)
+                header = Header(context, Step(len(self._schedule.rounds), Kind.DELIVERY), who, ANALYZER)
+                self._asked.append((who, SendVector(header, self._final[who])))
+            case Report(sentence):
+                raise AssertionError(f"shuffler {who} reports: {sentence}")
+
+    def _task(self, who: int, task: Task) -> None:
+        attempt = self._machines[who].standing.attempt
+        final = isinstance(task, Pass) and task.hop == len(self._schedule.passes)
+        if final and attempt <= self._lost:
+            self._crashes.append(who)
+            return
+        self._asked.append((who, task))
+        self._queue.append((who, Done(attempt, task.task, _ROOT)))
+
+
+def _arrived(header: Header) -> Handle:
+    return f"{header.context.attempt}/from {header.sender}/{header.step.kind.name}/{header.step.round}"
+
+
+def _is_delivery(sent: SendVector) -> bool:
+    return sent.header.receiver == ANALYZER
