@@ -23,7 +23,7 @@ from peos.ldp import GRR
 from peos.ldp.base import Mechanism
 from peos.shuffle import analyzer
 from peos.shuffle.attempt import ENCRYPTED_SHARE
-from peos.shuffle.effects import Mix, Pass
+from peos.shuffle.effects import Handle, Mix, Pass, Split, Task
 from peos.shuffle.vectors import Workbench, composed
 from peos.simulate import Node, Simulation
 
@@ -43,10 +43,18 @@ class WatchedBench(Workbench):
     def __init__(self, rows: int, words: int, public: PublicKey, rng: Randomness, *, statistical: bool = False) -> None:
         super().__init__(rows, words, public, rng, statistical=statistical)
         self.passed: list[Passed] = []
-        self.mixed: list[NDArray[np.intp]] = []  # the permutation of every round
+        self.mixed: dict[Handle, NDArray[np.intp]] = {}  # the permutation behind each result of a round
+        self.left: dict[Handle, U64] = {}  # the remainders that this shuffler sent when it left
+
+    def work(self, task: Task) -> bytes:
+        """Do what an effect asks, and note remainders."""
+        root = super().work(task)
+        if isinstance(task, Split):
+            self.left[task.out] = self.plain(task.out).copy()
+        return root
 
     def _mix(self, task: Mix) -> U64:
-        self.mixed.append(composed([task.permutation], self._shape[0]))
+        self.mixed[task.out] = composed([task.permutation], self._shape[0])
         return super()._mix(task)
 
     def _pass(self, task: Pass) -> Packed:
@@ -90,7 +98,7 @@ class Laid(Simulation):
         super().__init__(mechanism or GRR(2, 1.0), shufflers=shufflers, fakes=fakes, rng=rng, key=key)
 
     def lay(self, reports: U64, *, encrypt: Encrypt | None = None) -> list[U64]:
-        """Share out the reports, (n, words), and begin; returns the users' shares, that of shuffler 1 first."""
+        """Share out the reports, (n, words), and begin; returns the shares of users and dummies, shuffler 1's first."""
         self.reports = reports
         owned = np.concatenate((reports, np.stack([dummy.words for dummy in self.dummies])))
         shares = sharing.split(owned, len(self.nodes), self.rng)
@@ -103,7 +111,7 @@ class Laid(Simulation):
                 part = Part(self.digest, node.number, triple.id, triple.ticket, b"", (), row.tobytes())
                 node.parts[triple.ticket] = triple, part
             node.begin(triples, context)
-        return [share[: len(reports)] for share in shares]
+        return shares
 
     def encrypted(self, words: U64) -> Packed:
         """Shares as users encrypt them."""
@@ -118,11 +126,15 @@ class Laid(Simulation):
         """What the analyzer decrypts, dummies and all."""
         return analyzer.combine(self.document.schedule, self.delivered, self.key)
 
-    def assert_conserved(self) -> None:
-        """Every report, fake and dummy came out exactly once, and nothing else."""
+    def laid_out(self) -> U64:
+        """What all shares add up to, in the order of the rows."""
         dummies = np.stack([dummy.words for dummy in self.dummies])
-        expected = np.concatenate((self.reports, dummies, self.fake_words()))
-        assert len(np.unique(expected, axis=0)) == len(expected), "a word that occurs twice could hide a loss"
+        return np.concatenate((self.reports, dummies, self.fake_words()))
+
+    def assert_conserved(self) -> None:
+        """Every report, fake and dummy came out as often as it went in, each user's exactly once, and nothing else."""
+        expected = self.laid_out()
+        assert len(np.unique(self.reports, axis=0)) == len(self.reports), "a word that occurs twice could hide a loss"
         assert np.array_equal(_sorted(self.combined()), _sorted(expected)), "reports were lost, doubled or changed"
 
     def passes(self) -> list[Passed]:

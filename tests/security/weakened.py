@@ -3,7 +3,7 @@
 They exist so that a failed attack means something. Production code has no such switch.
 """
 
-import gmpy2  # type: ignore[import-untyped]  # gmpy2 ships no types
+import gmpy2
 import numpy as np
 from gmpy2 import mpz
 
