@@ -37,8 +37,7 @@ class Member:
     certificate: bytes
 
     def __post_init__(self) -> None:
-        if not 0 < len(self.name) <= TEXT_LIMIT:
-            raise WrongInput(f"a member's name has between 1 and {TEXT_LIMIT} characters")
+        _require_text(self.name, "a member's name", least=1)
         if len(self.identity) != PUBLIC_BYTES or len(self.certificate) != DIGEST_BYTES:
             raise WrongInput(f"the identity and the certificate of {self.name} are 32 bytes each")
 
@@ -79,8 +78,8 @@ class Document:
 
     def __post_init__(self) -> None:
         self._check_members()
-        if not 0 < len(self.question) <= TEXT_LIMIT or len(self.epoch) > TEXT_LIMIT:
-            raise WrongInput(f"a question has between 1 and {TEXT_LIMIT} characters, an epoch at most {TEXT_LIMIT}")
+        _require_text(self.question, "a question", least=1)
+        _require_text(self.epoch, "an epoch", least=0)
         if not (0.0 < self.delta < 1.0 and math.isfinite(self.delta)):
             raise WrongInput(f"delta lies strictly between 0 and 1, not at {self.delta}")
         if not (0 <= self.fakes < MAX_ROWS and 1 <= self.minimum < MAX_ROWS):
@@ -93,7 +92,7 @@ class Document:
             raise WrongInput("a dummy's commitment is 32 bytes")
         if len(self.enrolment_key) != PUBLIC_BYTES:
             raise WrongInput("the enrolment key is 32 bytes")
-        if not 0 < self.closes_at <= self.shuffle_by <= self.erase_by < 1 << 40:
+        if not 0 < self.closes_at < self.shuffle_by < self.erase_by < 1 << 40:
             raise WrongInput("a collection closes first, shuffles by a later time and erases by a still later one")
 
     def _check_members(self) -> None:
@@ -128,7 +127,7 @@ def digest(encoded: bytes) -> bytes:
     return hashlib.sha256(encoded).digest()
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Dummy:
     """A report that the analyzer owns, to see whether the shuffle brings it through."""
 
@@ -146,3 +145,10 @@ class Dummy:
         return hashlib.sha256(
             b"dummy" + struct.pack(">II", len(self.salt), len(self.id)) + self.salt + self.id + words
         ).digest()
+
+
+def _require_text(text: str, what: str, *, least: int) -> None:
+    if not least <= len(text) <= TEXT_LIMIT:
+        raise WrongInput(f"{what} has between {least} and {TEXT_LIMIT} characters, not {len(text)}")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise WrongInput(f"{what} is Unicode text: half a surrogate pair cannot be sent")

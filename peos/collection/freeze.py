@@ -6,13 +6,13 @@ others'. What all of them hold counts; the signed digest of document, triples an
 
 import hashlib
 import struct
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from peos.collection.submission import Triple
 from peos.crypto.identity import Identity, verifies
 from peos.crypto.kdf import Context
-from peos.errors import Refused, RemoteFault
+from peos.errors import LocalFault, Refused, RemoteFault
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ class Freeze:
         self._lists: dict[int, frozenset[Triple]] = {me: frozenset(own)}
         self._announced: dict[int, bytes] = {me: list_hash(self._lists[me])}
         self._confirmed: set[int] = {me}
+        if not _distinct(self._lists[me]):
+            raise LocalFault("this shuffler's own list has an id twice")
 
     @property
     def announcement(self) -> bytes:
@@ -68,6 +70,7 @@ class Freeze:
 
     def announced(self, who: int, hash_: bytes) -> None:
         """Another shuffler's announcement; it may not change its mind."""
+        self._require_other(who)
         if self._announced.setdefault(who, hash_) != hash_:
             raise RemoteFault("announced two different lists", party=f"shuffler {who}", step="freeze")
 
@@ -78,10 +81,11 @@ class Freeze:
 
     def listed(self, who: int, triples: Iterable[Triple]) -> None:
         """Another shuffler's list, which must be the one it announced, with distinct ids."""
+        self._require_other(who)
         shown = list(triples)
         if self._announced.get(who) != list_hash(shown):
             raise RemoteFault("showed another list than it announced", party=f"shuffler {who}", step="freeze")
-        if len({triple.id for triple in shown}) < len(shown):
+        if not _distinct(shown):
             raise RemoteFault("listed an id twice", party=f"shuffler {who}", step="freeze")
         self._lists[who] = frozenset(shown)
 
@@ -109,6 +113,7 @@ class Freeze:
 
     def confirmed(self, who: int, digest: bytes, signature: bytes) -> None:
         """Another shuffler's signed digest, which must be this one's."""
+        self._require_other(who)
         if not verifies(self._identities[who - 1], signature, "frozen", self._collection, digest):
             raise RemoteFault("signed its frozen digest wrongly", party=f"shuffler {who}", step="freeze")
         if digest != self.digest:
@@ -123,6 +128,10 @@ class Freeze:
             raise RemoteFault("has not confirmed the frozen list", party=f"shuffler {missing[0]}", step="freeze")
         return Context(self._collection, self.digest)
 
+    def _require_other(self, who: int) -> None:
+        if who == self._me or not 1 <= who <= len(self._identities):
+            raise RemoteFault("is not another shuffler of this collection", party=f"shuffler {who}", step="freeze")
+
 
 def check_minimum(counted: int, dummies: int, minimum: int) -> None:
     """Refuse to shuffle too few, whatever the analyzer asks: dummies hide nobody."""
@@ -131,3 +140,7 @@ def check_minimum(counted: int, dummies: int, minimum: int) -> None:
             f"{max(counted - dummies, 0)} reports, the minimum is {minimum}",
             hint="the collection is aborted; open another one for longer, or for more users",
         )
+
+
+def _distinct(triples: Collection[Triple]) -> bool:
+    return len({triple.id for triple in triples}) == len(triples)

@@ -93,11 +93,15 @@ def check_part(part: Part, document: Document, collection: bytes, public: Public
     """
     if part.collection != collection:
         raise _refused("the submission belongs to another collection", "fetch the invitation again")
-    if part.shuffler != me or len(part.hashes) != len(document.shufflers):
+    if part.shuffler != me:
         raise _refused("the part is not the one for this shuffler", "send each part to the shuffler it names")
-    lengths = {len(part.id): ID_BYTES, len(part.ticket): SIGNATURE_BYTES, len(part.salt): SALT_BYTES}
-    if any(found != due for found, due in lengths.items()) or any(len(h) != DIGEST_BYTES for h in part.hashes):
-        raise _refused("an id, ticket, salt or hash has the wrong length", "use a client of this version")
+    if len(part.hashes) != len(document.shufflers):
+        raise _refused("the part does not have one hash for each shuffler", "fetch the invitation again")
+    hashes = [("hash", hash_, DIGEST_BYTES) for hash_ in part.hashes]
+    fixed = [("id", part.id, ID_BYTES), ("ticket", part.ticket, SIGNATURE_BYTES), ("salt", part.salt, SALT_BYTES)]
+    for what, field, length in (*fixed, *hashes):
+        if len(field) != length:
+            raise _refused(f"the part's {what} has {len(field)} bytes, not {length}", "use a client of this version")
     if len(part.share) != share_bytes(document, public, me):
         raise _refused("the share has the wrong length", "use the mechanism that the document names")
     if _hash(part.salt, part.share) != part.hashes[me - 1]:

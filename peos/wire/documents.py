@@ -3,11 +3,14 @@
 from dataclasses import dataclass
 
 from peos.collection.document import Document, MechanismChoice, Member, digest
+from peos.collection.submission import share_bytes
 from peos.crypto.identity import PUBLIC_BYTES, SIGNATURE_BYTES, Identity, verifies
-from peos.crypto.schemes.base import KEY_BITS_FLOOR
+from peos.crypto.schemes.base import KEY_BITS_FLOOR, PublicKey
 from peos.errors import BadEncoding, WrongInput
+from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.wire import collection_pb2 as pb
 from peos.wire.strict import VERSION, exactly, parse, serialize
+from peos.wire.submissions import MAX_SHARE_BYTES
 
 
 @dataclass(frozen=True)
@@ -99,10 +102,20 @@ def decode_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> Document:
             erase_by=message.erase_by,
         )
         _ = document.mechanism  # built here, so that its ranges are refused here
-        document.encryption_key(floor=floor)
+        _require_room(document, document.encryption_key(floor=floor))
     except WrongInput as wrong:
         raise BadEncoding(f"the document cannot be used: {wrong}", hint=wrong.hint) from None
     return document
+
+
+def _require_room(document: Document, public: PublicKey) -> None:
+    """A part is one message; without this, a collection whose reports are too long would open and stay empty."""
+    needed = share_bytes(document, public, ENCRYPTED_SHARE)
+    if needed > MAX_SHARE_BYTES:
+        raise WrongInput(
+            f"{document.mechanism.words} words encrypt to {needed} bytes, and {MAX_SHARE_BYTES} fit into a part",
+            hint="ask about a smaller domain, or use a mechanism of shorter reports",
+        )
 
 
 def _member(member: Member) -> pb.Member:

@@ -57,6 +57,8 @@ def decode_stretch(data: bytes) -> Stretch:
         raise BadEncoding(f"a list of {len(packed)} bytes is not made of triples of {TRIPLE_BYTES}")
     triples = tuple(_triple(packed[at : at + TRIPLE_BYTES]) for at in range(0, len(packed), TRIPLE_BYTES))
     within(message.first + len(triples), len(triples), message.total, "the end of a stretch")
+    if message.total and not triples:
+        raise BadEncoding("a stretch of a list that is not empty brings nothing")
     ids = [triple.id for triple in triples]
     if any(left >= right for left, right in pairwise(ids)):
         raise BadEncoding("a list is not sorted by distinct ids")

@@ -86,29 +86,33 @@ def decode_vector_header(data: bytes) -> VectorHeader:
 
 
 class VectorReader:
-    """Takes in a vector's chunks, in order; gives it out only whole and with the hash that was announced."""
+    """Takes in a vector's chunks, in order; gives it out only whole and with the hash that was announced.
+
+    Memory follows what has arrived, not what the header announced: a header is cheap to send.
+    """
 
     def __init__(self, header: VectorHeader) -> None:
         self.header = header
-        self._buffer = np.empty(header.rows * header.row_bytes, dtype=np.uint8)
-        self._filled = 0
+        self._due = header.rows * header.row_bytes
+        self._arrived = bytearray()
 
     def feed(self, data: bytes) -> None:
         """The next chunk."""
         message = parse(pb.VectorChunk, data)
-        end = self._filled + len(message.data)
-        if message.offset != self._filled or not message.data or end > len(self._buffer):
-            raise BadEncoding(f"a chunk at {message.offset} does not follow the {self._filled} bytes that are here")
-        self._buffer[self._filled : end] = np.frombuffer(message.data, np.uint8)
-        self._filled = end
+        here = len(self._arrived)
+        if message.offset != here or not message.data:
+            raise BadEncoding(f"a chunk at {message.offset} does not follow the {here} bytes that are here")
+        if here + len(message.data) > self._due:
+            raise BadEncoding(f"a vector goes on beyond its {self._due} bytes")
+        self._arrived += message.data
 
     def finish(self) -> NDArray[np.uint8]:
         """The vector's rows as bytes."""
-        if self._filled != len(self._buffer):
-            raise BadEncoding(f"a vector ended after {self._filled} of {len(self._buffer)} bytes")
-        if hashlib.sha256(self._buffer.data).digest() != self.header.sha256:
+        if len(self._arrived) != self._due:
+            raise BadEncoding(f"a vector ended after {len(self._arrived)} of {self._due} bytes")
+        if hashlib.sha256(self._arrived).digest() != self.header.sha256:
             raise BadEncoding("a vector does not have the hash that was announced")
-        return self._buffer.reshape(self.header.rows, self.header.row_bytes)
+        return np.frombuffer(self._arrived, np.uint8).reshape(self.header.rows, self.header.row_bytes)
 
 
 def decode_vector(messages: Iterable[bytes]) -> tuple[VectorHeader, NDArray[np.uint8]]:

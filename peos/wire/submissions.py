@@ -1,12 +1,17 @@
 """Users' parts and their acknowledgements on the wire."""
 
+from typing import Final
+
 from peos.collection.document import ID_BYTES
 from peos.collection.submission import SALT_BYTES, Acknowledgement, Part
 from peos.crypto.identity import SIGNATURE_BYTES
 from peos.crypto.kdf import DIGEST_BYTES
+from peos.errors import BadEncoding
 from peos.shuffle.schedule import MAX_SHUFFLERS, MIN_SHUFFLERS
 from peos.wire import submission_pb2 as pb
-from peos.wire.strict import VERSION, exactly, parse, serialize, within
+from peos.wire.strict import MESSAGE_LIMIT, VERSION, exactly, parse, serialize, within
+
+MAX_SHARE_BYTES: Final = MESSAGE_LIMIT - 1024  # with nine hashes, all else in a part is under 600 bytes
 
 
 def encode_part(part: Part) -> bytes:
@@ -28,6 +33,8 @@ def encode_part(part: Part) -> bytes:
 def decode_part(data: bytes) -> Part:
     """A part of the right shape; `collection.submission.check_part` says whether to take it."""
     message = parse(pb.Part, data)
+    if not message.share:
+        raise BadEncoding("a part has no share")
     count = within(len(message.hashes), MIN_SHUFFLERS, MAX_SHUFFLERS, "the number of a part's hashes")
     return Part(
         collection=exactly(message.collection, DIGEST_BYTES, "a part's collection"),
