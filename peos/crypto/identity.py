@@ -9,9 +9,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from peos.crypto.randomness import Randomness
+from peos.errors import WrongInput
 
 PUBLIC_BYTES: Final = 32
 SIGNATURE_BYTES: Final = 64
+SECRET_BYTES: Final = 32
+_P: Final = 2**255 - 19
+_ORDER_8: Final = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826  # y with dy⁴ + 2y² = 1
+_SMALL_ORDER: Final = frozenset({0, 1, _P - 1, _ORDER_8, _P - _ORDER_8})  # y of the points of orders 1, 2, 4 and 8
 
 
 def labelled(label: str, *fields: bytes) -> bytes:
@@ -25,13 +30,17 @@ class Identity:
 
     secret: bytes
 
+    def __post_init__(self) -> None:
+        if len(self.secret) != SECRET_BYTES:
+            raise WrongInput(f"a signing key is {SECRET_BYTES} bytes, not {len(self.secret)}")
+
     def __repr__(self) -> str:
         return f"Identity({self.public.hex()[:8]}…)"
 
     @classmethod
     def generate(cls, rng: Randomness) -> "Identity":
         """A fresh identity."""
-        return cls(rng.bytes(32))
+        return cls(rng.bytes(SECRET_BYTES))
 
     @property
     def public(self) -> bytes:
@@ -49,8 +58,15 @@ class Identity:
 
 def verifies(public: bytes, signature: bytes, label: str, *fields: bytes) -> bool:
     """Whether `public` signed the label and the fields."""
+    if _is_of_small_order(public):
+        return False  # anyone can sign under such a key, and one signature fits many messages
     try:
         Ed25519PublicKey.from_public_bytes(public).verify(signature, labelled(label, *fields))
     except (InvalidSignature, ValueError):
         return False
     return True
+
+
+def _is_of_small_order(public: bytes) -> bool:
+    y = int.from_bytes(public, "little") & (1 << 255) - 1  # the top bit is the sign of x
+    return y % _P in _SMALL_ORDER
