@@ -148,25 +148,27 @@ class Attempt:
             self.completed = Completed()
         return effects
 
-    # A leaver: all parts but one are streams, whose seeds go to their hiders.
+    # A leaver: all parts but one are streams, whose seeds go to their hiders. The last is the remainder, which travels
+    # as a vector; a holder adds it to the ciphertexts instead.
 
     def _leave(self, leave: Leave) -> list[Effect]:
         assert self._vector is not None, "only a shuffler with a vector leaves"
         self._seeds = {hider: self._rng.bytes(WORD_BYTES) for hider in leave.seeded}
         streams = tuple(self._part(leave.round, self._me, hider, secret) for hider, secret in self._seeds.items())
-        return [
-            Split(self._begin(Step(leave.round, Kind.PART)), self._vector, streams, self._name("part", leave.round))
-        ]
+        source, self._vector = self._vector, self._name("part", leave.round)
+        return [Split(self._begin(Step(leave.round, Kind.PART)), source, streams, self._vector)]
 
     def _left(self, leave: Leave) -> list[Effect]:
-        self._vector = None
         effects: list[Effect] = [
             Send(Word(self._header(Step(leave.round, Kind.SEED), hider), secret))
             for hider, secret in self._seeds.items()
         ]
         self._seeds = {}
-        header = self._header(Step(leave.round, Kind.PART), leave.explicit)
-        return [*effects, SendVector(header, self._name("part", leave.round))]
+        if leave.explicit:
+            assert self._vector is not None, "it was split just now"
+            effects.append(SendVector(self._header(Step(leave.round, Kind.PART), leave.explicit), self._vector))
+            self._vector = None
+        return effects
 
     # A hider: agree on the seed, take in the parts, mix.
 

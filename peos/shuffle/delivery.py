@@ -29,6 +29,7 @@ from peos.shuffle.effects import (
     Output,
     Persist,
     Receipt,
+    Report,
     Restarted,
     Tell,
     Tick,
@@ -170,13 +171,13 @@ class Delivery:
         return lost and self.standing.place is Place.FREE and self.me == OPENER
 
     def _send_if_all_stored(self) -> Decision:
-        said = {notice.sender: notice for notice in self.heard if notice.sender in self._fellows}
-        stored = [notice.transcript for notice in said.values() if notice.kind is NoticeKind.STORED]
-        if (
-            any(notice.kind is NoticeKind.LOST for notice in said.values())
-            or len({self.standing.transcript, *stored}) > 1
-        ):
-            # Nobody can ever send this attempt: sending needs stored(a) of all last hiders, with one transcript.
+        said = [notice for notice in self.heard if notice.sender in self._fellows]
+        stored = [notice.transcript for notice in said if notice.kind is NoticeKind.STORED]
+        # In both cases nobody can ever send this attempt: that needs stored(a) of all, with one transcript.
+        if len({self.standing.transcript, *stored}) > 1:
+            after, effects = self._leave()
+            return after, (Report("the last hiders were told different roots of one vector"), *effects)
+        if len(stored) < len(said):
             return self._leave()
         if len(stored) < len(self._fellows):
             return self._stay()

@@ -77,7 +77,7 @@ class Mix:
 
 @dataclass(frozen=True)
 class Pass:
-    """A tenure's one pass over the ciphertexts: permute, add the whole accumulator, re-randomise; report the root."""
+    """A tenure's one pass over the ciphertexts: permute, add the accumulator, re-randomise; report the root."""
 
     task: int
     ciphertexts: Handle

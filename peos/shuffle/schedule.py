@@ -22,7 +22,8 @@ MAX_SHUFFLERS: Final = 9  # 126 rounds; the number of rounds grows as C(r, t)
 class Leave:
     """Before `round`: a shuffler that does not hide in it splits its vector among those who do.
 
-    Everybody in `seeded` gets the seed of a stream; `explicit` gets the remainder, a whole vector.
+    Everybody in `seeded` gets the seed of a stream; `explicit` gets the remainder, a whole vector. A holder that leaves
+    adds the remainder to the ciphertexts instead (`explicit` is 0), and seeds all.
     """
 
     round: int
@@ -104,17 +105,17 @@ class Schedule:
         return self.rounds[-1]
 
     @cached_property
-    def _leaves(self) -> tuple[tuple[int, Leave], ...]:
+    def leaves(self) -> tuple[tuple[int, Leave], ...]:
         """(who, Leave) before each round, in order."""
         found = []
-        before = tuple(range(1, self.shufflers + 1))
+        before, holder = tuple(range(1, self.shufflers + 1)), 0
         for number, hiders in enumerate(self.rounds, start=1):
-            # The holder of the round before carries an accumulator: that is folded into the ciphertexts, not split.
-            carries = self.holder(number - 1) if number > 1 else 0
-            explicit = hiders[1]  # the lowest that is not the holder
-            seeded = tuple(hider for hider in hiders if hider != explicit)
-            found += [(who, Leave(number, seeded, explicit)) for who in before if who not in hiders and who != carries]
-            before = hiders
+            lowest = hiders[1]  # that is not the holder
+            for who in before:
+                if who not in hiders:
+                    explicit = 0 if who == holder else lowest
+                    found.append((who, Leave(number, tuple(one for one in hiders if one != explicit), explicit)))
+            before, holder = hiders, hiders[0]
         return tuple(found)
 
     @cached_property
@@ -135,14 +136,14 @@ class Schedule:
         actions: list[Action] = []
         passes = dict(self.passes)
         for number, hiders in enumerate(self.rounds, start=1):
-            leaves = [(leaver, leave) for leaver, leave in self._leaves if leave.round == number]
+            leaves = [(leaver, leave) for leaver, leave in self.leaves if leave.round == number]
             actions += [leave for leaver, leave in leaves if leaver == who]
+            if who in passes and passes[who].round == number - 1 and passes[who].receiver:
+                actions.append(passes[who])  # with what leaving left of its accumulator
             if who in hiders:
                 seeds = tuple(leaver for leaver, leave in leaves if who in leave.seeded)
                 vectors = tuple(leaver for leaver, leave in leaves if who == leave.explicit)
                 actions.append(Hide(number, hiders, seeds, vectors))
-            if who in passes and passes[who].round == number and passes[who].receiver:
-                actions.append(passes[who])
         if who in self.last:
             holds = passes[who] if self.passes[-1][0] == who else None
             actions.append(Deliver(len(self.rounds), holds))
@@ -150,5 +151,5 @@ class Schedule:
 
     @property
     def explicit_vectors(self) -> int:
-        """Plaintext vectors that travel whole: one a leave, and one from each last hider but the holder."""
-        return len(self._leaves) + self.threshold - 1
+        """Plaintext vectors that travel whole: one a leaver but for holders, and one from each last hider but one."""
+        return sum(leave.explicit > 0 for _, leave in self.leaves) + self.threshold - 1

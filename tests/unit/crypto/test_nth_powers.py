@@ -1,7 +1,7 @@
 """N-th powers mod N² by the square's own arithmetic are the powers that Python's `pow` finds."""
 
 import pytest
-from gmpy2 import mpz  # type: ignore[import-untyped]  # gmpy2 ships no types
+from gmpy2 import mpz
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gmpy2 import mpz  # type: ignore[import-untyped]  # gmpy2 ships no types
+from gmpy2 import mpz
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from gmpy2 import is_prime  # type: ignore[import-untyped]  # gmpy2 ships no types
+from gmpy2 import is_prime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

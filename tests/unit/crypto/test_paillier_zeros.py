@@ -2,7 +2,7 @@
 
 from itertools import product
 
-import gmpy2  # type: ignore[import-untyped]  # gmpy2 ships no types
+import gmpy2
 import numpy as np
 import pytest
 from gmpy2 import mpz

@@ -43,9 +43,9 @@ def test_scripts_fit_together(shufflers: int) -> None:
                 case Leave(round_, seeded, explicit):
                     assert holds_vector
                     assert explicit != schedule.holder(round_)
-                    holds_vector = False
+                    holds_vector = not explicit  # a leaving holder keeps the remainder, for the ciphertexts
                     seeds |= {(who, hider, round_) for hider in seeded}
-                    vectors.add((who, explicit, round_))
+                    vectors |= {(who, explicit, round_)} if explicit else set()
                 case Hide(round_, hiders, seeds_from, vectors_from):
                     assert hiders == schedule.hiders(round_)
                     holds_vector = True
@@ -61,12 +61,21 @@ def test_scripts_fit_together(shufflers: int) -> None:
 
 
 @pytest.mark.parametrize("shufflers", range(3, MAX_SHUFFLERS + 1))
-def test_a_new_holder_starts_from_zero(shufflers: int) -> None:
+def test_a_new_holder_brings_nothing_with_it(shufflers: int) -> None:
     """It was no hider in the round before, so that nothing but masks and parts is ever in an accumulator."""
     schedule = Schedule(shufflers)
     for number in range(2, len(schedule.rounds) + 1):
         if schedule.holder(number) != schedule.holder(number - 1):
             assert schedule.holder(number) not in schedule.hiders(number - 1)
+
+
+@pytest.mark.parametrize("shufflers", range(3, MAX_SHUFFLERS + 1))
+def test_a_leaving_holder_seeds_every_next_hider(shufflers: int) -> None:
+    """So that each of them holds something that only an honest holder and itself know (see tests/security/linear)."""
+    schedule = Schedule(shufflers)
+    for holder, over in schedule.passes:
+        if over.receiver:
+            assert (holder, Leave(over.round + 1, schedule.hiders(over.round + 1), 0)) in schedule.leaves
 
 
 def test_hops_count_the_passes() -> None:

@@ -1,0 +1,7 @@
+"""`python -m peos` is the command `peos`."""
+
+import sys
+
+from peos.cli import main
+
+sys.exit(main())

@@ -1,0 +1,104 @@
+"""What the documents say of the code holds: sections that it cites, tests that they name, diagrams, commands."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from peos.collection.lifecycle import TABLES, diagram
+from peos.ldp import GRR
+from peos.simulate import run_collection
+from tests.keys import small_key
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SOURCES = [
+    path
+    for top in ("peos", "tests", "benchmarks", "proto")
+    for path in sorted((ROOT / top).rglob("*"))
+    if path.suffix in {".py", ".proto"} and not path.name.endswith("_pb2.py")
+]
+CITATION = re.compile(r"\b([a-z-]+\.md)(?: §(\d+)(?:\.(\d+))?)?")
+
+
+def sections(page: Path) -> set[str]:
+    """The numbers of a page's sections, and of the points of its numbered lists as section.point."""
+    found, section = set(), ""
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if heading := re.match(r"## (\d+)\. ", line):
+            section = heading[1]
+            found.add(section)
+        elif (point := re.match(r"(\d+)\. ", line)) and section:
+            found.add(f"{section}.{point[1]}")
+    return found
+
+
+def test_every_section_that_is_cited_exists() -> None:
+    missing = []
+    for source in [*SOURCES, *PAGES]:
+        for name, section, point in CITATION.findall(source.read_text(encoding="utf-8")):
+            page = next((page for page in PAGES if page.name == name), None)
+            wanted = f"{section}.{point}" if point else section
+            if page is None and not (ROOT / name.upper().replace(".MD", ".md")).exists():
+                missing.append(f"{source.relative_to(ROOT)}: {name}")
+            elif page is not None and wanted and wanted not in sections(page):
+                missing.append(f"{source.relative_to(ROOT)}: {name} §{wanted}")
+    assert not missing
+
+
+def test_every_test_that_is_named_exists() -> None:
+    missing = []
+    for page in PAGES:
+        for path, test in re.findall(r"`(tests/[\w/]+(?:\.py)?)(?:::(\w+))?`", page.read_text(encoding="utf-8")):
+            target = ROOT / path
+            if not target.exists() or (test and f"def {test}(" not in target.read_text(encoding="utf-8")):
+                missing.append(f"{page.relative_to(ROOT)}: {path} {test}")
+    assert not missing
+
+
+def test_every_link_between_pages_leads_somewhere() -> None:
+    for page in PAGES:
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / link).exists(), f"{page.relative_to(ROOT)}: {link}"
+
+
+@pytest.mark.parametrize("role", TABLES)
+def test_the_diagrams_are_the_tables(role: str) -> None:
+    page = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+    assert f"<!-- {role} -->\n```mermaid\n{diagram(role)}\n```" in page
+
+
+def blocks(language: str) -> list[str]:
+    """The README's code blocks of one language."""
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_the_readme_plan_answers_as_printed() -> None:
+    transcript = next(block for block in blocks("console") if "peos plan" in block)
+    command, printed = transcript.removeprefix("$ ").split("\n", 1)
+    arguments = command.split()[1:]
+    ran = subprocess.run(  # noqa: S603  # the README's own command
+        [sys.executable, "-m", "peos", *arguments], capture_output=True, text=True, check=True, env={"COLUMNS": "100"}
+    )
+    assert [line.rstrip() for line in ran.stdout.splitlines()] == [line.rstrip() for line in printed.splitlines()]
+    asked = subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "peos", *arguments, "--json"], capture_output=True, text=True, check=True
+    )
+    assert json.loads(asked.stdout)["mechanism"] == "grr"
+
+
+def test_the_readme_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (example,) = blocks("python")
+    # As printed but for the key: a small one, made once, in place of a fresh one of 3072 bits.
+    exec(  # noqa: S102  # the README's own example
+        example.replace("fakes=2000", "fakes=2000, key=KEY"), {"KEY": small_key()}
+    )
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def test_the_call_that_scripts_rely_on_is_there() -> None:
+    result = run_collection([0, 1, 1], mechanism=GRR(4, 3.0), shufflers=3, scheme="paillier", fakes=10, key=small_key())
+    assert result.estimate.frequency.shape == (4,)
