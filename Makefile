@@ -3,13 +3,17 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: test test-long lint proto bench clean
+.PHONY: plan test test-long lint proto bench clean
 
 $(VENV)/ready: pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found; install Python 3.11 or name another: make PYTHON=python3.12 test" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
+
+# `make plan ARGS="--users 100000 …"`: the planner, without installing anything by hand.
+plan: $(VENV)/ready
+	@$(BIN)/peos plan $(ARGS)
 
 test: lint
 	$(BIN)/python -m pytest -n auto

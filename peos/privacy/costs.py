@@ -47,7 +47,7 @@ class Cost:
     measured: str = MEASURED
 
     def to_json(self) -> dict[str, object]:
-        """The figures as a plan quotes them (design.md §4)."""
+        """The figures as a plan quotes them."""
         return {
             "user_bytes": self.user_bytes,
             "user_ms": self.user_ms,

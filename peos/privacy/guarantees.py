@@ -37,7 +37,7 @@ class Claim:
         return min(value for value in (self.theorem, self.exact, self.local) if value is not None)
 
     def to_json(self) -> dict[str, float | None]:
-        """The row as design.md §4 fixes it."""
+        """The row as scripts read it: these names stay."""
         return {"delta": self.delta, "theorem": self.theorem, "exact": self.exact}
 
     def in_words(self) -> str:
@@ -64,7 +64,7 @@ class Guarantees:
     shufflers: int
 
     def to_json(self) -> dict[str, object]:
-        """server, users and local, as design.md §4 fixes them."""
+        """server, users and local, as scripts read them: these names stay."""
         return {"server": self.server.to_json(), "users": self.users.to_json(), "local": self.local}
 
     @property

@@ -75,7 +75,7 @@ class Plan:
         return _NORMAL_95 * self.stderr
 
     def to_json(self) -> dict[str, object]:
-        """The plan as design.md §4 fixes it, with what was asked beside it."""
+        """The plan as scripts read it (these names stay), with what was asked beside it."""
         return {
             "mechanism": self.mechanism,
             "eps_local": self.eps_local,

@@ -1,7 +1,7 @@
 """What a run of an attack proves: bounds of the adversary's advantage, exact and one-sided (Clopper and Pearson 1934).
 
 An attack fails if the upper bound of its advantage is under 0.05, and succeeds if the lower bound is over 0.5, each at
-99.9 % (security.md). A bound is never an approximation: a run too short to show anything
+99.9 %. A bound is never an approximation: a run too short to show anything
 cannot pass as a failed attack, since its upper bound stays high.
 """
 
