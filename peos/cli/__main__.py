@@ -1,4 +1,4 @@
-"""`python -m peos` is the command `peos`."""
+"""`python -m peos.cli` is the command `peos`."""
 
 import sys
 
