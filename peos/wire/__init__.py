@@ -5,6 +5,8 @@
     submissions   users' parts, acknowledgements
     freezes       lists and frozen digests
     shuffles      words, vectors, notices, receipts
+    parties       cards, invitations, proposals, orders, answers, status
+    methods       every remote call with its codec
 
 Every check of what came in is here or in the constructors it calls; whatever fails is one BadEncoding.
 """

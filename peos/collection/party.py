@@ -1,0 +1,84 @@
+"""Organisations as others know them: a card with keys and addresses, signed by its own identity.
+
+A card's addresses and certificates are worth as much as the identity that signed it: users pin identities, documents
+name them together with the fingerprint of the peer certificate.
+"""
+
+import hashlib
+from dataclasses import dataclass
+
+from peos.collection.document import Document, Member
+from peos.errors import RemoteFault
+
+
+@dataclass(frozen=True)
+class Card:
+    """How to reach and to recognise one organisation. Certificates are DER; an analyzer has no user port."""
+
+    name: str
+    identity: bytes
+    peer_address: str
+    peer_certificate: bytes
+    user_address: str = ""
+    user_certificate: bytes = b""
+
+    @property
+    def member(self) -> Member:
+        """The organisation as a document names it."""
+        return Member(self.name, self.identity, hashlib.sha256(self.peer_certificate).digest())
+
+
+@dataclass(frozen=True)
+class Invitation:
+    """What a user is given: the collection's digest, and the shufflers' cards in their order."""
+
+    collection: bytes
+    shufflers: tuple[Card, ...]
+
+
+@dataclass(frozen=True)
+class Order:
+    """The analyzer's signed order to close a collection, or to abort it."""
+
+    collection: bytes
+    abort: bool
+    signature: bytes
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of a part: the acknowledged submission digest, or a refusal in one sentence."""
+
+    collection: bytes
+    id: bytes
+    digest: bytes = b""
+    refusal: str = ""
+    hint: str = ""
+    retry: bool = False
+
+
+@dataclass(frozen=True)
+class Status:
+    """Where a collection stands with one shuffler, what it waits for, and what it refused."""
+
+    collection: bytes
+    state: str
+    known: bool = True
+    reason: str = ""
+    reports: int = 0
+    step: str = ""
+    waited_for: tuple[str, ...] = ()
+    done: int = 0
+    total: int = 0
+    seconds: int = 0
+    refused: tuple[str, ...] = ()
+
+
+def check_roster(document: Document, cards: tuple[Card, ...]) -> None:
+    """The cards must be the document's organisations: its shufflers in order, then its analyzer."""
+    named = (*document.shufflers, document.analyzer)
+    if len(cards) != len(named):
+        raise RemoteFault(f"{len(cards)} cards came for {len(named)} organisations", party="analyzer", step="proposal")
+    for card, member in zip(cards, named, strict=True):
+        if card.member != member:
+            raise RemoteFault(f"the card of {member.name} is not the one that the document names", party="analyzer")

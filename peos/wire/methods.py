@@ -1,0 +1,71 @@
+"""Every remote call with its codec: one table for servers and clients.
+
+gRPC is given bytes and these functions, never the generated parsers: what comes in goes through the strict codec.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from peos.wire import freezes, parties, shuffles, submissions
+
+VECTOR_HEADER: Final = "vector-header-bin"  # the metadata of a call that carries a vector's chunks
+
+
+def _raw(data: bytes) -> bytes:
+    return data
+
+
+@dataclass(frozen=True)
+class Method:
+    """One call: encode and decode of request and response, and which of the two are streams.
+
+    Where a side is decoded by the caller (documents, whose key takes time; chunks, which belong to a reader), it is
+    bytes here.
+    """
+
+    service: str
+    name: str
+    encode: Callable[[Any], bytes]
+    decode: Callable[[bytes], Any]
+    encode_response: Callable[[Any], bytes]
+    decode_response: Callable[[bytes], Any]
+    streams_in: bool = False
+    streams_out: bool = False
+
+    @property
+    def path(self) -> str:
+        """The path of the call on the wire."""
+        return f"/peos.v1.{self.service}/{self.name}"
+
+
+_ASK = (parties.encode_inquiry, parties.decode_inquiry)
+_DONE = (parties.encode_reply, parties.decode_reply)
+_BYTES = (_raw, _raw)
+_PART = (submissions.encode_part, submissions.decode_part)
+_ANSWER = (parties.encode_answer, parties.decode_answer)
+
+DESCRIBE: Final = Method("Users", "Describe", *_ASK, *_BYTES)  # answers with a SignedDocument's bytes
+SUBMIT: Final = Method("Users", "Submit", *_PART, *_ANSWER)
+SUBMIT_MANY: Final = Method("Users", "SubmitMany", *_PART, *_ANSWER, streams_in=True, streams_out=True)
+
+PROPOSE: Final = Method("Peers", "Propose", _raw, parties.decode_proposal, *_DONE)
+CLOSE: Final = Method("Peers", "Close", _raw, parties.decode_order, *_DONE)
+STATUS: Final = Method("Peers", "Status", *_ASK, parties.encode_status, parties.decode_status)
+GET_ANNOUNCEMENT: Final = Method(
+    "Peers", "GetAnnouncement", *_ASK, freezes.encode_announcement, freezes.decode_announcement
+)
+GET_LIST: Final = Method("Peers", "GetList", *_ASK, freezes.encode_stretch, freezes.decode_stretch, streams_out=True)
+GET_FROZEN_DIGEST: Final = Method(
+    "Peers", "GetFrozenDigest", *_ASK, freezes.encode_frozen_digest, freezes.decode_frozen_digest
+)
+SAY: Final = Method("Peers", "Say", shuffles.encode_word, shuffles.decode_word, *_DONE)
+CARRY: Final = Method("Peers", "Carry", *_BYTES, *_DONE, streams_in=True)
+TELL: Final = Method("Peers", "Tell", shuffles.encode_notice, shuffles.decode_notice, *_DONE)
+
+DELIVER: Final = Method("Analyst", "Deliver", *_BYTES, *_DONE, streams_in=True)
+GET_RECEIPT: Final = Method("Analyst", "GetReceipt", *_ASK, shuffles.encode_receipt, shuffles.decode_receipt)
+
+USERS: Final = (DESCRIBE, SUBMIT, SUBMIT_MANY)
+PEERS: Final = (PROPOSE, CLOSE, STATUS, GET_ANNOUNCEMENT, GET_LIST, GET_FROZEN_DIGEST, SAY, CARRY, TELL)
+ANALYST: Final = (DELIVER, GET_RECEIPT)
