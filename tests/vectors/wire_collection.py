@@ -1,0 +1,314 @@
+"""Vectors of what is said until the freeze: documents, parts, acknowledgements, lists, frozen digests."""
+
+import hashlib
+import json
+import math
+import struct
+from pathlib import Path
+from typing import Any
+
+from tests.vectors.wire_by_hand import (
+    COLLECTION,
+    Case,
+    V,
+    bad,
+    blob,
+    double,
+    good,
+    hash_of,
+    public,
+    secret,
+    signed,
+    spoilt,
+    uint,
+)
+
+KEY = bytes.fromhex(json.loads((Path(__file__).parent / "paillier.json").read_text())["keys"][0]["public"])
+SHUFFLERS = ("Amt für Zählung", "統計局", "Ufficio")
+THRESHOLD = 3 << 62
+WORDS = struct.pack("<2Q", 0x0102030405060708, (1 << 64) - 2)
+IDS = [hash_of(f"id {number}")[:16] for number in range(3)]
+SALTS = [hash_of(f"salt {number}")[:16] for number in range(3)]
+SHARES = [hash_of("a ciphertext") * 4, WORDS, WORDS[::-1]]
+HASHES = [hashlib.sha256(salt + share).digest() for salt, share in zip(SALTS, SHARES, strict=True)]
+TICKETS = [signed("enrolment", "ticket", COLLECTION, id_) for id_ in IDS]
+TRIPLES = sorted(id_ + ticket + hash_of(id_.hex()) for id_, ticket in zip(IDS, TICKETS, strict=True))
+
+
+def member(name: str) -> bytes:
+    """An organisation."""
+    return blob(1, name.encode()) + blob(2, public(name)) + blob(3, hash_of(f"certificate of {name}"))
+
+
+def members(*names: str) -> bytes:
+    """The shufflers."""
+    return b"".join(blob(7, member(name)) for name in names)
+
+
+def dummy(number: int) -> dict[str, Any]:
+    """A dummy and its commitment."""
+    salt, id_ = hash_of(f"dummy salt {number}"), hash_of(f"dummy id {number}")[:16]
+    words = struct.unpack("<2Q", hash_of(f"dummy words {number}")[:16])
+    committed = b"dummy" + struct.pack(">II", 32, 16) + salt + id_ + struct.pack("<2Q", *words)
+    return {"salt": salt, "id": id_, "words": list(words), "commitment": hashlib.sha256(committed).digest()}
+
+
+DUMMIES = [dummy(number) for number in range(32)]
+
+
+def dummies(count: int) -> bytes:
+    """The first commitments."""
+    return b"".join(blob(13, one["commitment"]) for one in DUMMIES[:count])
+
+
+def asked(*given: tuple[str, int], name: str = "solh", more: bytes = b"") -> bytes:
+    """A mechanism with these parameters."""
+    inner = b"".join(blob(3, blob(1, key.encode()) + uint(2, value)) for key, value in given)
+    return blob(4, blob(1, name.encode()) + uint(2, 1000) + inner + more)
+
+
+def document(**changed: bytes) -> bytes:
+    """A document, some of its fields `changed` by name."""
+    fields = {
+        "version": V,
+        "question": blob(2, b"How often?"),
+        "epoch": blob(3, b"2031-07"),
+        "mechanism": asked(("cells", 16), ("threshold", THRESHOLD)),
+        "scheme": blob(5, b"paillier"),
+        "public_key": blob(6, KEY),
+        "shufflers": members(*SHUFFLERS),
+        "analyzer": blob(8, member("analyst")),
+        "fakes": uint(9, 300),
+        "minimum": uint(10, 1000),
+        "delta": double(11, 1e-6),
+        "enrolment_key": blob(12, public("enrolment")),
+        "dummies": dummies(32),
+        "closes_at": uint(14, 1_900_000_000),
+        "shuffle_by": uint(15, 1_900_086_400),
+        "erase_by": uint(16, 1_900_172_800),
+    }
+    assert set(changed) <= set(fields), changed
+    return b"".join((fields | changed).values())
+
+
+def envelope(encoded: bytes, by: str = "analyst", label: str = "document") -> list[bytes]:
+    """The fields of a signed document."""
+    return [V, blob(2, encoded), blob(3, signed(by, label, encoded))]
+
+
+def bad_documents() -> list[Case]:
+    """Documents that are signed as they should be, and must be refused for what they say."""
+    more, sort, delta = "a Document has something left over", "not sorted by distinct names", "delta lies strictly"
+    cells, threshold = ("cells", 2), ("threshold", 9)
+    rows: list[tuple[str, str, str, dict[str, bytes]]] = [
+        ("version", "a document of version 2", "a Document of another version", {"version": uint(1, 2)}),
+        ("version", "a document of no version", "a Document of another version", {"version": b""}),
+        ("unknown field", "in a member", more, {"analyzer": blob(8, member("analyst") + uint(4, 1))}),
+        ("unknown field", "in the mechanism", more, {"mechanism": asked(cells, threshold, more=uint(9, 1))}),
+        ("order", "a mechanism's name at its end", more, {"mechanism": blob(4, uint(2, 9) + blob(1, b"grr"))}),
+        ("order", "parameters not sorted", sort, {"mechanism": asked(threshold, cells)}),
+        ("repeated field", "a parameter twice", sort, {"mechanism": asked(cells, cells)}),
+        ("text", "a question that is not UTF-8", "not a Document", {"question": blob(2, b"\xff")}),
+        ("text", "half a surrogate pair", "not a Document", {"epoch": blob(3, b"\xed\xa0\x80")}),
+        ("range", "no question", "a question has between 1 and 1024", {"question": b""}),
+        ("range", "an epoch of 1025", "an epoch has between 0 and 1024", {"epoch": blob(3, b"e" * 1025)}),
+        ("choice", "a mechanism not known", "a mechanism is one of", {"mechanism": asked(name="olh")}),
+        ("choice", "a parameter too few", "described by threshold and cells", {"mechanism": asked(cells)}),
+        ("choice", "a scheme not known", "the encryption scheme 'rsa'", {"scheme": blob(5, b"rsa")}),
+        ("range", "one cell", "the cells of solh", {"mechanism": asked(("cells", 1), threshold)}),
+        ("length", "a byte after the key", "bytes are left over after", {"public_key": blob(6, KEY + b"\0")}),
+        ("range", "an even modulus", "the modulus is even", {"public_key": blob(6, KEY[:-1] + b"\0")}),
+        ("members", "two shufflers", "2 shufflers cannot run", {"shufflers": members(*SHUFFLERS[:2])}),
+        ("members", "the analyzer shuffles", "the same identity", {"shufflers": members(*SHUFFLERS, "analyst")}),
+        ("length", "an identity of 31 bytes", "identity has 31 bytes", {"analyzer": blob(8, blob(2, bytes(31)))}),
+        ("range", "delta 0", delta, {"delta": b""}),
+        ("range", "delta -0", delta, {"delta": double(11, -0.0)}),
+        ("range", "delta 1", delta, {"delta": double(11, 1.0)}),
+        ("range", "delta not a number", delta, {"delta": double(11, math.nan)}),
+        ("range", "2^31 fakes", "cannot be shuffled", {"fakes": uint(9, 1 << 31)}),
+        ("range", "no minimum", "cannot be shuffled", {"minimum": b""}),
+        ("dummies", "31 dummies", "at least 32 distinct dummies", {"dummies": dummies(31)}),
+        ("dummies", "a dummy twice", "at least 32 distinct dummies", {"dummies": dummies(32) + dummies(1)}),
+        ("deadlines", "shuffled before it closes", "a collection closes first", {"shuffle_by": uint(15, 1)}),
+    ]
+    return [bad(why, name, said, b"".join(envelope(document(**changed)))) for why, name, said, changed in rows]
+
+
+def signed_documents() -> dict[str, Any]:
+    """Documents, signed by the analyzer that they name."""
+    encoded = document()
+    fields = envelope(encoded)
+    stranger = "not signed by the analyzer"
+    altered = document(epoch=blob(3, b"2031-08"))
+    return {
+        "message": "SignedDocument",
+        "good": [
+            good(
+                "a document",
+                b"".join(fields),
+                question="How often?",
+                epoch="2031-07",
+                mechanism={"name": "solh", "domain": 1000, "parameters": {"cells": 16, "threshold": THRESHOLD}},
+                scheme="paillier",
+                public_key=KEY,
+                shufflers=[[name, public(name), hash_of(f"certificate of {name}")] for name in SHUFFLERS],
+                analyzer=["analyst", public("analyst"), hash_of("certificate of analyst")],
+                fakes=300,
+                minimum=1000,
+                delta=1e-6,
+                enrolment_key=public("enrolment"),
+                dummies=DUMMIES,
+                times=[1_900_000_000, 1_900_086_400, 1_900_172_800],
+                secret=secret("analyst"),
+                digest=hashlib.sha256(encoded).digest(),
+            )
+        ],
+        "bad": [
+            *spoilt("SignedDocument", fields, (3, signed("analyst", "document", encoded))),
+            bad("signature", "by another key", stranger, b"".join(envelope(encoded, by="enrolment"))),
+            bad("signature", "under another label", stranger, b"".join(envelope(encoded, label="notice"))),
+            bad("signature", "of another document", stranger, V + blob(2, altered) + fields[2]),
+            bad("length", "a signature of 63 bytes", "signature has 63 bytes", V + fields[1] + blob(3, bytes(63))),
+            bad("missing field", "no signature", "a document's signature has 0 bytes", V + fields[1]),
+            bad("missing field", "nothing signed", "a Document of another version", V + fields[2]),
+            *bad_documents(),
+        ],
+    }
+
+
+def part(number: int = 2, **changed: bytes) -> list[bytes]:
+    """The fields of a part, some of them `changed` by name."""
+    fields = {
+        "version": V,
+        "collection": blob(2, COLLECTION),
+        "shuffler": uint(3, number),
+        "id": blob(4, IDS[0]),
+        "ticket": blob(5, TICKETS[0]),
+        "salt": blob(6, SALTS[number - 1]),
+        "hashes": b"".join(blob(7, hash_) for hash_ in HASHES),
+        "share": blob(8, SHARES[number - 1]),
+    }
+    return list((fields | changed).values())
+
+
+def parts() -> dict[str, Any]:
+    """A user's parts: that of ciphertexts and one of words."""
+
+    def case(shuffler: int) -> Case:
+        fields = {"collection": COLLECTION, "shuffler": shuffler, "id": IDS[0], "ticket": TICKETS[0], "hashes": HASHES}
+        own = {"salt": SALTS[shuffler - 1], "share": SHARES[shuffler - 1], "enrolment": secret("enrolment")}
+        return good(f"for shuffler {shuffler}", b"".join(part(shuffler)), **fields, **own)
+
+    def refused(why: str, name: str, sentence: str, **changed: bytes) -> Case:
+        return bad(why, name, sentence, b"".join(part(2, **changed)))
+
+    two = blob(7, HASHES[0]) + blob(7, HASHES[1])
+    torn = b"".join(part(hashes=two)) + blob(7, HASHES[2])
+    short = [
+        refused(
+            "length", f"{what} of {found} bytes", f"part's {what} has {found} bytes", **{what: blob(at, bytes(found))}
+        )
+        for what, at, due in (("collection", 2, 32), ("id", 4, 16), ("ticket", 5, 64), ("salt", 6, 16))
+        for found in (0, due - 1, due + 1)
+    ]
+    return {
+        "message": "Part",
+        "good": [case(1), case(2)],
+        "bad": [
+            *spoilt("Part", part(), (8, SHARES[1])),
+            *short,
+            refused("length", "hash of 31 bytes", "part's hash has 31 bytes", hashes=two + blob(7, bytes(31))),
+            refused("length", "empty hash", "part's hash has 0 bytes", hashes=two + blob(7, b"", shown=True)),
+            refused("missing field", "no share", "a part has no share", share=b""),
+            refused("range", "two hashes", "the number of a part's hashes is 2", hashes=two),
+            refused("range", "ten hashes", "the number of a part's hashes is 10", hashes=two * 5),
+            refused("range", "shuffler 0", "a part's shuffler is 0", shuffler=b""),
+            refused("range", "shuffler 4 of 3", "a part's shuffler is 4", shuffler=uint(3, 4)),
+            bad("order", "a hash after the share", "a Part has something left over", torn),
+        ],
+    }
+
+
+def acknowledgements() -> dict[str, Any]:
+    """A shuffler's word that a part is durable."""
+    submission = hashlib.sha256(COLLECTION + IDS[0] + b"".join(HASHES)).digest()
+    fields = [V, blob(2, COLLECTION), blob(3, IDS[0]), blob(4, submission)]
+    known = {"collection": COLLECTION, "id": IDS[0], "digest": submission, "hashes": HASHES}
+    long = V + fields[1] + blob(3, bytes(17)) + fields[3]
+    return {
+        "message": "Acknowledgement",
+        "good": [good("of a submission", b"".join(fields), **known)],
+        "bad": [
+            *spoilt("Acknowledgement", fields, (4, submission)),
+            bad("missing field", "no digest", "acknowledgement's submission has 0 bytes", b"".join(fields[:3])),
+            bad("length", "an id of 17 bytes", "acknowledgement's id has 17 bytes", long),
+        ],
+    }
+
+
+def announcements() -> dict[str, Any]:
+    """The hash of a list."""
+    list_hash = hashlib.sha256(b"list" + b"".join(TRIPLES)).digest()
+    fields = [V, blob(2, COLLECTION), blob(3, list_hash)]
+    short = V + blob(2, bytes(16)) + fields[2]
+    return {
+        "message": "ListAnnouncement",
+        "good": [good("of three triples", b"".join(fields), collection=COLLECTION, hash=list_hash, triples=TRIPLES)],
+        "bad": [
+            *spoilt("ListAnnouncement", fields, (3, list_hash)),
+            bad("missing field", "no hash", "an announcement's hash has 0 bytes", V + fields[1]),
+            bad("length", "a collection of 16 bytes", "an announcement's collection has 16 bytes", short),
+        ],
+    }
+
+
+def stretches() -> dict[str, Any]:
+    """Lists, a stretch at a time."""
+
+    def fields(total: int, first: int, packed: bytes) -> list[bytes]:
+        return [V, blob(2, COLLECTION), uint(3, total), uint(4, first), blob(5, packed)]
+
+    def case(name: str, total: int, first: int, triples: list[bytes]) -> Case:
+        encoded = b"".join(fields(total, first, b"".join(triples)))
+        return good(name, encoded, collection=COLLECTION, total=total, first=first, triples=triples)
+
+    def refused(why: str, name: str, sentence: str, total: int, first: int, packed: bytes) -> Case:
+        return bad(why, name, sentence, b"".join(fields(total, first, packed)))
+
+    two, disorder = b"".join(TRIPLES[:2]), TRIPLES[1] + TRIPLES[0]
+    return {
+        "message": "ListChunk",
+        "good": [
+            case("a whole list", 3, 0, TRIPLES),
+            case("the end of a list", 500, 497, TRIPLES),
+            case("an empty list", 0, 0, []),
+        ],
+        "bad": [
+            *spoilt("ListChunk", fields(500, 3, two), (5, two)),
+            refused("missing field", "no triples", "brings nothing", 500, 3, b""),
+            refused("length", "a byte missing", "is not made of triples of 112", 500, 3, two[:-1]),
+            refused("order", "not sorted", "is not sorted by distinct ids", 500, 3, disorder),
+            refused("order", "an id twice", "is not sorted by distinct ids", 500, 3, TRIPLES[0] * 2),
+            refused("range", "beyond the end", "the end of a stretch is 501", 500, 499, two),
+            refused("range", "triples of an empty list", "the end of a stretch is 2", 0, 0, two),
+            refused("range", "a total over 2^31", "a list's total is 2147483649", (1 << 31) + 1, 0, two),
+        ],
+    }
+
+
+def frozen_digests() -> dict[str, Any]:
+    """A shuffler's signature under what it froze."""
+    frozen = hashlib.sha256(b"frozen" + COLLECTION + struct.pack(">Q", 3) + b"".join(TRIPLES)).digest()
+    signature = signed("Ufficio", "frozen", COLLECTION, frozen)
+    fields = [V, blob(2, COLLECTION), blob(3, frozen), blob(4, signature)]
+    known = {"collection": COLLECTION, "digest": frozen, "triples": TRIPLES, "secret": secret("Ufficio")}
+    long = V + fields[1] + blob(3, bytes(33)) + fields[3]
+    return {
+        "message": "FrozenDigest",
+        "good": [good("of three triples", b"".join(fields), **known)],
+        "bad": [
+            *spoilt("FrozenDigest", fields, (4, signature)),
+            bad("missing field", "no signature", "frozen digest's signature has 0 bytes", b"".join(fields[:3])),
+            bad("length", "a digest of 33 bytes", "a frozen digest has 33 bytes", long),
+        ],
+    }
