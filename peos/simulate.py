@@ -25,9 +25,9 @@ from peos.collection.document import (
     Member,
 )
 from peos.collection.freeze import Announcement, Freeze, FrozenDigest, check_minimum
-from peos.collection.submission import Acknowledgement, Part, Triple, Verdict, bind, check_part, judge, plain_share
+from peos.collection.prepare import Ticket, prepare
+from peos.collection.submission import Acknowledgement, Part, Triple, Verdict, check_part, judge, plain_share
 from peos.collection.ticket import mint
-from peos.crypto import sharing
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import U64, Randomness, system
@@ -294,17 +294,11 @@ class Simulation:
                 self.nodes[part.shuffler - 1].submit(encoded)
 
     def parts_of(self, reports: U64, ids: Sequence[bytes]) -> list[tuple[Part, ...]]:
-        """Each report's parts, ready to send; encryption of the whole batch at once."""
-        count, words = reports.shape
-        first, *others = sharing.split(reports, len(self.nodes), self.rng)
+        """Each report's parts, ready to send."""
+        tickets = [Ticket(id_, mint(self.enrolment, self.digest, id_)) for id_ in ids]
         public = self.key.public
-        zeros = public.zero_source(self.rng, expected=first.size).zeros(first.size)
-        encrypted = public.encrypt(first.reshape(-1), zeros).reshape(count, words * public.ciphertext_bytes)
-        made = []
-        for row, id_ in enumerate(ids):
-            shares = (encrypted[row].tobytes(), *(share[row].astype("<u8").tobytes() for share in others))
-            made.append(bind(self.digest, id_, mint(self.enrolment, self.digest, id_), shares, self.rng))
-        return made
+        zeros = public.zero_source(self.rng, expected=reports.size)
+        return prepare(self.digest, len(self.nodes), public, zeros, reports, tickets, self.rng)
 
     # Freeze.
 

@@ -111,5 +111,8 @@ class Workbench:
         index = composed(task.permutations, rows)
         moved = self.ciphertexts(task.ciphertexts)[index].reshape(rows * words, self.public.ciphertext_bytes)
         masks = self.plain(task.accumulator).reshape(rows * words)
-        fresh = self.public.remask(moved, masks, self.zeros.zeros(rows * words), hop=task.hop, rng=self._rng)
-        return fresh.reshape(rows, -1)
+        return self.remask(moved, masks, task.hop).reshape(rows, -1)
+
+    def remask(self, ciphertexts: Packed, masks: U64, hop: int) -> Packed:
+        """Add masks and re-randomise; a process that has more cores than one does this elsewhere."""
+        return self.public.remask(ciphertexts, masks, self.zeros.zeros(len(masks)), hop=hop, rng=self._rng)

@@ -1,0 +1,45 @@
+"""From reports to submissions: split into shares, encrypt the first, bind the parts together (protocol.md §6.3).
+
+A user does this once, and keeps the result: to do it again, even with the same report, would give the shufflers two
+splittings under one id.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from peos.collection.submission import Part, bind
+from peos.crypto import sharing
+from peos.crypto.randomness import U64, Randomness
+from peos.crypto.schemes.base import PublicKey, ZeroSource
+
+
+@dataclass(frozen=True, repr=False)
+class Ticket:
+    """The right to submit once: an id and the enrolment key's signature over it."""
+
+    id: bytes
+    signature: bytes
+
+    def __repr__(self) -> str:
+        return f"Ticket({self.id.hex()[:8]}…)"
+
+
+def prepare(
+    collection: bytes,
+    shufflers: int,
+    public: PublicKey,
+    zeros: ZeroSource,
+    reports: U64,
+    tickets: Sequence[Ticket],
+    rng: Randomness,
+) -> list[tuple[Part, ...]]:
+    """The parts of each report, in the order of the shufflers; encryption of the whole batch at once."""
+    count, words = reports.shape
+    first, *others = sharing.split(reports, shufflers, rng)
+    encrypted = public.encrypt(first.reshape(-1), zeros.zeros(first.size))
+    rows = encrypted.reshape(count, words * public.ciphertext_bytes)
+    made = []
+    for row, ticket in enumerate(tickets):
+        shares = (rows[row].tobytes(), *(share[row].astype("<u8").tobytes() for share in others))
+        made.append(bind(collection, ticket.id, ticket.signature, shares, rng))
+    return made
