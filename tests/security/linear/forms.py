@@ -3,6 +3,8 @@
 Row i of a vector is an integer combination of formal unknowns, one column each:
 
 - `Share(j)`: share j of each user, in the order in which the users were frozen;
+- `Change(j, a)`: what is added to share j of each user before attempt a, the second or a later one. Honest shufflers
+  start again from the frozen shares. Members may not, so there is a change for every share, and coalitions know all;
 - a `StreamKey`: the words of its stream. The same key is the same unknowns wherever it appears, so a stream that is
   used twice, within an attempt or across two, is seen as what it is;
 - `Coin(name)`: the randomness of a ciphertext. Decryption is taken to yield plaintext *and* coins, for that is all
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 from peos.crypto.kdf import StreamKey
 from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Handle, Mix, Pass, Split, Task
-from tests.security.linear.recording import Arrival, Recording
+from tests.security.linear.recording import Arrival, Recording, attempt_of
 
 Integers = NDArray[np.int64]
 Index = NDArray[np.intp]
@@ -33,6 +35,14 @@ class Share:
 
 
 @dataclass(frozen=True)
+class Change:
+    """By how much the shares that one shuffler starts an attempt from differ from those of the attempt before."""
+
+    shuffler: int
+    attempt: int
+
+
+@dataclass(frozen=True)
 class Coin:
     """The randomness of the ciphertexts that one pass made, or of those that the users made."""
 
@@ -41,7 +51,7 @@ class Coin:
 
 USERS_COIN = Coin("users")
 NOTHING = "nothing"  # a handle that every bench of these tests holds: a vector of zeros
-Unknown = Share | StreamKey | Coin
+Unknown = Share | Change | StreamKey | Coin
 
 
 @dataclass(frozen=True)
@@ -62,6 +72,11 @@ class Layout:
         self.rows = rows
         self.inputs: tuple[Unknown, ...] = (
             *(Share(who) for who in range(1, recording.schedule.shufflers + 1)),
+            *(
+                Change(who, attempt)
+                for attempt in range(2, recording.attempts + 1)
+                for who in range(1, recording.schedule.shufflers + 1)
+            ),
             USERS_COIN,
         )
         self.unknowns: dict[Unknown, int] = dict.fromkeys(self.inputs, 0)
@@ -98,6 +113,8 @@ class FormBench:
 
     def __init__(self, me: int, layout: Layout, permutations: Permutations) -> None:
         self.layout = layout
+        self._me = me
+        self._attempt = 1
         self.vectors: dict[Handle, Forms] = {NOTHING: layout.zero()}
         if me == ENCRYPTED_SHARE:
             self.vectors[CIPHERTEXTS] = Sealed(layout.one(Share(me)), layout.one(USERS_COIN))
@@ -113,6 +130,9 @@ class FormBench:
 
     def work(self, task: Task) -> None:
         """Do what an effect asks."""
+        while self._attempt < attempt_of(task):
+            self._attempt += 1
+            self._change(Change(self._me, self._attempt))
         match task:
             case Split():
                 self.vectors[task.out] = self._add(self.plain(task.source), task.streams, -1)
@@ -127,7 +147,7 @@ class FormBench:
                 self.vectors[task.out] = self.passed(task)
 
     def passed(self, task: Pass) -> Sealed:
-        """A holder's pass over the ciphertexts: permute, add the whole accumulator, re-randomise."""
+        """A holder's pass over the ciphertexts: permute, add what it has of the accumulator, re-randomise."""
         moved = self.permuted(task)
         coins = moved.coins + self.layout.one(Coin(task.out))
         return Sealed(moved.words + self.plain(task.accumulator), coins)
@@ -138,6 +158,14 @@ class FormBench:
         assert isinstance(held, Sealed), "the machine keeps plaintexts and ciphertexts apart"
         index = composed(task.permutations, self._permutations, self.layout.rows)
         return Sealed(held.words[index], held.coins[index])
+
+    def _change(self, change: Change) -> None:
+        if self._me == ENCRYPTED_SHARE:
+            held = self.vectors[CIPHERTEXTS]
+            assert isinstance(held, Sealed), "share 1 is encrypted"
+            self.vectors[CIPHERTEXTS] = Sealed(held.words + self.layout.one(change), held.coins)
+        else:
+            self.vectors[SHARES] = self.plain(SHARES) + self.layout.one(change)
 
     def _add(self, vector: Integers, streams: tuple[StreamKey, ...], sign: int) -> Integers:
         out = vector.copy()

@@ -13,7 +13,7 @@ from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.shuffle.effects import Mix, Pass, Split
 from peos.shuffle.messages import Kind
 from peos.shuffle.schedule import Schedule
-from tests.security.linear.forms import USERS_COIN, Coin, Layout, Share, Unknown
+from tests.security.linear.forms import USERS_COIN, Change, Coin, Layout, Share, Unknown
 from tests.security.linear.recording import Recording
 
 Coalition = frozenset[int]
@@ -33,7 +33,7 @@ class Knowledge:
     coalition: Coalition
     permutations: frozenset[StreamKey]  # those it knows
     known: tuple[Unknown, ...]  # its streams, and the coins of the passes that it made
-    own: tuple[Unknown, ...]  # the inputs that it was given
+    own: tuple[Unknown, ...]  # the inputs that it was given, and all changes
     others: tuple[Unknown, ...]  # all other inputs, but for the closing shuffler's
     closing: Share
     hidden: tuple[Unknown, ...]  # all other streams and coins
@@ -44,6 +44,7 @@ class Knowledge:
         keys = named(coalition, recording) | derived(coalition, recording)
         coins = {Coin(task.out) for who, task in recording.asked if who in coalition and isinstance(task, Pass)}
         own: set[Unknown] = {Share(who) for who in coalition}
+        own |= {unknown for unknown in layout.inputs if isinstance(unknown, Change)}
         if ENCRYPTED_SHARE in coalition:
             own.add(USERS_COIN)
         closing = Share(min(set(range(1, recording.schedule.shufflers + 1)) - coalition))

@@ -78,14 +78,18 @@ class Recording:
     def rounds(self) -> dict[StreamKey, tuple[int, int]]:
         """Each permutation's key, with the attempt and the round that it belongs to, in order."""
         mixes = [task for _, task in self.asked if isinstance(task, Mix)]
-        found = {task.permutation: (int(task.out.split("/")[0]), int(task.out.split("/")[2])) for task in mixes}
+        found = {task.permutation: (attempt_of(task), int(task.out.split("/")[2])) for task in mixes}
         return dict(sorted(found.items(), key=lambda entry: entry[1]))
+
+    @property
+    def attempts(self) -> int:
+        """How many there were; the last one delivered."""
+        return max(attempt for attempt, _ in self.rounds.values())
 
     @property
     def output_permutations(self) -> tuple[StreamKey, ...]:
         """What the output went through: the permutations of the last attempt."""
-        last = max(attempt for attempt, _ in self.rounds.values())
-        return tuple(key for key, (attempt, _) in self.rounds.items() if attempt == last)
+        return tuple(key for key, (attempt, _) in self.rounds.items() if attempt == self.attempts)
 
     def replay(self, benches: Mapping[int, Bench[V]]) -> list[Arrival[V]]:
         """Do the work on `benches`, which hold the frozen shares; returns what reached whom, and what each made."""
@@ -175,6 +179,11 @@ class _Recorder:
             return
         self._asked.append((who, task))
         self._queue.append((who, Done(attempt, task.task, _ROOT)))
+
+
+def attempt_of(task: Task) -> int:
+    """The attempt that a task belongs to."""
+    return int(task.out.split("/")[0])
 
 
 def _arrived(header: Header) -> Handle:

@@ -16,11 +16,10 @@ from tests.security.linear.glass import output, replay_on_numbers
 from tests.security.linear.knowledge import Coalition, coalitions
 from tests.security.linear.recording import record
 from tests.security.linear.variants import (
+    FoldingSchedule,
     PermutingOnly,
     Repeating,
     Reusing,
-    Sharing,
-    SharingSchedule,
     Splitting,
     SplittingSchedule,
     Unmasked,
@@ -49,19 +48,24 @@ def sets(*members: int) -> set[Coalition]:
 
 
 @pytest.mark.parametrize(
-    ("shufflers", "whole", "smaller"),
+    ("schedule", "whole", "smaller"),
     [
-        (3, sets(1, 2), set()),
-        (4, sets(1, 2), set()),
-        (5, sets(12, 13), sets(2, 3)),
-        (7, sets(123, 124), sets(3, 4, 13, 14, 23, 24)),
+        (Schedule(3), sets(1), set()),
+        (Schedule(4), sets(1), set()),
+        (Schedule(5), sets(12), sets(2)),
+        (Schedule(7), sets(123), sets(3, 13, 23)),
+        (FoldingSchedule(3), sets(1, 2), set()),
+        (FoldingSchedule(4), sets(1, 2), set()),
+        (FoldingSchedule(5), sets(12, 13), sets(2, 3)),
+        (FoldingSchedule(7), sets(123, 124), sets(3, 4, 13, 14, 23, 24)),
     ],
 )
-def test_without_masks_the_last_two_rounds_leak(
-    shufflers: int, whole: set[Coalition], smaller: set[Coalition], rng: Randomness
+def test_without_masks_the_last_round_leaks_and_the_last_two_without_a_leaving_holders_seeds(
+    schedule: Schedule, whole: set[Coalition], smaller: set[Coalition], rng: Randomness
 ) -> None:
-    """Those who miss one of the last two rounds have seen all that enters it; whoever leaves earlier leaves noise."""
-    found = leaking(Schedule(shufflers), rng, attempt_type=Unmasked)
+    """Those who miss the last round have seen all that enters it. What leaves the round before was made noise by a
+    holder's seeds, if it sends any; what leaves earlier rounds, by others who leave."""
+    found = leaking(schedule, rng, attempt_type=Unmasked)
     assert found.keys() == whole | smaller, found
 
 
@@ -86,15 +90,26 @@ def test_a_holder_that_splits_its_accumulator_shows_every_later_holder_the_users
 
 
 @pytest.mark.parametrize("shufflers", [3, 4, 5, 7])
-def test_a_holder_may_share_its_accumulator_if_it_adds_the_remainder(shufflers: int, rng: Randomness) -> None:
-    """What matters is that the ciphertexts get a mask unknown to coalitions, not that it is the whole accumulator."""
-    assert not leaking(SharingSchedule(shufflers), rng, attempt_type=Sharing)
+def test_one_delivery_alone_does_not_show_why_a_leaving_holder_sends_seeds(shufflers: int, rng: Randomness) -> None:
+    assert not leaking(FoldingSchedule(shufflers), rng)
+
+
+@pytest.mark.parametrize(
+    ("shufflers", "expected"),
+    [(3, set()), (4, set()), (5, sets(34, 35)), (6, set()), (7, sets(456, 457, 467))],
+)
+def test_without_a_leaving_holders_seeds_a_lost_attempt_and_the_next_link_rows(
+    shufflers: int, expected: set[Coalition], rng: Randomness
+) -> None:
+    """To those who know the words of the lost attempt, in its order (see test_undelivered)."""
+    found = leaking(FoldingSchedule(shufflers), rng, lost=1)
+    assert found.keys() == expected, found
 
 
 @pytest.mark.parametrize(
     "variant",
-    [(Schedule, Unmasked), (SplittingSchedule, Splitting), (SharingSchedule, Sharing), (Schedule, Reusing)],
-    ids=lambda variant: variant[1].__name__,
+    [(Schedule, Unmasked), (SplittingSchedule, Splitting), (FoldingSchedule, Attempt), (Schedule, Reusing)],
+    ids=["unmasked", "splitting", "folding", "reusing"],
 )
 @pytest.mark.parametrize("shufflers", [3, 4, 5])
 def test_these_variants_give_the_right_words_all_the_same(

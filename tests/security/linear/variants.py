@@ -7,9 +7,9 @@ from peos.crypto.kdf import Context, StreamKey, derive
 from peos.crypto.randomness import Randomness
 from peos.shuffle import agreement
 from peos.shuffle.attempt import Attempt
-from peos.shuffle.effects import Effect, Pass, SendVector
+from peos.shuffle.effects import Effect, Pass
 from peos.shuffle.messages import Kind, Step
-from peos.shuffle.schedule import Action, HandOver, Hide, Leave, Schedule
+from peos.shuffle.schedule import HandOver, Hide, Leave, Schedule
 from tests.security.linear.forms import NOTHING, FormBench, Sealed
 
 
@@ -20,65 +20,38 @@ class Unmasked(Attempt):
         return (), ()
 
 
+class FoldingSchedule(Schedule):
+    """A holder at the end of its tenure adds its whole accumulator to the ciphertexts, and sends nobody a seed.
+
+    The next holder then starts from zero, and so may a last hider end up with nothing but what others know.
+    """
+
+    @cached_property
+    def leaves(self) -> tuple[tuple[int, Leave], ...]:
+        """Only those who send a remainder leave."""
+        return tuple((who, leave) for who, leave in super().leaves if leave.explicit)
+
+
 class SplittingSchedule(Schedule):
     """A holder at the end of its tenure is a leaver like any other."""
 
     @cached_property
-    def _leaves(self) -> tuple[tuple[int, Leave], ...]:
-        found = []
-        before = tuple(range(1, self.shufflers + 1))
-        for number, hiders in enumerate(self.rounds, start=1):
-            explicit = hiders[1]
-            seeded = tuple(hider for hider in hiders if hider != explicit)
-            found += [(who, Leave(number, seeded, explicit)) for who in before if who not in hiders]
-            before = hiders
-        return tuple(found)
+    def leaves(self) -> tuple[tuple[int, Leave], ...]:
+        """Everybody's remainder travels, to the lowest hider that is not the holder."""
+        return tuple((who, _with_remainder(leave, self.hiders(leave.round)[1])) for who, leave in super().leaves)
+
+
+def _with_remainder(leave: Leave, explicit: int) -> Leave:
+    return replace(leave, seeded=tuple(hider for hider in leave.seeded if hider != explicit), explicit=explicit)
 
 
 class Splitting(Attempt):
-    """A holder re-randomises the ciphertexts, adds nothing, and splits its accumulator among the next hiders."""
+    """A holder re-randomises the ciphertexts and adds nothing: its accumulator has gone to the next hiders."""
 
     def _pass(self, over: HandOver) -> list[Effect]:
-        asked = super()._pass(over)
-        return [replace(one, accumulator=NOTHING) if isinstance(one, Pass) and over.receiver else one for one in asked]
-
-    def _passed(self, over: HandOver, root: bytes) -> list[Effect]:
-        accumulator = self._vector
-        effects = super()._passed(over, root)
-        self._vector = accumulator
-        return effects
-
-
-class SharingSchedule(SplittingSchedule):
-    """A holder at the end of its tenure sends seeds to all next hiders, and to nobody the remainder."""
-
-    @cached_property
-    def _leaves(self) -> tuple[tuple[int, Leave], ...]:
-        carrying = {(handed.round + 1, holder) for holder, handed in self.passes if handed.receiver}
-        return tuple(
-            (who, Leave(leave.round, self.hiders(leave.round), 0) if (leave.round, who) in carrying else leave)
-            for who, leave in super()._leaves
-        )
-
-    def script(self, who: int) -> tuple[Action, ...]:
-        """Whoever adds the remainder to the ciphertexts splits before it passes them on."""
-        actions = list(super().script(who))
-        for at in range(1, len(actions)):
-            before, action = actions[at - 1 : at + 1]
-            if isinstance(before, HandOver) and isinstance(action, Leave) and not action.explicit:
-                actions[at - 1 : at + 1] = [action, before]
-        return tuple(actions)
-
-
-class Sharing(Attempt):
-    """A holder splits its accumulator too, but adds what remains of it to the ciphertexts: this one is right."""
-
-    def _left(self, leave: Leave) -> list[Effect]:
-        effects = super()._left(leave)
-        if leave.explicit:
-            return effects
-        self._vector = self._name("part", leave.round)
-        return [one for one in effects if not isinstance(one, SendVector)]
+        if over.receiver:
+            self._vector = NOTHING
+        return super()._pass(over)
 
 
 class Repeating(Attempt):

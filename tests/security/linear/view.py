@@ -2,16 +2,17 @@
 
 A coalition's view is affine in the streams and coins that it does not know, which are independent and uniform:
 
-    view = L·z + R·y,   z hidden and uniform; y what is fixed: the streams it knows, and all users' inputs.
+    view = L·z + R·y,   z hidden and uniform; y what is fixed: the streams it knows, and all inputs.
 
 So the view is uniform on a coset of the span of L's columns, and all that can be learnt from it is in the combinations
 N of its entries in which every z cancels (N·L = 0): there the view is certain to equal N·R·y, and the rest is noise.
 Two worlds look alike if and only if the same combinations cancel in both, with the same values. `elimination` finds N
 over the integers, so this holds in Z_{2^64} as it stands.
 
-The inputs are written in the coordinates of the claim: the words in the order in which they come out, and every share
-but those of one shuffler outside the coalition, the *closing* one, whose share is the word less all others. The
-coordinates are free whatever the users chose, so one comparison speaks for all choices at once.
+The inputs are written in the coordinates of the claim: the words in the order in which they come out, every change
+between attempts, and every share but those of one shuffler outside the coalition, the *closing* one, whose share is the
+word less all others and all changes. The coordinates are free whatever the users and the coalition chose, so one
+comparison speaks for all choices at once.
 """
 
 from collections.abc import Iterable
@@ -21,7 +22,7 @@ from functools import cached_property
 import numpy as np
 
 from tests.security.linear.elimination import vanishing
-from tests.security.linear.forms import Coin, Integers, Layout, Sealed, Share, Unknown, World
+from tests.security.linear.forms import Change, Coin, Integers, Layout, Sealed, Share, Unknown, World
 from tests.security.linear.knowledge import Knowledge
 from tests.security.linear.recording import ANALYZER
 
@@ -67,7 +68,7 @@ class View:
             columns = [np.zeros((len(whole), 0), np.int64)]
             for unknown in unknowns:
                 here = whole[:, layout.columns(unknown)]
-                columns.append(here - closing if isinstance(unknown, Share) else here)
+                columns.append(here - closing if isinstance(unknown, Share | Change) else here)
             return np.concatenate(columns, axis=1)
 
         allowed = (taken(seen.known), closing[:, world.order], taken(seen.own))
@@ -117,6 +118,8 @@ def _names(unknowns: Iterable[Unknown], layout: Layout) -> list[str]:
         match unknown:
             case Share(who):
                 names += [f"share {who} of user {row}" for row in range(layout.rows)]
+            case Change(who, attempt):
+                names += [f"change {attempt} of share {who} of user {row}" for row in range(layout.rows)]
             case Coin(made_by):
                 names += [f"coin {row} of {made_by}" for row in range(layout.rows)]
             case _:
