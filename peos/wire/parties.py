@@ -158,6 +158,8 @@ def decode_answer(data: bytes) -> Answer:
         within(len(text), 0, TEXT_LIMIT, "the length of a refusal")
     if message.refusal:
         return Answer(bytes(DIGEST_BYTES), message.id, b"", message.refusal, message.hint, message.retry)
+    if message.hint or message.retry:
+        raise BadEncoding("an acknowledgement comes with a hint or asks for another try")
     taken = decode_acknowledgement(message.acknowledgement)
     if taken.id != message.id:
         raise BadEncoding("an answer acknowledges another part")
