@@ -3,6 +3,11 @@
     PeosError                   1  something failed
     ├── WrongInput              2  what the caller gave is wrong: a value, an option, a file
     ├── Refused                 3  well formed, but policy or arithmetic says no
+    │   ├── Unknown                   there is no such collection here
+    │   ├── Closed                    the collection takes no more, or is past the step that was asked for
+    │   ├── Conflict                  something else is already kept under that name
+    │   ├── NotYet                    the collection has not come so far; asking again later is right
+    │   └── Full                      no room at the moment; sending again later is right
     └── ProtocolError           1  a collection cannot go on as it is
         ├── LocalFault             this party's own doing: a call out of turn, a lost state
         └── RemoteFault            another party's doing; names the party and the step
@@ -33,6 +38,26 @@ class Refused(PeosError):
     """A request that is understood and denied: by an operator's policy, or because no parameters can meet it."""
 
     exit_code = 3
+
+
+class Unknown(Refused):
+    """A collection that is not kept here."""
+
+
+class Closed(Refused):
+    """A collection that takes no more submissions, or is past the step that was asked for."""
+
+
+class Conflict(Refused):
+    """Something else is already kept under the ticket, id or name that came."""
+
+
+class NotYet(Refused):
+    """What was asked for will exist later: ask again."""
+
+
+class Full(Refused):
+    """More than can be taken at the moment: send the same again later."""
 
 
 class ProtocolError(PeosError):

@@ -19,7 +19,11 @@ IO = frozenset(
 )
 ENTROPY = "peos/crypto/randomness.py"  # the one place that asks the operating system
 # Each room may use those before it. Only processes and the command line stand above the wire and the simulation.
-ORDER = ("errors", "crypto", "estimate", "ldp", "shuffle", "privacy", "collection", "wire", "simulate", "cli")
+ORDER = (
+    *("errors", "crypto", "estimate", "ldp", "shuffle", "privacy", "collection", "wire"),
+    *("simulate", "net", "store", "cli"),
+)
+APART = frozenset({("net", "store"), ("store", "net"), ("net", "simulate"), ("store", "simulate"), ("store", "wire")})
 CEILING = 500
 MEDIAN = 200
 
@@ -66,6 +70,8 @@ def violations(root: Path) -> list[str]:
                 found.append(f"{name} imports {parts[0]}: the library does not know the roles")
             if top == "peos" and parts[0] == "peos" and position(room(parts)) > position(here):
                 found.append(f"{name} imports {module}: {here} comes before {room(parts)}")
+            if top == "peos" and parts[0] == "peos" and (here, room(parts)) in APART:
+                found.append(f"{name} imports {module}: {here} does not know {room(parts)}")
             if top == "peos" and parts[0] == "tests":
                 found.append(f"{name} imports {module}: the library does not know its tests")
     return sorted(set(found))
@@ -100,6 +106,8 @@ def test_files_stay_small() -> None:
         ("peos/ldp/planted.py", "def f():\n    from os import urandom\n", "a pure room does no I/O"),
         ("peos/crypto/planted.py", "from peos.wire import shuffles\n", "crypto comes before wire"),
         ("peos/crypto/planted.py", "from peos import simulate\n", "crypto comes before simulate"),
+        ("peos/net/planted.py", "from peos.store import base\n", "net comes before store"),
+        ("peos/store/planted.py", "from peos.net import tls\n", "store does not know net"),
         ("peos/wire/planted.py", "import shuffler.service\n", "the library does not know the roles"),
         ("shuffler/planted.py", "from analyzer import keys\n", "roles never import each other"),
         ("peos/simulate.py", "from tests.security import verdict\n", "the library does not know its tests"),

@@ -1,0 +1,130 @@
+"""Certificates of ports: self-signed, P-256, trusted because exactly this one is pinned (docs/decisions/0002).
+
+Host names play no part: every certificate is for `peos.party`, and channels expect that name wherever they connect. A
+certificate cannot sign others, so pinning one admits one. Functions take PEM or DER; documents name the fingerprint.
+"""
+
+import datetime
+from dataclasses import dataclass, field
+from typing import Final
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from cryptography.x509.oid import NameOID
+
+from peos.crypto.randomness import Randomness
+from peos.errors import WrongInput
+
+TARGET_NAME: Final = "peos.party"
+DAYS: Final = 825
+_ORDER: Final = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # of P-256
+_NAME_LIMIT: Final = 64  # X.509's own for a common name
+_PEM: Final = b"-----BEGIN CERTIFICATE-----"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A port's certificate and its private key, both PEM."""
+
+    pem: bytes
+    key: bytes = field(repr=False)
+
+
+def make_certificate(
+    name: str, rng: Randomness, *, days: int = DAYS, now: datetime.datetime | None = None
+) -> Certificate:
+    """A fresh certificate, valid from an hour before `now` (clocks differ) for `days`."""
+    if not 1 <= len(name) <= _NAME_LIMIT:
+        raise WrongInput(f"a certificate's name has 1 to {_NAME_LIMIT} characters, not {len(name)}")
+    key = ec.derive_private_key(rng.integer_below(_ORDER - 1) + 1, ec.SECP256R1())
+    start = (now or datetime.datetime.now(datetime.UTC)) - datetime.timedelta(hours=1)
+    # TLS looks pinned certificates up by subject: two of one subject would hide each other, so the key is part of it.
+    shown = key.public_key().public_bytes(Encoding.X962, PublicFormat.CompressedPoint).hex()[2:]
+    subject = x509.Name(
+        [x509.NameAttribute(NameOID.COMMON_NAME, name), x509.NameAttribute(NameOID.SERIAL_NUMBER, shown)]
+    )
+    usage = x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=False,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(rng.bits(158) + 1)
+        .not_valid_before(start)
+        .not_valid_after(start + datetime.timedelta(days=days, hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(TARGET_NAME)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(usage, critical=True)
+        .sign(key, SHA256())
+    )
+    return Certificate(
+        made.public_bytes(Encoding.PEM),
+        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
+    )
+
+
+def read_certificate(data: bytes) -> x509.Certificate:
+    """Exactly one certificate, on P-256, for the name that all have; WrongInput otherwise."""
+    try:
+        if _PEM not in data:
+            certificate = x509.load_der_x509_certificate(data)
+        else:
+            certificate, *more = x509.load_pem_x509_certificates(data)
+            if more:
+                raise WrongInput("one certificate is pinned at a time, and this file has several")
+        key = certificate.public_key()
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        is_authority = certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    except x509.ExtensionNotFound:
+        raise WrongInput("the certificate lacks an extension that every party's has", hint=_MAKE) from None
+    except ValueError as error:
+        if isinstance(error, WrongInput):
+            raise
+        raise WrongInput("this is not a certificate", hint=_MAKE) from None
+    if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
+        raise WrongInput("a port's certificate is on the curve P-256", hint=_MAKE)
+    if names.get_values_for_type(x509.DNSName) != [TARGET_NAME] or is_authority:
+        raise WrongInput(f"a port's certificate is for {TARGET_NAME} and cannot sign others", hint=_MAKE)
+    return certificate
+
+
+_MAKE: Final = "make one with `peos shuffler init` or `peos analyzer init`"
+
+
+def as_pem(data: bytes) -> bytes:
+    """The certificate as files and TLS want it."""
+    return read_certificate(data).public_bytes(Encoding.PEM)
+
+
+def as_der(data: bytes) -> bytes:
+    """The certificate as cards carry it."""
+    return read_certificate(data).public_bytes(Encoding.DER)
+
+
+def fingerprint(data: bytes) -> bytes:
+    """SHA-256 of the DER: what a collection document names."""
+    return read_certificate(data).fingerprint(SHA256())
+
+
+def expires(data: bytes) -> datetime.datetime:
+    """When the certificate ends, UTC."""
+    return read_certificate(data).not_valid_after_utc
+
+
+def is_expired(data: bytes, now: datetime.datetime | None = None) -> bool:
+    """Whether it is over, or not yet valid."""
+    certificate = read_certificate(data)
+    here = now or datetime.datetime.now(datetime.UTC)
+    return not certificate.not_valid_before_utc <= here <= certificate.not_valid_after_utc

@@ -1,0 +1,253 @@
+"""The contract of a shuffler's store; its docstrings are what every implementation is tested against.
+
+**Durable** means that a call which returned has survived a crash of the process, and of the machine where its disk
+keeps its word about fsync. Nothing is half done: each call is one transaction.
+
+A store has one writer. All calls, and the iterators that it returns, belong to the thread that opened it: give it an
+executor of one thread. What a call returns whole (bytes, records, a final vector) may go to any thread.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peos.collection.lifecycle import State
+from peos.collection.submission import Triple, Verdict
+from peos.crypto.randomness import Randomness
+from peos.errors import LocalFault, Refused
+from peos.ldp.base import Question
+from peos.shuffle.standing import Standing
+
+Judged = Verdict | Refused
+"""What became of one submission: STORE (durable now) and KNOWN are acknowledged; CONFLICT and a refusal are not."""
+
+Vector = NDArray[np.uint8]
+"""A final vector as its rows' bytes: `peos.shuffle.vectors.as_rows`."""
+
+Plain = str | int | float
+"""What the audit log may hold of a field."""
+
+
+@dataclass(frozen=True, repr=False)
+class Submission:
+    """One part to be kept: whose collection, what identifies it, and the share itself."""
+
+    collection: bytes
+    triple: Triple
+    share: bytes
+
+    def __repr__(self) -> str:
+        return f"Submission({self.triple.id.hex()[:8]}…)"
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """What was agreed to count."""
+
+    digest: bytes
+    count: int
+
+
+@dataclass(frozen=True)
+class Collection:
+    """What a store knows of one collection."""
+
+    digest: bytes
+    signed: bytes = field(repr=False)  # the signed document as it came
+    roster: bytes = field(repr=False)  # how to reach everybody in it
+    question: Question
+    state: State
+    reason: str  # of the last change of state
+    count: int  # submissions kept; after an erasure, how many there were
+    frozen: Frozen | None
+    standing: Standing
+    erased: bool
+    lost: bool  # restored from a backup past its opening: nothing may be signed for it any more
+
+
+@dataclass(frozen=True)
+class AuditEntry:
+    """One line of the audit log; `hash` covers the line and the hash before it."""
+
+    number: int  # from 1
+    time: float
+    event: str
+    fields: Mapping[str, Plain]
+    hash: bytes
+
+
+class ShufflerStore(ABC):
+    """Everything durable of one shuffler."""
+
+    # The store itself.
+
+    @property
+    @abstractmethod
+    def identity(self) -> bytes:
+        """16 random bytes, drawn when the store was made."""
+
+    @property
+    @abstractmethod
+    def generation(self) -> int:
+        """Grows with every opening and with every change but submissions; an older one is a restored backup."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of it; what was acknowledged stays."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Collections.
+
+    @abstractmethod
+    def put_collection(
+        self, digest: bytes, signed: bytes, roster: bytes, question: Question, state: State = State.DRAFT
+    ) -> None:
+        """Keep a new collection as DRAFT or OPEN. The same again changes nothing; another roster is a Conflict.
+
+        Refused if this question (analyzer, question, epoch) was delivered before under another digest.
+        """
+
+    @abstractmethod
+    def collections(self) -> list[Collection]:
+        """All of them, in the order in which they came."""
+
+    @abstractmethod
+    def collection(self, digest: bytes) -> Collection:
+        """One of them; Unknown if there is none."""
+
+    @abstractmethod
+    def set_state(self, digest: bytes, state: State, reason: str = "") -> None:
+        """Move on, as `peos.collection.lifecycle.advance` allows from what is stored; LocalFault otherwise.
+
+        FROZEN is set by `put_frozen` alone. A lost collection can only become ABORTED.
+        """
+
+    @abstractmethod
+    def delivered_before(self, question: Question) -> bytes | None:
+        """The collection that answered this question: its delivery happened, began, or cannot be ruled out.
+
+        DELIVERED, PUBLISHED, a standing of SENDING, DONE or ABORTED, and whatever was lost past its opening.
+        """
+
+    @abstractmethod
+    def note_refused(self, digest: bytes, reasons: Mapping[str, int]) -> None:
+        """Count refused submissions by reason; gather some before calling. CONFLICTs are counted by the store."""
+
+    @abstractmethod
+    def refused(self, digest: bytes) -> dict[str, int]:
+        """How many submissions were refused, by reason."""
+
+    # Submissions.
+
+    def submit(self, digest: bytes, triple: Triple, share: bytes) -> Verdict:
+        """Keep one checked submission (`check_part` made its triple), durably; see `submit_many`.
+
+        Raises Unknown or Closed.
+        """
+        (judged,) = self.submit_many([Submission(digest, triple, share)])
+        if isinstance(judged, Refused):
+            raise judged
+        return judged
+
+    @abstractmethod
+    def submit_many(self, submissions: Sequence[Submission]) -> list[Judged]:
+        """Keep what is new of these in one transaction, each judged after those before it; durable on return.
+
+        At most one submission a ticket and one an id: the identical triple again is KNOWN, even after closing (its
+        acknowledgement may have been lost), another is a CONFLICT. Where a submission cannot be taken its place in
+        the answer holds an Unknown or Closed, and the others are taken all the same.
+        """
+
+    @abstractmethod
+    def count(self, digest: bytes) -> int:
+        """How many submissions are kept, or were before they were erased."""
+
+    @abstractmethod
+    def triples(self, digest: bytes) -> Iterator[Triple]:
+        """The submissions kept, sorted by id, a few thousand in memory at a time."""
+
+    # The freeze.
+
+    @abstractmethod
+    def put_frozen(self, digest: bytes, frozen: bytes, triples: Iterable[Triple]) -> None:
+        """What all shufflers signed, and CLOSED → FROZEN with it; every triple must be kept here (LocalFault).
+
+        Refused while another collection of the same question is frozen or shuffling, or once one was delivered.
+        """
+
+    @abstractmethod
+    def frozen_triples(self, digest: bytes) -> Iterator[Triple]:
+        """The triples that count, in the order of the rows (by id)."""
+
+    @abstractmethod
+    def shares(self, digest: bytes) -> Iterator[bytes]:
+        """The shares that count, in the order of the rows, a few thousand in memory at a time."""
+
+    def fill_shares(self, digest: bytes, out: NDArray[np.uint8]) -> None:
+        """Write the shares that count into the first rows of `out`, whose rows are as long as a share."""
+        row = -1
+        for row, share in enumerate(self.shares(digest)):
+            if row >= len(out) or len(share) != out.shape[1]:
+                raise LocalFault("the stored shares do not fit the shape that the collection has")
+            out[row] = np.frombuffer(share, np.uint8)
+        frozen = self.collection(digest).frozen
+        if frozen is None or row + 1 != frozen.count:
+            raise LocalFault("fewer shares are stored than were frozen")
+
+    @abstractmethod
+    def fake_seed(self, digest: bytes, rng: Randomness) -> bytes:
+        """The 32-byte secret behind this shuffler's shares of the fakes, drawn once a collection, durable on return.
+
+        LocalFault unless the collection is frozen, and forever once it was erased: fakes are never redrawn, because two
+        outputs with different fakes would let the analyzer intersect them (protocol.md §4).
+        """
+
+    # Delivery.
+
+    @abstractmethod
+    def put_standing(self, digest: bytes, standing: Standing, vector: Vector | None = None) -> None:
+        """Make a standing durable, together with the final vector if one is given (the effect `Persist`).
+
+        A vector stays for as long as the standing is STORED or SENDING. Attempts never fall (LocalFault).
+        """
+
+    @abstractmethod
+    def standing(self, digest: bytes) -> Standing:
+        """Where this shuffler stands; FREE and nothing else before the first `put_standing`."""
+
+    @abstractmethod
+    def final_vector(self, digest: bytes) -> Vector:
+        """The vector stored with the standing, read-only, checked against the hash it was stored under.
+
+        LocalFault if there is none or it is damaged.
+        """
+
+    @abstractmethod
+    def erase(self, digest: bytes) -> None:
+        """Forget shares, triples, vectors and the seed of the fakes; idempotent, completed when the store next opens.
+
+        The document, state, standing, counts and the fact of the erasure stay. Nothing is taken in afterwards.
+        """
+
+    # The audit log.
+
+    @abstractmethod
+    def audit(self, event: str, fields: Mapping[str, Plain]) -> None:
+        """Append to the audit log; changes of a collection append by themselves."""
+
+    @abstractmethod
+    def audit_entries(self) -> Iterator[AuditEntry]:
+        """The log from its beginning."""
+
+    @abstractmethod
+    def verify_audit(self) -> int:
+        """How many entries there are, if all hashes hold and none is missing; LocalFault names the first that fails."""
