@@ -101,9 +101,9 @@ def long_number(draw: st.DrawFn, fields: list[bytes], _shape: Shape) -> bytes:
     return b"".join((*fields[:at], longer, *fields[at + 1 :]))
 
 
-def written_zero(draw: st.DrawFn, fields: list[bytes], _shape: Shape) -> bytes:
+def written_zero(draw: st.DrawFn, fields: list[bytes], shape: Shape) -> bytes:
     """A field that is absent because it is zero or empty, written out in its place."""
-    present = {number_of(field) for field in fields}
+    present = {number_of(field) for field in fields} | shape.repeated  # an empty element of those says something
     number = draw(st.integers(1, 17).filter(lambda n: n not in present))
     zero = draw(st.sampled_from([uint(number, 0, shown=True), blob(number, b"", shown=True), double(number, 0.0)]))
     before = [field for field in fields if number_of(field) < number]
