@@ -26,7 +26,7 @@ from peos.collection.document import (
 )
 from peos.collection.freeze import Announcement, Freeze, FrozenDigest, check_minimum
 from peos.collection.prepare import Ticket, prepare
-from peos.collection.submission import Acknowledgement, Part, Triple, Verdict, check_part, judge, plain_share
+from peos.collection.submission import Acknowledgement, Part, Triple, Verdict, check_part, judge
 from peos.collection.ticket import mint
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
@@ -38,10 +38,7 @@ from peos.estimate.frequency import Estimate
 from peos.ldp.base import Mechanism
 from peos.privacy.guarantees import Guarantees, guarantees
 from peos.shuffle import analyzer, fakes
-from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.shuffle.effects import (
-    CIPHERTEXTS,
-    SHARES,
     Discard,
     Done,
     Effect,
@@ -168,18 +165,9 @@ class Node:
         self.rows = len(triples) + document.fakes
         self.machine = self.shuffler_type(self.number, document.schedule, context, self.rng)
         self.bench = self.workbench_type(self.rows, words, self.public, self.rng)
-        shares = [self.parts[triple.ticket][1].share for triple in triples]
-        own_fakes = self.fake_shares(self.fake_seed)
-        if self.number == ENCRYPTED_SHARE:
-            zeros = self.bench.zeros.zeros(own_fakes.size)
-            encrypted = self.public.encrypt(own_fakes.reshape(-1), zeros).reshape(
-                document.fakes, words * self.public.ciphertext_bytes
-            )
-            arrived = np.frombuffer(b"".join(shares), np.uint8).reshape(len(shares), -1)
-            self.bench.vectors[CIPHERTEXTS] = np.concatenate((arrived, encrypted))
-        else:
-            arrived_words = plain_share(b"".join(shares)).reshape(len(shares), words)
-            self.bench.vectors[SHARES] = np.concatenate((arrived_words, own_fakes))
+        shares = b"".join(self.parts[triple.ticket][1].share for triple in triples)
+        rows = np.frombuffer(shares, np.uint8).reshape(len(triples), -1)
+        self.bench.lay_out(self.number, rows, self.fake_shares(self.fake_seed))
 
     def fake_shares(self, seed: bytes) -> U64:
         """This shuffler's shares of the fakes."""
@@ -189,27 +177,13 @@ class Node:
         """The identity key of a shuffler."""
         return self.document.shufflers[number - 1].identity
 
-    def row_bytes(self, kind: Kind) -> int:
-        """How long a row of a vector that travels is."""
-        encrypted = kind is Kind.HANDOVER
-        return self.document.mechanism.words * (self.public.ciphertext_bytes if encrypted else 8)
-
-    def read_vector(self, messages: Sequence[bytes]) -> ReceivedVector:
-        """Take in a vector from another shuffler: its shape, its hash, and that ciphertexts are ciphertexts."""
+    def read_vector(self, messages: Sequence[bytes]) -> Event | None:
+        """Take in a vector from another shuffler; nothing is to be done about one that is here already."""
         header, rows = shuffles.decode_vector(messages)
-        kind, sender = header.header.step.kind, f"shuffler {header.header.sender}"
-        if rows.shape != (self.rows, self.row_bytes(kind)):
-            raise RemoteFault("sent a vector of another shape", party=sender, step=str(header.header.step))
-        handle = f"{header.header.context.attempt}/from {header.header.sender}/{header.header.step.round}"
-        known = self.bench.vectors.get(handle)
-        if known is not None and not np.array_equal(as_rows(known), rows):
-            raise RemoteFault("sent two different vectors for one step", party=sender, step=str(header.header.step))
-        if kind is Kind.HANDOVER:
-            if not bool(np.all(self.public.check(rows.reshape(-1, self.public.ciphertext_bytes)))):
-                raise RemoteFault("handed over what is no ciphertext", party=sender, step=str(header.header.step))
-            self.bench.vectors[handle] = rows
-        else:
-            self.bench.vectors[handle] = as_words(rows)
+        handle = self.bench.expect(header)
+        if handle is None:
+            return None
+        self.bench.take_in(handle, header, rows)
         return ReceivedVector(header.header, handle)
 
 
@@ -341,7 +315,9 @@ class Simulation:
                 self._collect(message.sender, message.encoded)
             else:
                 node = self.nodes[message.receiver - 1]
-                self.feed(node, self.read(node, message.sender, message.rpc, message.encoded))
+                event = self.read(node, message.sender, message.rpc, message.encoded)
+                if event is not None:
+                    self.feed(node, event)
 
     def feed(self, node: Node, event: Event) -> None:
         """Give a machine an event and carry out what it asks."""
@@ -369,8 +345,7 @@ class Simulation:
             case Output(standing):
                 self._deliver(node, standing)
             case Discard(attempt):
-                kept = node.bench.vectors.items()
-                node.bench.vectors = {name: held for name, held in kept if not name.startswith(f"{attempt}/")}
+                node.bench.discard(attempt)
             case Erase():
                 node.parts.clear()
                 node.bench.vectors.clear()
@@ -393,7 +368,7 @@ class Simulation:
         self.traffic.count(sender, messages)
         self._queue.append(Message(sender, receiver, rpc, messages))
 
-    def read(self, node: Node, sender: int, what: Rpc, messages: Sequence[bytes]) -> Event:
+    def read(self, node: Node, sender: int, what: Rpc, messages: Sequence[bytes]) -> Event | None:
         """The event that arriving bytes are; a real caller knows the sender by its certificate."""
         match what:
             case Rpc.VECTOR:

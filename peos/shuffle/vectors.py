@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 from peos.crypto.kdf import StreamKey
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed, PublicKey, ZeroSource
+from peos.errors import RemoteFault
 from peos.shuffle import merkle
-from peos.shuffle.effects import Handle, Mix, Pass, Split, Task
+from peos.shuffle.attempt import ENCRYPTED_SHARE
+from peos.shuffle.effects import CIPHERTEXTS, SHARES, Handle, Mix, Pass, Split, Task
+from peos.shuffle.messages import Header, Kind, VectorHeader
 
 Vector = U64 | Packed
 
@@ -51,6 +54,10 @@ def as_words(rows: NDArray[np.uint8]) -> U64:
     return np.ascontiguousarray(rows).view("<u8").astype(np.uint64)
 
 
+def _fault(place: Header, sentence: str) -> RemoteFault:
+    return RemoteFault(sentence, party=f"shuffler {place.sender}", step=str(place.step))
+
+
 class Workbench:
     """One shuffler's vectors by handle, and the work on them.
 
@@ -63,6 +70,7 @@ class Workbench:
         self._shape = (rows, words)
         self._rng = rng
         self._statistical = statistical
+        self._hashes: dict[Handle, bytes] = {}  # of what came from others
 
     @cached_property
     def zeros(self) -> ZeroSource:
@@ -81,6 +89,45 @@ class Workbench:
         vector = self.vectors[handle]
         assert vector.dtype == np.uint8, "the machine keeps plaintexts and ciphertexts apart"
         return vector.view(np.uint8)
+
+    def lay_out(self, number: int, shares: Packed, own_fakes: U64) -> None:
+        """The frozen vector of shuffler `number`: the users' shares as rows of bytes, then its shares of the fakes."""
+        if number == ENCRYPTED_SHARE:
+            encrypted = self.encrypt(own_fakes.reshape(-1))
+            self.vectors[CIPHERTEXTS] = np.concatenate((shares, encrypted.reshape(len(own_fakes), shares.shape[1])))
+        else:
+            self.vectors[SHARES] = np.concatenate((as_words(shares), own_fakes))
+
+    def expect(self, header: VectorHeader) -> Handle | None:
+        """The name for a vector that another shuffler announces; nothing if the very same is here already.
+
+        RemoteFault if its shape is not that of the step, or if it is another one for the same step.
+        """
+        place = header.header
+        row = self._shape[1] * (self.public.ciphertext_bytes if place.step.kind is Kind.HANDOVER else 8)
+        if (header.rows, header.row_bytes) != (self._shape[0], row):
+            raise _fault(place, "sent a vector of another shape")
+        handle = f"{place.context.attempt}/from {place.sender}/{place.step.kind.name.lower()}/{place.step.round}"
+        known = self._hashes.get(handle)
+        if known is not None and known != header.sha256:
+            raise _fault(place, "sent two different vectors for one step")
+        return handle if known is None else None
+
+    def take_in(self, handle: Handle, header: VectorHeader, rows: Packed) -> None:
+        """Keep a vector that came whole; what claims to be ciphertexts must be."""
+        if header.header.step.kind is Kind.HANDOVER:
+            if not bool(np.all(self.public.check(rows.reshape(-1, self.public.ciphertext_bytes)))):
+                raise _fault(header.header, "handed over what is no ciphertext")
+            self.vectors[handle] = rows
+        else:
+            self.vectors[handle] = as_words(rows)
+        self._hashes[handle] = header.sha256
+
+    def discard(self, attempt: int) -> None:
+        """Forget every vector of an attempt."""
+        prefix = f"{attempt}/"
+        self.vectors = {name: vector for name, vector in self.vectors.items() if not name.startswith(prefix)}
+        self._hashes = {name: hash_ for name, hash_ in self._hashes.items() if not name.startswith(prefix)}
 
     def work(self, task: Task) -> bytes:
         """Do what an effect asks; returns the root of the result (nothing for a split, which nobody commits to)."""
@@ -112,6 +159,10 @@ class Workbench:
         moved = self.ciphertexts(task.ciphertexts)[index].reshape(rows * words, self.public.ciphertext_bytes)
         masks = self.plain(task.accumulator).reshape(rows * words)
         return self.remask(moved, masks, task.hop).reshape(rows, -1)
+
+    def encrypt(self, words: U64) -> Packed:
+        """Encrypt this shuffler's shares of the fakes, as users encrypt theirs."""
+        return self.public.encrypt(words, self.zeros.zeros(len(words)))
 
     def remask(self, ciphertexts: Packed, masks: U64, hop: int) -> Packed:
         """Add masks and re-randomise; a process that has more cores than one does this elsewhere."""
