@@ -20,10 +20,11 @@ IO = frozenset(
 ENTROPY = "peos/crypto/randomness.py"  # the one place that asks the operating system
 # Each room may use those before it. Only processes and the command line stand above the wire and the simulation.
 ORDER = (
-    *("errors", "crypto", "estimate", "ldp", "shuffle", "privacy", "collection", "wire"),
+    *("errors", "crypto", "compute", "estimate", "ldp", "shuffle", "privacy", "collection", "wire"),
     *("simulate", "net", "store", "cli"),
 )
 APART = frozenset({("net", "store"), ("store", "net"), ("net", "simulate"), ("store", "simulate"), ("store", "wire")})
+APART |= {(pure, "compute") for pure in PURE}  # it starts processes
 CEILING = 500
 MEDIAN = 200
 

@@ -1,0 +1,138 @@
+"""What an engine does: decrypt, remask and encrypt whole vectors, cut into chunks.
+
+A result does not depend on the engine where the operation has only one (decrypt); where randomness enters, each
+worker draws its own from the operating system and keeps its own supply of zeros, so no two workers share a stream.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Final, Self
+
+import numpy as np
+
+from peos.compute.supply import Supply
+from peos.crypto.randomness import U64
+from peos.crypto.schemes.base import Packed, PrivateKey, PublicKey
+
+Progress = Callable[[int, int], None]
+"""Told (done, total) rows, in the calling thread, after each chunk."""
+
+LONGEST_CHUNK: Final = 256  # rows: about a second of decryption, and under 200 kB to hand over
+_CHUNKS_A_WORKER: Final = 4  # at least, so that no worker is left with nothing to do near the end
+
+
+@dataclass(frozen=True, repr=False)
+class Decrypt:
+    """Plaintexts mod 2^64 of a chunk."""
+
+    private: PrivateKey
+
+    def work(self, supply: Supply, rows: Packed) -> U64:  # noqa: ARG002 - decryption draws nothing
+        """The words behind the rows."""
+        return self.private.decrypt(np.ascontiguousarray(rows))
+
+
+@dataclass(frozen=True)
+class Encrypt:
+    """Ciphertexts of a chunk of words; `expected` is how many zeros one worker will need of this job."""
+
+    public: PublicKey
+    expected: int
+    statistical: bool
+
+    def work(self, supply: Supply, words: U64) -> Packed:
+        """The words encrypted, each with a zero of its own."""
+        zeros = supply.zeros(self.public, len(words), expected=self.expected, statistical=self.statistical)
+        return self.public.encrypt(np.ascontiguousarray(words), zeros)
+
+
+@dataclass(frozen=True)
+class Remask:
+    """Pass `hop` over a chunk of ciphertexts."""
+
+    public: PublicKey
+    hop: int
+    expected: int
+    statistical: bool
+
+    def work(self, supply: Supply, rows: Packed, masks: U64) -> Packed:
+        """The rows with masks added and re-randomised, each with a zero of its own."""
+        zeros = supply.zeros(self.public, len(masks), expected=self.expected, statistical=self.statistical)
+        given, added = np.ascontiguousarray(rows), np.ascontiguousarray(masks)
+        return self.public.remask(given, added, zeros, hop=self.hop, rng=supply.rng)
+
+
+Job = Decrypt | Encrypt | Remask
+
+
+class Engine(ABC):
+    """Works vectors. Safe to call from several threads; a context manager that ends what it started."""
+
+    workers: int = 1
+
+    def decrypt(self, private: PrivateKey, rows: Packed, progress: Progress | None = None) -> U64:
+        """The plaintexts mod 2^64 of rows that passed the key's `check`."""
+        out = np.empty(len(rows), dtype=np.uint64)
+        self._run(Decrypt(private), private.public, (rows,), out, progress)
+        return out
+
+    def encrypt(
+        self, public: PublicKey, words: U64, *, statistical: bool = False, progress: Progress | None = None
+    ) -> Packed:
+        """Ciphertexts of the words."""
+        out = np.empty((len(words), public.ciphertext_bytes), dtype=np.uint8)
+        job = Encrypt(public, -(-len(words) // self.workers), statistical)
+        self._run(job, public, (words,), out, progress)
+        return out
+
+    def remask(
+        self,
+        public: PublicKey,
+        rows: Packed,
+        masks: U64,
+        hop: int,
+        *,
+        statistical: bool = False,
+        progress: Progress | None = None,
+    ) -> Packed:
+        """Ciphertexts of plaintext + mask, unlinkable to `rows`; `hop` counts the passes from 1 (protocol.md §5)."""
+        out = np.empty((len(masks), public.ciphertext_bytes), dtype=np.uint8)
+        job = Remask(public, hop, -(-len(masks) // self.workers), statistical)
+        self._run(job, public, (rows, masks), out, progress)
+        return out
+
+    def close(self) -> None:  # noqa: B027 - an engine without processes has nothing to end
+        """End the workers; a call that is under way in another thread is given up with LocalFault."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @abstractmethod
+    def _run(
+        self,
+        job: Job,
+        public: PublicKey,
+        inputs: tuple[Any, ...],
+        out: Any,
+        progress: Progress | None,
+    ) -> None:
+        """Fill `out` with the job's results on the inputs, chunk by chunk."""
+
+
+def chunks(count: int, workers: int) -> Iterator[slice]:
+    """Slices that cover `count` rows, short enough that all workers finish at about the same time."""
+    length = max(1, min(LONGEST_CHUNK, -(-count // (_CHUNKS_A_WORKER * workers))))
+    for start in range(0, count, length):
+        yield slice(start, min(start + length, count))
+
+
+def cut(inputs: Sequence[Any], where: slice) -> tuple[Any, ...]:
+    """One chunk of every input."""
+    return tuple(given[where] for given in inputs)

@@ -1,0 +1,173 @@
+"""The engine of all cores: spawned worker processes, each with its own randomness and its own zeros.
+
+Spawned and never forked: a forked child would carry a copy of its parent's random streams. Chunks and keys travel
+through the pool's pipes (pickle), so that no key is ever on a command line. A worker that is killed takes the pool with
+it; what had come back by then is kept, and the rest is worked again by a new pool, with fresh zeros.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import wait as wait_for_end
+from typing import Any, Final
+
+from peos.compute.engine import Decrypt, Encrypt, Engine, Job, Progress, Remask, chunks, cut
+from peos.compute.inline import Inline
+from peos.compute.supply import Supply
+from peos.crypto.schemes.base import PublicKey
+from peos.errors import LocalFault
+
+# Measured at 3072 bits (tests/unit/compute/test_threshold.py compares): a worker answers 0.6 s after it was asked for;
+# a decryption takes 4 ms, an N-th power 17 ms, a zero from tables 0.3 ms. All grow with the cube of the length.
+_START_SECONDS: Final = 0.6
+_SECONDS: Final = {"decrypt": 4.0e-3, "tables": 3.0e-4, "powers": 1.7e-2}
+_MEASURED_AT: Final = 3072
+_TABLES_FROM: Final = 95
+_IN_FLIGHT: Final = 2  # chunks handed over a worker, so that none waits and few are copied
+_TRIES: Final = 3  # pools that may break one after another without a single chunk coming back
+
+
+class Processes(Engine):
+    """Works chunks on `workers` processes (default: one a core), which start when it first pays and then stay."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = workers or len(os.sched_getaffinity(0))
+        self._inline = Inline()
+        self._lock = threading.Lock()
+        self._pool: ProcessPoolExecutor | None = None
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"Processes(workers={self.workers})"
+
+    def close(self) -> None:
+        """End the workers after the chunk that each is at; a call under way in another thread gets LocalFault."""
+        with self._lock:
+            self._closed, pool, self._pool = True, self._pool, None
+        if pool:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def pays(self, job: Job, public: PublicKey, count: int) -> bool:
+        """Whether workers finish sooner than this process would, their start included unless they run already."""
+        saved = _seconds(job, public, count) * (1.0 - 1.0 / self.workers)
+        return saved > (0.0 if self._pool else _START_SECONDS)
+
+    def _run(self, job: Job, public: PublicKey, inputs: tuple[Any, ...], out: Any, progress: Progress | None) -> None:
+        if not self.pays(job, public, len(out)):
+            self._inline._run(job, public, inputs, out, progress)
+            return
+        waiting = deque(chunks(len(out), self.workers))
+        done = broken = 0
+        while waiting:
+            came = self._one_pool(job, inputs, out, waiting, progress, done)
+            done += came
+            broken = 0 if came else broken + 1
+            if waiting and broken == _TRIES:
+                raise LocalFault(
+                    f"{_TRIES} times in a row the worker processes ended before they had worked anything",
+                    hint="the system may be short of memory; see its log for processes that it killed",
+                )
+
+    def _one_pool(
+        self,
+        job: Job,
+        inputs: tuple[Any, ...],
+        out: Any,
+        waiting: deque[slice],
+        progress: Progress | None,
+        before: int,
+    ) -> int:
+        """Work until nothing waits or a worker dies; what was lost with it is put back. Returns the rows that came."""
+        pool = self._running_pool()
+        came = 0
+        working: dict[Future[Any], slice] = {}
+        try:
+            while waiting or working:
+                while waiting and len(working) < _IN_FLIGHT * self.workers:
+                    future = self._submit(pool, job, cut(inputs, waiting[0]))
+                    working[future] = waiting.popleft()
+                for future in wait(working, return_when=FIRST_COMPLETED).done:
+                    out[working[future]] = future.result()
+                    where = working.pop(future)
+                    came += where.stop - where.start
+                    if progress:
+                        progress(before + came, len(out))
+        except (BrokenProcessPool, CancelledError):
+            if self._closed:
+                raise LocalFault("the work was given up, because this process is about to end") from None
+            waiting.extendleft(reversed(working.values()))
+            self._give_up(pool)
+        finally:
+            for future in working:  # if the caller's progress or a chunk raised: nobody wants the rest
+                future.cancel()
+        return came
+
+    @staticmethod
+    def _submit(pool: ProcessPoolExecutor, job: Job, inputs: tuple[Any, ...]) -> Future[Any]:
+        try:
+            return pool.submit(_work, job, *inputs)
+        except BrokenProcessPool:
+            raise
+        except RuntimeError:  # it was shut down: by close, or by another thread that saw it break
+            raise CancelledError from None
+
+    @property
+    def worker_ids(self) -> tuple[int, ...]:
+        """The process ids of the workers that run now."""
+        pool = self._pool
+        running = pool._processes if pool else None  # the pool has no public name for them
+        return tuple(running or ())
+
+    def _running_pool(self) -> ProcessPoolExecutor:
+        with self._lock:
+            if self._closed:
+                raise LocalFault("an engine that was closed works nothing more")
+            if self._pool is None:
+                spawn = multiprocessing.get_context("spawn")
+                self._pool = ProcessPoolExecutor(self.workers, mp_context=spawn, initializer=_begin)
+            return self._pool
+
+    def _give_up(self, pool: ProcessPoolExecutor) -> None:
+        with self._lock:
+            if self._pool is pool:
+                self._pool = None
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _seconds(job: Job, public: PublicKey, count: int) -> float:
+    """What the job would take in this process."""
+    match job:
+        case Decrypt():
+            each = _SECONDS["decrypt"]
+        case Encrypt(statistical=statistical) | Remask(statistical=statistical):
+            each = _SECONDS["powers" if statistical or count < _TABLES_FROM else "tables"]
+    return count * each * (public.bits / _MEASURED_AT) ** 3
+
+
+# What follows runs in the workers.
+
+_supply: Supply | None = None
+
+
+def _begin() -> None:
+    """A worker outlives no parent, and leaves it to the parent to answer Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "a worker was started by somebody"
+
+    def leave_with_parent() -> None:
+        wait_for_end([parent.sentinel])
+        os._exit(1)  # at once: nothing here is durable, and the parent that would take the results is gone
+
+    threading.Thread(target=leave_with_parent, daemon=True).start()
+
+
+def _work(job: Job, *inputs: Any) -> Any:
+    global _supply
+    if _supply is None:
+        _supply = Supply()
+    return job.work(_supply, *inputs)

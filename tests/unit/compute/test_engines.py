@@ -1,0 +1,90 @@
+"""The engines give the same words, and what comes from workers is as fresh as what is made here."""
+
+import numpy as np
+import pytest
+
+from peos.compute import Engine, Inline, Processes, engine
+from peos.compute.engine import LONGEST_CHUNK, chunks
+from peos.compute.supply import Supply
+from peos.crypto.randomness import Randomness
+from tests.keys import small_key
+from tests.unit.compute.conftest import Eager
+
+KEY = small_key()
+ROWS = 700  # more than two chunks, and not a multiple of one
+
+
+@pytest.fixture(params=["inline", "processes"])
+def either(request: pytest.FixtureRequest, eager: Eager, rng: Randomness) -> Engine:
+    return Inline(rng) if request.param == "inline" else eager
+
+
+def test_what_is_encrypted_and_remasked_decrypts_to_the_sum(either: Engine, rng: Randomness) -> None:
+    words, masks = rng.uint64(ROWS), rng.uint64(ROWS)
+    encrypted = either.encrypt(KEY.public, words)
+    assert bool(np.all(KEY.public.check(encrypted)))
+    remasked = either.remask(KEY.public, encrypted, masks, 1)
+    assert np.array_equal(either.decrypt(KEY, remasked), words + masks)
+    assert not np.any(np.all(encrypted == remasked, axis=1))
+
+
+def test_engines_agree_on_every_decryption(eager: Eager, rng: Randomness) -> None:
+    encrypted = Inline(rng).encrypt(KEY.public, rng.uint64(ROWS))
+    by_workers = eager.decrypt(KEY, encrypted)
+    assert np.array_equal(by_workers, Inline().decrypt(KEY, encrypted))
+    assert np.array_equal(by_workers, KEY.decrypt(encrypted))
+
+
+def test_no_two_rows_share_their_randomness_whichever_worker_made_them(either: Engine) -> None:
+    same = either.encrypt(KEY.public, np.zeros(ROWS, dtype=np.uint64))
+    assert len(np.unique(same, axis=0)) == ROWS
+
+
+def test_statistical_remasking_decrypts_likewise(either: Engine, rng: Randomness) -> None:
+    words, masks = rng.uint64(9), rng.uint64(9)
+    encrypted = either.encrypt(KEY.public, words, statistical=True)
+    remasked = either.remask(KEY.public, encrypted, masks, 2, statistical=True)
+    assert np.array_equal(either.decrypt(KEY, remasked), words + masks)
+
+
+def test_progress_rises_to_the_total(either: Engine, rng: Randomness) -> None:
+    seen: list[tuple[int, int]] = []
+    either.encrypt(KEY.public, rng.uint64(ROWS), progress=lambda done, total: seen.append((done, total)))
+    assert [total for _, total in seen] == [ROWS] * len(seen)
+    done = [count for count, _ in seen]
+    assert done == sorted(set(done))
+    assert done[-1] == ROWS
+
+
+def test_nothing_is_nothing(either: Engine) -> None:
+    assert either.decrypt(KEY, np.empty((0, KEY.public.ciphertext_bytes), dtype=np.uint8)).shape == (0,)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 255, 10_000])
+@pytest.mark.parametrize("workers", [1, 2, 16])
+def test_chunks_cover_every_row_once_and_are_short(count: int, workers: int) -> None:
+    covered = [row for where in chunks(count, workers) for row in range(where.start, where.stop)]
+    assert covered == list(range(count))
+    assert all(where.stop - where.start <= LONGEST_CHUNK for where in chunks(count, workers))
+
+
+def test_little_work_starts_no_process(rng: Randomness) -> None:
+    with Processes(2) as idle:
+        idle.encrypt(KEY.public, rng.uint64(50))
+        assert idle.worker_ids == ()
+
+
+def test_a_single_core_is_worked_without_processes() -> None:
+    assert isinstance(engine(1), Inline)
+    with engine(2) as two:
+        assert isinstance(two, Processes)
+
+
+def test_tables_are_kept_for_the_same_key_and_given_up_for_another(rng: Randomness) -> None:
+    supply = Supply(rng)
+    supply.zeros(KEY.public, 3, expected=200, statistical=False)
+    first = supply._source
+    supply.zeros(KEY.public, 3, expected=300, statistical=False)
+    assert supply._source is first
+    supply.zeros(small_key(768).public, 3, expected=1, statistical=False)
+    assert supply._source is not first
