@@ -5,8 +5,9 @@ its own share of a victim's row and lets the next attempt deliver. The two diffe
 (`test_lost_attempt` does it).
 
 A hider that joins from zero, gets parts from members only and hides beside members ever after would hold nothing of its
-own. For c > 1 such a hider can be the only honest one among the last. So a leaving holder, who is honest whenever all
-members are still to deliver, sends a seed to each of the next hiders: the last one to join has that at least.
+own, and if c members are last hiders it can be the only honest one beside them. That is why a leaving holder sends a
+seed to each of the next hiders: where all members are last hiders, the holder before them is honest, so whoever hides
+last has one stream at least that no member knows.
 """
 
 import pytest
