@@ -17,8 +17,8 @@ CLOSED = {name: codec for name, codec in CODECS.items() if not codec.open_ended}
 every_closed_message = pytest.mark.parametrize("codec", CLOSED.values(), ids=CLOSED.keys())
 AN_EMPTY_LIST = 36  # bytes: version and collection alone, which is how every stretch begins
 few = settings(derandomize=True, deadline=None, database=None, max_examples=8)
-some = settings(derandomize=True, deadline=None, database=None, max_examples=30)
-many = settings(derandomize=True, deadline=None, database=None, max_examples=120)
+some = settings(derandomize=True, deadline=None, database=None, max_examples=20)
+many = settings(derandomize=True, deadline=None, database=None, max_examples=80)
 
 
 def refuses(codec: Codec, data: bytes) -> None:
