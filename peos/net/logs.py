@@ -1,0 +1,134 @@
+"""Structured logs: JSON lines that hold an event and whitelisted fields, so that no secret gets in by accident.
+
+What is logged is an event, a fixed sentence, and fields by name. A field whose name is not in `FIELDS` is not written,
+nor is a value that is not text, a number or a truth value (bytes and arrays never are), nor text that looks like key
+material. Records of other libraries keep their template; what they would fill into it is left out.
+"""
+
+import datetime
+import json
+import logging
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from peos.errors import PeosError
+
+FIELDS: Final = frozenset(
+    {"party", "peer", "step", "state", "attempt", "round", "done", "total", "count", "seconds", "bytes", "status"}
+    | {"reason", "hint", "method", "port", "address", "generation", "event", "error", "at", "progress"}
+)
+PREFIX: Final = 8  # bytes of a collection's digest that name it in the log
+REDACTED: Final = "(redacted)"
+TEXT_LIMIT: Final = 500
+_KEY_MATERIAL: Final = re.compile(r"[0-9A-Fa-f]{32,}|[A-Za-z0-9+/_-]{40,}={0,2}|-----BEGIN")
+_EXTRA: Final = "peos_fields"
+
+
+class Log:
+    """A logger whose lines carry the same party and collection: `log.of(digest).info("closed", count=812)`."""
+
+    def __init__(self, name: str = "peos", bound: Mapping[str, object] | None = None) -> None:
+        self._logger = logging.getLogger(name)
+        self._bound = dict(bound or {})
+
+    def of(self, collection: bytes) -> "Log":
+        """The same log, about one collection."""
+        return Log(self._logger.name, {**self._bound, "collection": collection[:PREFIX].hex()})
+
+    def bind(self, **fields: object) -> "Log":
+        """The same log with further fields on every line."""
+        return Log(self._logger.name, {**self._bound, **fields})
+
+    def debug(self, event: str, **fields: object) -> None:
+        """What only a developer wants."""
+        self._write(logging.DEBUG, event, fields)
+
+    def info(self, event: str, **fields: object) -> None:
+        """What happened."""
+        self._write(logging.INFO, event, fields)
+
+    def warning(self, event: str, error: BaseException | None = None, **fields: object) -> None:
+        """What was refused or has to be tried again."""
+        self._write(logging.WARNING, event, fields, error)
+
+    def error(self, event: str, error: BaseException | None = None, **fields: object) -> None:
+        """What an operator must look at."""
+        self._write(logging.ERROR, event, fields, error)
+
+    def _write(self, level: int, event: str, fields: Mapping[str, object], error: BaseException | None = None) -> None:
+        extra = {_EXTRA: {**self._bound, **fields}}
+        self._logger.log(level, event, extra=extra, exc_info=error)
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line: time, level, logger, event, then fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line; what may not be written is named under `dropped`, or stands as "(redacted)"."""
+        moment = datetime.datetime.fromtimestamp(record.created, datetime.UTC)
+        line: dict[str, object] = {
+            "time": moment.isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": _value(record.msg) if isinstance(record.msg, str) else REDACTED,
+        }
+        given = getattr(record, _EXTRA, {})
+        for name, value in given.items():
+            if name == "collection":
+                line[name] = _prefix(value)
+            elif name in FIELDS:
+                line[name] = _value(value)
+        dropped = sorted(str(name) for name in given if name not in FIELDS and name != "collection")
+        if dropped:
+            line["dropped"] = dropped
+        if record.exc_info and record.exc_info[1] is not None:
+            line.update(_exception(record.exc_info[1]))
+        return json.dumps(line, ensure_ascii=False)
+
+
+def configure(path: Path | None = None, *, level: int = logging.INFO) -> logging.Handler:
+    """Send every log line to a file (mode 0600), or to standard error; returns the handler, to be closed."""
+    if path is None:
+        handler: logging.Handler = logging.StreamHandler(sys.stderr)
+    else:
+        path.touch(mode=0o600)
+        handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(JsonFormatter())
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(level)
+    return handler
+
+
+def _value(value: object) -> object:
+    """A value as it may be written."""
+    if value is None or isinstance(value, bool | int | float):
+        return value if not isinstance(value, int) or abs(value) < 1 << 63 else REDACTED  # keys are numbers too
+    if not isinstance(value, str):
+        return REDACTED
+    return _KEY_MATERIAL.sub(REDACTED, value[:TEXT_LIMIT])
+
+
+def _prefix(value: object) -> str:
+    """A collection's name in the log: the beginning of its digest, whatever was given."""
+    if isinstance(value, bytes):
+        return value[:PREFIX].hex()
+    return value[: 2 * PREFIX] if isinstance(value, str) else REDACTED
+
+
+def _exception(error: BaseException) -> dict[str, object]:
+    """The type, the place, and our own sentence. Strangers' messages quote values: a KeyError shows the key."""
+    shown: dict[str, object] = {"exception": type(error).__name__}
+    if isinstance(error, PeosError):
+        shown["sentence"] = _value(str(error))
+    trace = error.__traceback__
+    places = []
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        places.append(f"{Path(code.co_filename).name}:{trace.tb_lineno} {code.co_name}")
+        trace = trace.tb_next
+    shown["where"] = places[-5:]
+    return shown

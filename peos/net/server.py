@@ -1,0 +1,90 @@
+"""A port that answers calls: limits, health, reflection, and a stop that lets calls under way finish."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from peos.errors import WrongInput
+from peos.net.calls import Service
+from peos.net.guard import Guard
+from peos.net.limits import KEEPALIVE_MS, OPTIONS
+from peos.net.logs import Log
+from peos.net.tls import Trust, grpc, health, health_pb2, health_pb2_grpc, reflection
+
+_ADDRESS: Final = re.compile(r"(?:[^\s:\[\]]+|\[[0-9A-Fa-f:.%]+\]):[0-9]{1,5}")
+_OPTIONS: Final = (
+    *OPTIONS,
+    ("grpc.so_reuseport", 0),  # else two servers share a port, and each gets some of the calls
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", KEEPALIVE_MS // 2),
+    ("grpc.keepalive_permit_without_calls", 1),
+)
+
+
+class Running:
+    """A server that is answering."""
+
+    def __init__(self, server: grpc.aio.Server, port: int, names: tuple[str, ...]) -> None:
+        self.port = port
+        self._server = server
+        self._names = names
+        self._health = health.aio.HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        reflection.enable_server_reflection((*names, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+
+    async def set_serving(self, serving: bool) -> None:
+        """What health checks are told, of the whole and of each service."""
+        status = health_pb2.HealthCheckResponse.SERVING if serving else health_pb2.HealthCheckResponse.NOT_SERVING
+        for name in ("", *self._names):
+            await self._health.set(name, status)
+
+    async def stop(self, grace: float) -> None:
+        """Take no new calls, and give those under way `grace` seconds."""
+        await self._health.enter_graceful_shutdown()
+        await self._server.stop(grace)
+
+    async def wait(self) -> None:
+        """Until it was stopped."""
+        await self._server.wait_for_termination()
+
+
+async def serve(
+    address: str,
+    credentials: grpc.ServerCredentials,
+    services: Iterable[Service],
+    *,
+    log: Log,
+    trust: Trust | None = None,
+    max_calls: int = 512,
+    max_streams: int = 128,
+) -> Running:
+    """Answer `services` at `address` ("host:port"; port 0 for any that is free, see `Running.port`).
+
+    A peer port gets the `trust` that its credentials have. Beyond `max_calls` at a time callers are told to come back
+    (RESOURCE_EXHAUSTED); one connection has at most `max_streams` of them.
+    """
+    _require_address(address)
+    offered = list(services)
+    server = grpc.aio.server(
+        interceptors=[Guard(log, trust)],
+        options=[*_OPTIONS, ("grpc.max_concurrent_streams", max_streams)],
+        maximum_concurrent_rpcs=max_calls,
+    )
+    server.add_generic_rpc_handlers([service.handler for service in offered])
+    try:
+        port = server.add_secure_port(address, credentials)
+    except RuntimeError:
+        port = 0
+    if not port:
+        raise WrongInput(
+            f"cannot listen at {address}", hint="another process has the port, or the host is not this machine's"
+        )
+    running = Running(server, port, tuple(service.name for service in offered))
+    await server.start()
+    await running.set_serving(True)
+    log.info("listening", address=address, port=port)
+    return running
+
+
+def _require_address(address: str) -> None:
+    if not _ADDRESS.fullmatch(address) or int(address.rpartition(":")[2]) > 65_535:
+        raise WrongInput(f"an address is host:port, not {address[:80]!r}", hint="for example 127.0.0.1:7001")
