@@ -19,20 +19,21 @@ M = TypeVar("M", bound=Message)
 def parse(type_: type[M], data: bytes, *, limit: int = MESSAGE_LIMIT) -> M:
     """The message that `data` encodes, of this version."""
     name = type_.DESCRIPTOR.name
+    name = f"an {name}" if name[0] in "AEIOU" else f"a {name}"
     if len(data) > limit:
-        raise BadEncoding(f"a {name} of {len(data)} bytes is too long, {limit} is the limit")
+        raise BadEncoding(f"{name} of {len(data)} bytes is too long, {limit} is the limit")
     message = type_()
     try:
         message.ParseFromString(data)
     except DecodeError:
-        raise BadEncoding(f"these bytes are not a {name}") from None
+        raise BadEncoding(f"these bytes are not {name}") from None
     understood = type_()
     understood.CopyFrom(message)
     understood.DiscardUnknownFields()
     if understood.SerializeToString(deterministic=True) != data:
-        raise BadEncoding(f"a {name} has something left over or is not in its one encoding")
+        raise BadEncoding(f"{name} has something left over or is not in its one encoding")
     if getattr(message, "version", None) != VERSION:
-        raise BadEncoding(f"a {name} of another version than {VERSION}", hint="run the same version everywhere")
+        raise BadEncoding(f"{name} of another version than {VERSION}", hint="run the same version everywhere")
     return message
 
 

@@ -81,7 +81,8 @@ def spoilt(kind: str, fields: list[bytes], last: tuple[int, bytes]) -> list[Case
     """What every message must refuse. `fields` are its encoded fields, version first; `last` is its last, a blob."""
     whole, rest = b"".join(fields), b"".join(fields[1:])
     without_last = b"".join(fields[:-1])
-    none, more, other = f"not a {kind}", f"a {kind} has something left over", f"a {kind} of another version"
+    what = f"an {kind}" if kind[0] in "AEIOU" else f"a {kind}"
+    none, more, other = f"not {what}", f"{what} has something left over", f"{what} of another version"
     return [
         bad("cut", "last byte missing", none, whole[:-1]),
         bad("cut", "a tag without its field", none, whole + varint(99 << 3)),

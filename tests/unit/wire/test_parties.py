@@ -92,7 +92,7 @@ TAKEN = encode_acknowledgement(Acknowledgement(COLLECTION, ID, DIGEST))
         (pb.Answer(version=1, id=ID), "an answer is an acknowledgement or a refusal"),
         (pb.Answer(version=1, id=ID, acknowledgement=TAKEN, refusal="no"), "an answer is an acknowledgement or a"),
         (pb.Answer(version=1, id=bytes(16), acknowledgement=TAKEN), "an answer acknowledges another part"),
-        (pb.Answer(version=1, id=ID, acknowledgement=TAKEN[:-1]), "these bytes are not a Acknowledgement"),
+        (pb.Answer(version=1, id=ID, acknowledgement=TAKEN[:-1]), "these bytes are not an Acknowledgement"),
         (pb.Answer(version=1, id=ID, acknowledgement=TAKEN, hint="try"), "comes with a hint or asks for another"),
         (pb.Answer(version=1, id=ID, acknowledgement=TAKEN, retry=True), "comes with a hint or asks for another"),
         (pb.Answer(version=1, id=ID, refusal="x" * 1025), "the length of a refusal is 1025"),
