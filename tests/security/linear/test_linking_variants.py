@@ -63,8 +63,10 @@ def sets(*members: int) -> set[Coalition]:
 def test_without_masks_the_last_round_leaks_and_the_last_two_without_a_leaving_holders_seeds(
     schedule: Schedule, whole: set[Coalition], smaller: set[Coalition], rng: Randomness
 ) -> None:
-    """Those who miss the last round have seen all that enters it. What leaves the round before was made noise by a
-    holder's seeds, if it sends any; what leaves earlier rounds, by others who leave."""
+    """Those who miss the last round have seen all that enters it.
+
+    What leaves the round before was made noise by a holder's seeds, if it sends any; earlier, by others who leave.
+    """
     found = leaking(schedule, rng, attempt_type=Unmasked)
     assert found.keys() == whole | smaller, found
 

@@ -28,8 +28,8 @@ from tests.security.linear.recording import Arrival, Recording, attempt_of, reco
 from tests.security.linear.variants import FoldingSchedule
 
 USERS = 20
-RUNS = 140  # 0 of 140 bounds the advantage by 0.049
-FEW = 14  # and 14 of 14 by 0.61
+RUNS = 140  # 0 of 140 bounds the advantage by 0.049 from above
+FEW = 14  # and 14 of 14 by 0.61 from below
 CAN = {  # without a leaving holder's seeds, these can read a lost attempt (see test_undelivered)
     5: [frozenset({3, 4}), frozenset({3, 5})],
     7: [frozenset({4, 5, 6}), frozenset({4, 5, 7}), frozenset({4, 6, 7})],
@@ -61,6 +61,7 @@ def read(
     joined = max(at for at, task in enumerate(mixes) if task.source is None)
     vector = _zero()
     for task in mixes[joined:]:
+        assert task.permutation in known, "a member hides in each of these rounds"
         _, number = recording.rounds[task.permutation]
         for leaver in [who for who, leave in schedule.leaves if (leave.round, leave.explicit) == (number, other)]:
             vector += held[f"1/part/{number}, made by {leaver}"]
