@@ -28,7 +28,7 @@ from tests.security.linear.recording import Arrival, Recording, attempt_of, reco
 from tests.security.linear.variants import FoldingSchedule
 
 USERS = 20
-RUNS = 140  # 0 of 140 bounds the advantage by 0.049 from above
+RUNS = 140  # 0 of 140 bounds the advantage by 0.0482 from above
 FEW = 14  # and 14 of 14 by 0.61 from below
 CAN = {  # without a leaving holder's seeds, these can read a lost attempt (see test_undelivered)
     5: [frozenset({3, 4}), frozenset({3, 5})],
