@@ -11,7 +11,7 @@ from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault
 from peos.net.client import STANDARD, TIMEOUT, Backoff, Waited, retrying
 from peos.net.errors import from_rpc_error
-from peos.net.guard import Context
+from peos.net.guard import Context, Handler
 from peos.net.tls import grpc
 from peos.wire.methods import Method
 
@@ -42,7 +42,7 @@ def service(behaviours: Mapping[Method, Behaviour]) -> Service:
     return Service(name, grpc.method_handlers_generic_handler(name, handlers))
 
 
-def _handler(method: Method, behaviour: Behaviour) -> grpc.RpcMethodHandler[Any, Any]:
+def _handler(method: Method, behaviour: Behaviour) -> Handler:
     def read(request: Any) -> Any:
         return _decoded(method, request) if method.streams_in else method.decode(request)
 

@@ -7,7 +7,7 @@ the environment of this process could have let TLS 1.2 in. So each call is check
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from peos.errors import PeosError, WrongInput
 from peos.net.certificates import fingerprint
@@ -16,7 +16,10 @@ from peos.net.logs import Log
 from peos.net.tls import TLS13, Trust, grpc
 
 Context = grpc.aio.ServicerContext[Any, Any]
-Handler = grpc.RpcMethodHandler[Any, Any]
+if TYPE_CHECKING:
+    Handler = grpc.RpcMethodHandler[Any, Any]
+else:
+    Handler = grpc.RpcMethodHandler  # generic in its stubs only
 
 _NO_TLS13: Final = Public(grpc.StatusCode.UNAUTHENTICATED, "TLS 1.3 is required", "", False, "Refused")
 _NO_CERTIFICATE: Final = Public(grpc.StatusCode.UNAUTHENTICATED, "a certificate is required", "", False, "Refused")

@@ -1,0 +1,236 @@
+"""Parts on their way to shufflers: the same bytes until each has its final answer, and errors that name who failed."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from peos.collection.party import Answer
+from peos.collection.prepare import prepare
+from peos.collection.submission import Part
+from peos.crypto.randomness import Randomness
+from peos.errors import LocalFault, Refused, RemoteFault, Unknown
+from peos.net.submit import WINDOW, describe, send_parts
+from peos.wire.submissions import encode_part
+from tests.unit.user_client.town import Town, certificate, full_key, refuse
+
+
+@pytest.fixture
+def town() -> Iterator[Town]:
+    with Town().running() as here:
+        yield here
+
+
+def made(town: Town, rng: Randomness, count: int, *, first: int = 1) -> list[tuple[Part, ...]]:
+    """Submissions of users first … first + count − 1."""
+    public = full_key().public
+    zero = public.zero_source(rng).zeros(1)  # one zero for all: these tests do not ask whether ciphertexts hide
+
+    class Same:
+        def zeros(self, wanted: int) -> object:
+            return zero.repeat(wanted, axis=0)
+
+    tickets = [town.ticket(number) for number in range(first, first + count)]
+    return prepare(town.digest, len(town.shufflers), public, Same(), rng.uint64((count, 1)), tickets, rng)  # type: ignore[arg-type]  # a source for tests
+
+
+def test_each_part_goes_to_its_shuffler_and_all_acknowledge_one_digest(town: Town, rng: Randomness) -> None:
+    submissions = made(town, rng, 600)
+    answers: list[tuple[int, Answer]] = []
+    outcomes = send_parts(town.cards, submissions, rng=rng, on_answer=lambda *answer: answers.append(answer))
+    assert [outcome.id for outcome in outcomes] == [parts[0].id for parts in submissions]
+    assert all(outcome.accepted for outcome in outcomes)
+    held = town.connections()
+    assert all(held[outcome.id] == dict.fromkeys((1, 2, 3), outcome.digest) for outcome in outcomes)
+    assert sorted(shuffler for shuffler, _ in answers) == sorted([1, 2, 3] * 600)
+    assert [one.streams for one in town.shufflers] == [1, 1, 1]
+
+
+def test_submissions_are_read_only_as_fast_as_they_are_answered(town: Town, rng: Randomness) -> None:
+    ready = made(town, rng, 3 * WINDOW)
+    read = 0
+    answered = {1: 0, 2: 0, 3: 0}
+
+    def count(shuffler: int, _: Answer) -> None:
+        answered[shuffler] += 1
+
+    def given() -> Iterator[tuple[Part, ...]]:
+        nonlocal read
+        for parts in ready:
+            assert read - min(answered.values()) <= WINDOW, f"{read} read, answered {answered}"
+            read += 1
+            yield parts
+
+    assert len(send_parts(town.cards, given(), rng=rng, on_answer=count)) == len(ready)
+
+
+def test_after_a_broken_stream_the_same_bytes_are_sent_again(town: Town, rng: Randomness) -> None:
+    submissions = made(town, rng, 50)
+    north = town.shufflers[1]
+    north.break_after, north.swallow = [10, 7], True
+    assert all(outcome.accepted for outcome in send_parts(town.cards, submissions, rng=rng))
+    assert north.streams == 3
+    assert set(north.parts) == {encode_part(parts[1]) for parts in submissions}, "other bytes were sent"
+    assert len(north.parts) > len(submissions), "nothing was sent twice, so nothing was tested"
+
+
+def test_a_shuffler_that_comes_back_gets_the_rest(town: Town, rng: Randomness) -> None:
+    submissions = made(town, rng, 20)
+    south = town.shufflers[2]
+
+    def given() -> Iterator[tuple[Part, ...]]:
+        for at, parts in enumerate(submissions):
+            if at == 10:
+                town.stop(3)
+            if at == 15:
+                town.start(3)
+            yield parts
+
+    assert all(outcome.accepted for outcome in send_parts(town.cards, given(), rng=rng, deadline=20))
+    assert set(south.parts) == {encode_part(parts[2]) for parts in submissions}
+
+
+def test_a_refusal_that_asks_for_patience_gets_it(town: Town, rng: Randomness) -> None:
+    submissions = made(town, rng, 5)
+    asked: list[float] = []
+
+    def full(part: Part) -> Answer | None:
+        asked.append(time.monotonic())
+        return refuse("full at the moment", retry=True)(part) if len(asked) <= 12 else None
+
+    town.shufflers[0].before = full
+    assert all(outcome.accepted for outcome in send_parts(town.cards, submissions, rng=rng, deadline=30))
+    assert set(town.shufflers[0].parts) == {encode_part(parts[0]) for parts in submissions}
+
+
+def test_who_asks_for_patience_for_ever_is_named_with_its_reason(town: Town, rng: Randomness) -> None:
+    town.shufflers[1].before = refuse("full at the moment", retry=True)
+    with pytest.raises(RemoteFault, match=r"shuffler 2 \(org-2\), submission: kept asking to wait: full at the moment"):
+        send_parts(town.cards, made(town, rng, 2), rng=rng, deadline=0.8)
+
+
+def test_a_final_refusal_is_an_outcome_and_says_who_and_why(town: Town, rng: Randomness) -> None:
+    submissions = made(town, rng, 3)
+    bad = replace(submissions[1][2], ticket=bytes(64))
+    outcomes = send_parts(town.cards, [submissions[0], (*submissions[1][:2], bad), submissions[2]], rng=rng)
+    assert [outcome.accepted for outcome in outcomes] == [True, False, True]
+    (refusal,) = outcomes[1].refusals
+    assert str(refusal).startswith("shuffler 3 (org-3): ")
+    assert "the ticket is not valid for this collection and id" in refusal.sentence
+    assert refusal.hint == "ask whoever enrols users for a ticket"
+
+
+def test_another_submission_under_a_used_ticket_is_refused_by_all(town: Town, rng: Randomness) -> None:
+    assert send_parts(town.cards, made(town, rng, 1), rng=rng)[0].accepted
+    (second,) = send_parts(town.cards, made(town, rng, 1), rng=rng)
+    assert [refusal.shuffler for refusal in second.refusals] == [1, 2, 3]
+    assert all("another submission was made under this ticket" in one.sentence for one in second.refusals)
+
+
+def test_an_acknowledgement_of_another_digest_does_not_count(town: Town, rng: Randomness) -> None:
+    town.shufflers[2].lie = b"\x05" * 32
+    told: list[int] = []
+    (outcome,) = send_parts(town.cards, made(town, rng, 1), rng=rng, on_answer=lambda who, _: told.append(who))
+    assert [refusal.shuffler for refusal in outcome.refusals] == [3]
+    assert "another submission than the one it was sent" in outcome.refusals[0].sentence
+    assert sorted(told) == [1, 2], "an acknowledgement of something else was passed on"
+
+
+def test_an_answer_to_another_part_ends_it(town: Town, rng: Randomness) -> None:
+    town.shufflers[0].before = lambda part: Answer(part.collection, b"\x09" * 16, b"\x05" * 32)
+    with pytest.raises(RemoteFault, match=r"shuffler 1 \(org-1\), submission: answered another part"):
+        send_parts(town.cards, made(town, rng, 1), rng=rng)
+
+
+def test_a_shuffler_that_is_gone_is_named_after_the_others_have_answered(town: Town, rng: Randomness) -> None:
+    town.stop(2)
+    started = time.monotonic()
+    told: list[int] = []
+    with pytest.raises(RemoteFault, match=r"shuffler 2 \(org-2\), submission: ") as caught:
+        send_parts(town.cards, made(town, rng, 4), rng=rng, deadline=1.0, on_answer=lambda who, _: told.append(who))
+    assert caught.value.hint
+    assert sorted(told) == [1, 1, 1, 1, 3, 3, 3, 3]
+    assert time.monotonic() - started < 10
+
+
+def test_a_shuffler_that_says_nothing_is_not_waited_for_beyond_the_deadline(town: Town, rng: Randomness) -> None:
+    def sleep(_: Part) -> None:
+        time.sleep(2.5)
+
+    town.shufflers[1].before = sleep
+    with pytest.raises(RemoteFault, match=r"shuffler 2 \(org-2\), submission: did not answer in time"):
+        send_parts(town.cards[:2], [made(town, rng, 1)[0][1:2]], rng=rng, deadline=0.5)
+
+
+def test_another_certificate_than_the_cards_is_refused_at_once(town: Town, rng: Randomness) -> None:
+    cards = list(town.cards)
+    stranger = replace(cards[1], user_certificate=cards[0].user_certificate)
+    with pytest.raises(RemoteFault, match=r"shuffler 2 \(org-2\), submission: showed another certificate"):
+        send_parts([cards[0], stranger, cards[2]], made(town, rng, 1), rng=rng)
+    with pytest.raises(RemoteFault, match=r"org-2.*document: showed another certificate"):
+        describe(stranger, town.digest)
+    assert not town.shufflers[1].parts
+
+
+def test_parts_that_are_missing_alone_can_be_sent(town: Town, rng: Randomness) -> None:
+    (parts,) = made(town, rng, 1)
+    assert send_parts(town.cards, [parts[:1]], rng=rng)[0].accepted
+    assert send_parts(town.cards, [parts[1:]], rng=rng)[0].accepted
+    assert [len(one.parts) for one in town.shufflers] == [1, 1, 1]
+
+
+def test_parts_of_two_submissions_are_not_sent_as_one(town: Town, rng: Randomness) -> None:
+    first, second = made(town, rng, 2)
+    with pytest.raises(LocalFault, match="not of one submission"):
+        send_parts(town.cards, [(*first[:2], second[2])], rng=rng)
+    with pytest.raises(LocalFault, match="each of the shufflers"):
+        send_parts(town.cards[:2], [first], rng=rng)
+    assert not any(one.parts for one in town.shufflers)
+
+
+def test_a_document_comes_as_it_was_signed(town: Town) -> None:
+    for one in town.shufflers:
+        assert describe(one.card, town.digest) == one.signed
+    with pytest.raises(Unknown, match=r"org-1.*document: there is no such collection here"):
+        describe(town.cards[0], b"\x11" * 32)
+
+
+def test_what_a_shuffler_says_is_one_printable_line(town: Town, rng: Randomness) -> None:
+    town.shufflers[0].before = refuse("no\x1b[2J\nfurther " + "x" * 900)
+    (outcome,) = send_parts(town.cards, made(town, rng, 1), rng=rng)
+    sentence = outcome.refusals[0].sentence
+    assert sentence.startswith("no?[2J further x")
+    assert len(sentence) <= 300
+
+
+def test_an_expired_certificate_is_named(town: Town, rng: Randomness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("peos.net.lane.is_expired", lambda _: True)
+    with pytest.raises(RemoteFault, match=r"shuffler . \(org-.\), submission: its certificate for users has expired"):
+        send_parts(town.cards, made(town, rng, 1), rng=rng)
+    assert certificate("org-1").pem.startswith(b"-----BEGIN")
+
+
+def test_nothing_runs_on_after_the_caller_stopped_reading(town: Town, rng: Randomness) -> None:
+    import threading
+
+    def interrupted() -> Iterator[tuple[Part, ...]]:
+        yield made(town, rng, 1)[0]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        send_parts(town.cards, interrupted(), rng=rng)
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("submit")]
+
+
+def test_a_call_that_is_refused_is_not_repeated(town: Town, rng: Randomness) -> None:
+    async def closed(*_: object) -> object:
+        raise AssertionError
+
+    def answer(_: Part) -> Answer:
+        raise Refused("users are not served here")
+
+    town.shufflers[1].before = answer
+    with pytest.raises(Refused, match=r"shuffler 2 \(org-2\), submission: users are not served here"):
+        send_parts(town.cards, made(town, rng, 1), rng=rng)
+    assert town.shufflers[1].streams == 1

@@ -1,0 +1,218 @@
+"""TLS as the parties use it, on real loopback connections: who is let in, and who is refused, within two seconds."""
+
+import asyncio
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from peos.collection.freeze import Announcement
+from peos.errors import PeosError, RemoteFault, WrongInput
+from peos.net.certificates import Certificate, fingerprint
+from peos.net.client import blocking_channel, retrying_blocking
+from peos.net.guard import Context, peer_fingerprint
+from peos.net.tls import Trust, grpc, peer_port, pinned, user_port
+from peos.wire.methods import GET_ANNOUNCEMENT
+from tests.test_architecture import ROOT, imports, sources
+from tests.unit.net.ports import (
+    DIGEST,
+    EXPIRED,
+    PEER,
+    RNG,
+    SECONDS,
+    SERVER,
+    STRANGER,
+    asked,
+    caller,
+    listening,
+    run,
+)
+
+
+def test_a_pinned_peer_is_answered_and_known_by_its_certificate() -> None:
+    seen: list[bytes] = []
+    versions: list[list[bytes]] = []
+
+    async def behaviour(request: bytes, context: Context) -> Announcement:
+        seen.append(peer_fingerprint(context))
+        versions.append(list(context.auth_context()["ssl_tls_version"]))
+        return Announcement(request, request)
+
+    async def whole() -> None:
+        async with listening(Trust([PEER.pem]), behaviour) as running:
+            assert await asked(running, PEER) == Announcement(DIGEST, DIGEST)
+
+    run(whole())
+    assert seen == [fingerprint(PEER.pem)]
+    assert versions == [[b"TLSv1.3"]]
+
+
+@pytest.mark.parametrize(
+    ("own", "trusted"),
+    [(None, [PEER]), (STRANGER, [PEER]), (STRANGER, []), (EXPIRED, [PEER, EXPIRED]), (SERVER, [PEER])],
+    ids=[
+        "no certificate",
+        "a stranger's",
+        "a stranger's where nobody is trusted",
+        "an expired one",
+        "the server's own",
+    ],
+)
+def test_the_peer_port_refuses(own: Certificate | None, trusted: list[Certificate]) -> None:
+    called: list[bytes] = []
+
+    async def behaviour(request: bytes, _: Context) -> Announcement:
+        called.append(request)
+        return Announcement(request, request)
+
+    async def whole() -> None:
+        async with listening(Trust([one.pem for one in trusted]), behaviour) as running:
+            started = time.monotonic()
+            with pytest.raises(PeosError, match=r"shuffler 1, freeze: (closed the connection|this certificate)"):
+                await asked(running, own)
+            assert time.monotonic() - started < SECONDS
+
+    run(whole())
+    assert called == []
+
+
+@pytest.mark.parametrize("own", [None, PEER], ids=["user port", "peer port"])
+def test_a_channel_refuses_a_server_with_another_certificate_than_the_pinned_one(own: Certificate | None) -> None:
+    async def whole() -> None:
+        async with listening(Trust([PEER.pem]) if own else None, own=STRANGER) as running:
+            started = time.monotonic()
+            with pytest.raises(RemoteFault, match="another certificate than the one that is pinned"):
+                await asked(running, own)
+            assert time.monotonic() - started < SECONDS
+
+    run(whole())
+
+
+def test_a_channel_refuses_a_server_whose_certificate_has_expired() -> None:
+    async def whole() -> None:
+        async with listening(own=EXPIRED) as running:
+            with pytest.raises(RemoteFault, match="has expired"):
+                await asked(running, pin=EXPIRED.pem)
+
+    run(whole())
+
+
+def test_trust_admits_and_drops_while_the_server_runs_and_a_connection_is_open() -> None:
+    async def whole() -> None:
+        trust = Trust()
+        async with listening(trust) as running:
+            with pytest.raises(RemoteFault):
+                await asked(running, PEER)
+            trust.admit(PEER.pem)
+            async with caller(running, PEER) as connected:
+                assert await connected.ask(GET_ANNOUNCEMENT, DIGEST)
+                trust.drop(fingerprint(PEER.pem))
+                with pytest.raises(PeosError, match="this certificate is not accepted here"):
+                    await connected.ask(GET_ANNOUNCEMENT, DIGEST)
+            with pytest.raises(PeosError):
+                await asked(running, PEER)
+            trust.admit(PEER.pem)
+            assert await asked(running, PEER)
+
+    run(whole())
+
+
+def test_users_need_no_certificate_on_their_port() -> None:
+    async def whole() -> None:
+        async with listening() as running:
+            assert await asked(running) == Announcement(DIGEST, DIGEST)
+
+    run(whole())
+
+
+@pytest.mark.parametrize("peers", [False, True])
+def test_a_client_that_stops_at_tls_1_2_is_refused_and_the_same_at_1_3_is_not(tmp_path: Path, peers: bool) -> None:
+    (tmp_path / "own.pem").write_bytes(PEER.pem + PEER.key)
+
+    def handshake(version: ssl.TLSVersion, port: int) -> str:
+        context = ssl.create_default_context(cadata=SERVER.pem.decode())
+        context.check_hostname = False
+        context.load_cert_chain(tmp_path / "own.pem")
+        context.set_alpn_protocols(["h2"])
+        context.minimum_version = context.maximum_version = version
+        with socket.create_connection(("127.0.0.1", port), SECONDS) as plain, context.wrap_socket(plain) as secured:
+            return secured.version() or ""
+
+    async def whole() -> None:
+        async with listening(Trust([PEER.pem]) if peers else None) as running:
+            assert handshake(ssl.TLSVersion.TLSv1_3, running.port) == "TLSv1.3"
+            with pytest.raises((ssl.SSLError, ConnectionError)):
+                handshake(ssl.TLSVersion.TLSv1_2, running.port)
+
+    run(whole())
+
+
+def test_a_blocking_channel_is_pinned_in_the_same_way() -> None:
+    def blocking(port: int, pin: bytes) -> bytes:
+        with blocking_channel(f"127.0.0.1:{port}", pin) as opened:
+            call: grpc.UnaryUnaryMultiCallable[bytes, bytes] = opened.unary_unary(GET_ANNOUNCEMENT.path)
+
+            def once() -> bytes:
+                return call(GET_ANNOUNCEMENT.encode(DIGEST), timeout=SECONDS)
+
+            return retrying_blocking(once, party="shuffler 1", step="freeze", rng=RNG)
+
+    async def whole() -> None:
+        async with listening() as running:
+            answer = await asyncio.to_thread(blocking, running.port, SERVER.pem)
+            assert GET_ANNOUNCEMENT.decode_response(answer) == Announcement(DIGEST, DIGEST)
+            with pytest.raises(RemoteFault, match="another certificate"):
+                await asyncio.to_thread(blocking, running.port, STRANGER.pem)
+
+    run(whole())
+
+
+def test_two_certificates_of_one_subject_are_not_both_admitted() -> None:
+    model = x509.load_pem_x509_certificate(PEER.pem)
+    key = ec.derive_private_key(12345, ec.SECP256R1())
+    builder = x509.CertificateBuilder(model.subject, model.subject, key.public_key(), 7)
+    builder = builder.not_valid_before(model.not_valid_before_utc).not_valid_after(model.not_valid_after_utc)
+    for extension in model.extensions:
+        builder = builder.add_extension(extension.value, extension.critical)
+    twin = builder.sign(key, SHA256()).public_bytes(Encoding.DER)
+    trust = Trust([PEER.pem])
+    with pytest.raises(WrongInput, match="one subject"):
+        trust.admit(twin)
+    assert trust.is_trusted(fingerprint(PEER.pem))
+
+
+@pytest.mark.parametrize("make", [user_port, lambda own: peer_port(own, Trust()), lambda own: pinned(SERVER.pem, own)])
+def test_a_key_that_does_not_belong_to_its_certificate_is_refused_at_once(make: object) -> None:
+    assert callable(make)
+    with pytest.raises(WrongInput, match="does not belong to the certificate"):
+        make(Certificate(PEER.pem, STRANGER.key))
+    with pytest.raises(WrongInput, match="cannot be read"):
+        make(Certificate(PEER.pem, b"no key"))
+
+
+def test_grpc_imported_first_is_noticed() -> None:
+    command = [sys.executable, "-c", "import grpc, peos.net.tls"]
+    late = subprocess.run(  # noqa: S603 (a fixed command)
+        command, cwd=ROOT, env={"PATH": ""}, capture_output=True, text=True, check=False
+    )
+    assert late.returncode != 0
+    assert "grpc was imported before TLS was confined to version 1.3" in late.stderr
+
+
+def test_only_one_module_of_the_library_imports_grpc() -> None:
+    door = ROOT / "peos" / "net" / "tls.py"
+    roots = ("grpc", "grpc_health", "grpc_reflection")
+    found = [
+        str(path.relative_to(ROOT))
+        for path in sources(ROOT)
+        if path != door and any(module.split(".")[0] in roots for module in imports(path))
+    ]
+    assert found == []
