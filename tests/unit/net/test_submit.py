@@ -1,5 +1,6 @@
 """Parts on their way to shufflers: the same bytes until each has its final answer, and errors that name who failed."""
 
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -212,8 +213,6 @@ def test_an_expired_certificate_is_named(town: Town, rng: Randomness, monkeypatc
 
 
 def test_nothing_runs_on_after_the_caller_stopped_reading(town: Town, rng: Randomness) -> None:
-    import threading
-
     def interrupted() -> Iterator[tuple[Part, ...]]:
         yield made(town, rng, 1)[0]
         raise KeyboardInterrupt
@@ -224,9 +223,6 @@ def test_nothing_runs_on_after_the_caller_stopped_reading(town: Town, rng: Rando
 
 
 def test_a_call_that_is_refused_is_not_repeated(town: Town, rng: Randomness) -> None:
-    async def closed(*_: object) -> object:
-        raise AssertionError
-
     def answer(_: Part) -> Answer:
         raise Refused("users are not served here")
 

@@ -1,0 +1,204 @@
+"""Sending submissions to the shufflers' ports for users: every part to the shuffler it names, all at the same time.
+
+    outcomes = send_parts(invitation.shufflers, [parts], rng=rng)
+    outcomes[0].accepted   # all of them acknowledged this very submission
+
+Used by users and, for its dummies, by the analyzer. Nothing is prepared here: who calls keeps the parts durably first,
+and may give the same parts again after any failure (protocol.md §6.3).
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import Any, Final
+
+from peos.collection.party import Answer, Card
+from peos.collection.submission import Part, submission_digest
+from peos.crypto.randomness import Randomness
+from peos.errors import LocalFault, PeosError
+from peos.net.errors import from_rpc_error
+from peos.net.lane import Answered, Event, Lane, Lost, party, plain_text, user_channel
+from peos.net.tls import grpc
+from peos.wire.methods import DESCRIBE
+
+WINDOW: Final = 256  # parts that one shuffler has not answered
+WINDOW_BYTES: Final = 8 << 20
+_TICK: Final = 0.25
+
+OnAnswer = Callable[[int, Answer], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why one shuffler did not take a part."""
+
+    shuffler: int
+    name: str
+    sentence: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return f"shuffler {self.shuffler} ({self.name}): {self.sentence}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one submission."""
+
+    id: bytes
+    digest: bytes
+    refusals: tuple[Refusal, ...] = ()
+
+    @property
+    def accepted(self) -> bool:
+        """Whether every shuffler that was sent a part acknowledged this submission digest."""
+        return not self.refusals
+
+
+def describe(card: Card, collection: bytes, *, timeout: float = 10.0) -> bytes:
+    """A collection's SignedDocument as one shuffler gives it; who asks compares the bytes with the others'."""
+    who = party(0, card)
+    with user_channel(who, card, "document") as channel:
+        call: Any = channel.unary_unary(DESCRIBE.path, request_serializer=DESCRIBE.encode)
+        try:
+            signed: bytes = call(collection, timeout=timeout)
+        except grpc.RpcError as error:
+            raise from_rpc_error(error, who, "document") from None
+    return signed
+
+
+def send_parts(
+    cards: Sequence[Card],
+    submissions: Iterable[tuple[Part, ...]],
+    *,
+    rng: Randomness,
+    on_answer: OnAnswer | None = None,
+    deadline: float | None = None,
+) -> list[Outcome]:
+    """Send every part to its shuffler, in one stream each, and say what became of each submission, in their order.
+
+    Of a submission only the parts given are sent, so that one that was cut off can be completed. `submissions` is read
+    only as fast as answers come, and `on_answer` is told the shuffler and its final answer; both run in the caller's
+    thread. Parts without an answer are sent again, the same bytes, for as long as a shuffler makes progress at least
+    once a minute, and until `deadline` seconds from now. Then, and when a shuffler cannot be used at all, an error
+    names it, after all that is under way to the others has been answered.
+
+    `rng` spreads the pauses before repeats; nothing secret comes from it.
+    """
+    sending = _Sending(cards, rng, on_answer, deadline)
+    try:
+        for parts in submissions:
+            if not sending.offer(parts):
+                break
+        return sending.finish()
+    finally:
+        sending.stop()
+
+
+@dataclass(slots=True)
+class _Open:
+    """A submission under way."""
+
+    id: bytes
+    digest: bytes
+    missing: dict[int, int]  # the length of the share, by shuffler
+    refusals: list[Refusal] = field(default_factory=list)
+
+
+class _Sending:
+    """The lanes, and what each of them still owes."""
+
+    def __init__(
+        self, cards: Sequence[Card], rng: Randomness, on_answer: OnAnswer | None, deadline: float | None
+    ) -> None:
+        self._cards, self._on_answer = cards, on_answer
+        self._events: SimpleQueue[Event] = SimpleQueue()
+        give_up_at = None if deadline is None else time.monotonic() + deadline
+        self._lanes = {
+            number: Lane(number, card, Randomness(rng.bytes(32)), self._events, give_up_at)
+            for number, card in enumerate(cards, start=1)
+        }
+        self._owed = dict.fromkeys(self._lanes, 0)
+        self._owed_bytes = dict.fromkeys(self._lanes, 0)
+        self._open: dict[int, _Open] = {}
+        self._outcomes: list[Outcome | None] = []
+        self._faults: list[PeosError] = []
+        self._watched_at = time.monotonic()
+
+    def offer(self, parts: tuple[Part, ...]) -> bool:
+        """Send one more submission once there is room; False once a shuffler is lost."""
+        if not parts or any(part.shuffler not in self._lanes for part in parts):
+            raise LocalFault("a submission has a part for each of the shufflers it is sent to")
+        first = parts[0]
+        if any((part.collection, part.id, part.hashes) != (first.collection, first.id, first.hashes) for part in parts):
+            raise LocalFault("these parts are not of one submission")
+        for part in parts:
+            while not self._has_room(part.shuffler) and not self._faults:
+                self._take(wait=True)
+        while not self._faults and self._take(wait=False):
+            pass
+        if self._faults:
+            return False
+        digest = submission_digest(first.collection, first.id, first.hashes)
+        index = len(self._outcomes)
+        self._outcomes.append(None)
+        self._open[index] = _Open(first.id, digest, {part.shuffler: len(part.share) for part in parts})
+        for part in parts:
+            self._owed[part.shuffler] += 1
+            self._owed_bytes[part.shuffler] += len(part.share)
+            self._lanes[part.shuffler].offer(index, part)
+        return True
+
+    def finish(self) -> list[Outcome]:
+        """Wait for all that is owed."""
+        for lane in self._lanes.values():
+            lane.finish()
+        while any(self._owed.values()):
+            self._take(wait=True)
+        if self._faults:
+            raise self._faults[0]
+        return [outcome for outcome in self._outcomes if outcome is not None]
+
+    def stop(self) -> None:
+        """Let no thread outlive the call."""
+        for lane in self._lanes.values():
+            lane.stop()
+
+    def _has_room(self, number: int) -> bool:
+        return self._owed[number] < WINDOW and self._owed_bytes[number] < WINDOW_BYTES
+
+    def _take(self, *, wait: bool) -> bool:
+        """Carry out one event, if there is one."""
+        now = time.monotonic()
+        if now - self._watched_at >= _TICK:
+            self._watched_at = now
+            for lane in self._lanes.values():
+                lane.watch()
+        try:
+            event = self._events.get(timeout=_TICK) if wait else self._events.get_nowait()
+        except Empty:
+            return False
+        if isinstance(event, Lost):
+            self._faults.append(event.fault)
+            self._owed[event.shuffler] = self._owed_bytes[event.shuffler] = 0
+        else:
+            self._settle(event)
+        return True
+
+    def _settle(self, event: Answered) -> None:
+        number, answer, here = event.shuffler, event.answer, self._open[event.index]
+        self._owed[number] -= 1
+        self._owed_bytes[number] -= here.missing.pop(number)
+        name = plain_text(self._cards[number - 1].name)
+        if answer.refusal:
+            here.refusals.append(Refusal(number, name, plain_text(answer.refusal), plain_text(answer.hint)))
+        elif answer.digest != here.digest:
+            sentence = "acknowledged another submission than the one it was sent"
+            here.refusals.append(Refusal(number, name, sentence, "tell the shuffler's operator; this must not happen"))
+        if self._on_answer is not None and (answer.refusal or answer.digest == here.digest):
+            self._on_answer(number, answer)
+        if not here.missing:
+            del self._open[event.index]
+            refusals = tuple(sorted(here.refusals, key=lambda refusal: refusal.shuffler))
+            self._outcomes[event.index] = Outcome(here.id, here.digest, refusals)
