@@ -1,0 +1,75 @@
+"""A small collection to test the rules on: its organisations, its document, and a user's parts."""
+
+import hashlib
+from functools import cache
+
+from peos.collection.document import Document, MechanismChoice, Member, digest
+from peos.collection.submission import Part, Triple, bind
+from peos.collection.ticket import mint
+from peos.crypto.identity import Identity
+from peos.crypto.randomness import Randomness
+from peos.ldp import GRR
+from peos.wire.documents import encode_document
+from tests.keys import small_key
+
+ENROLMENT = Identity(b"\x0e" * 32)
+ANALYZER = Identity(b"\x0a" * 32)
+SHUFFLERS = tuple(Identity(bytes([number]) * 32) for number in (1, 2, 3))
+PUBLIC = small_key(512).public
+
+
+def digest_of(label: str) -> bytes:
+    """32 bytes that are determined by their label."""
+    return hashlib.sha256(label.encode()).digest()
+
+
+def member(name: str, identity: Identity) -> Member:
+    """An organisation."""
+    return Member(name, identity.public, digest_of(f"certificate of {name}"))
+
+
+DOCUMENT = Document(
+    question="Which?",
+    epoch="2031-07",
+    choice=MechanismChoice.of(GRR(16, 2.0)),
+    scheme="paillier",
+    public_key=PUBLIC.encode(),
+    shufflers=tuple(member(f"shuffler {number}", one) for number, one in enumerate(SHUFFLERS, start=1)),
+    analyzer=member("analyzer", ANALYZER),
+    fakes=10,
+    minimum=5,
+    delta=1e-6,
+    enrolment_key=ENROLMENT.public,
+    dummies=tuple(digest_of(f"dummy {number}") for number in range(32)),
+    closes_at=1,
+    shuffle_by=2,
+    erase_by=3,
+)
+COLLECTION = digest(encode_document(DOCUMENT))
+
+
+def id_of(label: str) -> bytes:
+    """A user's id."""
+    return digest_of(label)[:16]
+
+
+@cache
+def shares() -> tuple[bytes, ...]:
+    """The shares of one report: a ciphertext, and a word for each of the others."""
+    rng = Randomness(b"\x02" * 32)
+    plain = rng.uint64(1)
+    ciphertext = PUBLIC.encrypt(plain, PUBLIC.zero_source(rng).zeros(1))
+    return (ciphertext.tobytes(), rng.bytes(8), rng.bytes(8))
+
+
+def parts(label: str = "a user", *, rng: Randomness | None = None) -> tuple[Part, ...]:
+    """One user's parts."""
+    id_ = id_of(label)
+    ticket = mint(ENROLMENT, COLLECTION, id_)
+    return bind(COLLECTION, id_, ticket, shares(), rng or Randomness(b"\x03" * 32))
+
+
+def triple(label: str, version: int = 0) -> Triple:
+    """What a shuffler keeps of a user's submission; another `version` is another splitting under one ticket."""
+    id_ = id_of(label)
+    return Triple(id_, mint(ENROLMENT, COLLECTION, id_), digest_of(f"{label}, splitting {version}"))
