@@ -31,6 +31,25 @@ def combine(schedule: Schedule, parts: Mapping[int, Part], key: PrivateKey) -> U
 
     Only parts of one collection, frozen list, attempt and transcript belong together; others are refused.
     """
+    holder = schedule.last[0]
+    _require_one_output(schedule, parts)
+    ciphertexts = parts[holder].vector.view(np.uint8)
+    rows = len(ciphertexts)
+    return add_up(schedule, parts, key.decrypt(ciphertexts.reshape(-1, key.public.ciphertext_bytes)).reshape(rows, -1))
+
+
+def add_up(schedule: Schedule, parts: Mapping[int, Part], decrypted: U64) -> U64:
+    """`combine` for whoever has decrypted the last holder's ciphertexts elsewhere, into (rows, words)."""
+    _require_one_output(schedule, parts)
+    total = decrypted.copy()
+    for who in schedule.last[1:]:
+        if parts[who].vector.shape != total.shape:
+            raise RemoteFault("delivered a vector of another shape", party=f"shuffler {who}", step="delivery")
+        total += parts[who].vector.view(np.uint64)
+    return total
+
+
+def _require_one_output(schedule: Schedule, parts: Mapping[int, Part]) -> None:
     missing = [who for who in schedule.last if who not in parts]
     if missing:
         raise RemoteFault("has not delivered", party=f"shuffler {missing[0]}", step="delivery")
@@ -39,14 +58,6 @@ def combine(schedule: Schedule, parts: Mapping[int, Part], key: PrivateKey) -> U
     for who in others:
         if (parts[who].context, parts[who].transcript) != (first.context, first.transcript):
             raise RemoteFault("delivered another shuffle than the rest", party=f"shuffler {who}", step="delivery")
-    ciphertexts = first.vector.view(np.uint8)
-    rows = len(ciphertexts)
-    total = key.decrypt(ciphertexts.reshape(-1, key.public.ciphertext_bytes)).reshape(rows, -1)
-    for who in others:
-        if parts[who].vector.shape != total.shape:
-            raise RemoteFault("delivered a vector of another shape", party=f"shuffler {who}", step="delivery")
-        total += parts[who].vector.view(np.uint64)
-    return total
 
 
 def without_dummies(reports: U64, dummies: U64) -> U64:

@@ -85,6 +85,37 @@ def decode_vector_header(data: bytes) -> VectorHeader:
     )
 
 
+class ChunkReader:
+    """Checks a vector's chunks one by one: in order, no more and no fewer than announced, with the announced hash.
+
+    It keeps none of them, so that a receiver may write them away as they come.
+    """
+
+    def __init__(self, header: VectorHeader) -> None:
+        self.header = header
+        self._due = header.rows * header.row_bytes
+        self._here = 0
+        self._sha256 = hashlib.sha256()
+
+    def take(self, data: bytes) -> bytes:
+        """The bytes that the next chunk brings."""
+        message = parse(pb.VectorChunk, data)
+        if message.offset != self._here or not message.data:
+            raise BadEncoding(f"a chunk at {message.offset} does not follow the {self._here} bytes that are here")
+        if self._here + len(message.data) > self._due:
+            raise BadEncoding(f"a vector goes on beyond its {self._due} bytes")
+        self._here += len(message.data)
+        self._sha256.update(message.data)
+        return message.data
+
+    def end(self) -> None:
+        """No chunk is to come: all must be here."""
+        if self._here != self._due:
+            raise BadEncoding(f"a vector ended after {self._here} of {self._due} bytes")
+        if self._sha256.digest() != self.header.sha256:
+            raise BadEncoding("a vector does not have the hash that was announced")
+
+
 class VectorReader:
     """Takes in a vector's chunks, in order; gives it out only whole and with the hash that was announced.
 
@@ -93,25 +124,16 @@ class VectorReader:
 
     def __init__(self, header: VectorHeader) -> None:
         self.header = header
-        self._due = header.rows * header.row_bytes
+        self._chunks = ChunkReader(header)
         self._arrived = bytearray()
 
     def feed(self, data: bytes) -> None:
         """The next chunk."""
-        message = parse(pb.VectorChunk, data)
-        here = len(self._arrived)
-        if message.offset != here or not message.data:
-            raise BadEncoding(f"a chunk at {message.offset} does not follow the {here} bytes that are here")
-        if here + len(message.data) > self._due:
-            raise BadEncoding(f"a vector goes on beyond its {self._due} bytes")
-        self._arrived += message.data
+        self._arrived += self._chunks.take(data)
 
     def finish(self) -> NDArray[np.uint8]:
         """The vector's rows as bytes."""
-        if len(self._arrived) != self._due:
-            raise BadEncoding(f"a vector ended after {len(self._arrived)} of {self._due} bytes")
-        if hashlib.sha256(self._arrived).digest() != self.header.sha256:
-            raise BadEncoding("a vector does not have the hash that was announced")
+        self._chunks.end()
         return np.frombuffer(self._arrived, np.uint8).reshape(self.header.rows, self.header.row_bytes)
 
 
