@@ -1,10 +1,5 @@
-"""The command `peos`: one file a command, and the one place where an error becomes a sentence and an exit code.
+"""The command `peos`: one file a command; `running` turns errors into sentences and exit codes."""
 
-Exit codes: 0 done, 1 failed, 2 wrong input, 3 refused by policy or infeasible, 130 interrupted. Errors go to standard
-error, so that standard output holds results only; with --json as {"error", "where", "hint"}.
-"""
-
-import json
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any, Final
@@ -13,18 +8,14 @@ import typer
 from typer.core import TyperGroup
 
 from peos import __version__
+from peos.cli import roles
+from peos.cli.demo import demo
+from peos.cli.localcluster import localcluster
 from peos.cli.plan import plan
-from peos.errors import PeosError, WrongInput
+from peos.cli.running import run
+from peos.errors import WrongInput
 
-INTERRUPTED: Final = 130
-WRONG_INPUT: Final = 2
-
-_TO_COME: Final = frozenset(
-    {"analyzer", "bench", "client", "demo", "enrol", "localcluster", "shuffler"},
-)
-
-# The library under typer has moved between releases; the root of its errors is reached through a public name.
-_MISUSE: Final[Any] = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
+_TO_COME: Final = frozenset({"bench"})
 
 
 class _Commands(TyperGroup):
@@ -38,7 +29,10 @@ class _Commands(TyperGroup):
 
 # Help is plain text: it must be readable in a pipe, and quick.
 app = typer.Typer(cls=_Commands, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app.command("demo")(demo)
 app.command("plan")(plan)
+roles.register(app)
+app.command("localcluster")(localcluster)
 
 
 def _show_version(wanted: bool) -> None:
@@ -61,37 +55,4 @@ def _peos(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    command: Any = typer.main.get_command(app)
-    try:
-        outcome = command.main(args=given, prog_name="peos", standalone_mode=False)
-    except PeosError as error:
-        _report(given, str(error), error.hint)
-        return error.exit_code
-    except _MISUSE as error:
-        _report(given, _sentence(error.format_message()), f"see {_where(given)} --help")
-        return WRONG_INPUT
-    except (KeyboardInterrupt, typer.Abort):
-        outcome = INTERRUPTED
-    if outcome == INTERRUPTED:
-        _report(given, "interrupted", "")
-    return outcome if isinstance(outcome, int) else 0
-
-
-def _report(given: Sequence[str], error: str, hint: str) -> None:
-    where = _where(given)
-    if "--json" in given:
-        line = json.dumps({"error": error, "where": where, "hint": hint}, ensure_ascii=False)
-    else:
-        line = f"{where}: {error} ({hint})" if hint else f"{where}: {error}"
-    typer.echo(line, err=True)
-
-
-def _where(given: Sequence[str]) -> str:
-    return f"peos {given[0]}" if given and given[0] in {command.name for command in app.registered_commands} else "peos"
-
-
-def _sentence(message: str) -> str:
-    """A library's message as ours are: one line, no capital, no full stop."""
-    line = " ".join(message.split()).rstrip(".")
-    return line[:1].lower() + line[1:]
+    return run(app, sys.argv[1:] if arguments is None else arguments, "peos")

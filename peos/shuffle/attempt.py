@@ -145,8 +145,12 @@ class Attempt:
             if len(effects) == before:
                 break
         if not self._script and self.completed is None:
-            self.completed = Completed()
+            self._complete(Completed())
         return effects
+
+    def _complete(self, completed: Completed) -> None:
+        self.completed = completed
+        self.waiting = None
 
     # A leaver: all parts but one are streams, whose seeds go to their hiders. The last is the remainder, which travels
     # as a vector; a holder adds it to the ciphertexts instead.
@@ -281,7 +285,7 @@ class Attempt:
         self._check_agreements(said)
         vector = self._name("pass", deliver.holds.hop) if deliver.holds else self._vector
         self._script.clear()
-        self.completed = Completed(transcript.digest(self.context, said), vector)
+        self._complete(Completed(transcript.digest(self.context, said), vector))
         return []
 
     def _check_agreements(self, said: dict[tuple[Step, int], bytes]) -> None:

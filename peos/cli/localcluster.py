@@ -1,0 +1,32 @@
+"""`peos localcluster`: r shufflers on this machine, for trying things out."""
+
+import signal
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from peos.errors import WrongInput
+
+
+def localcluster(
+    analyzer: Annotated[Path, typer.Option(help="The card of the analyzer whose collections are accepted.")],
+    out: Annotated[Path, typer.Option("--dir", help="A folder for the shufflers; it must not exist yet.")],
+    shufflers: Annotated[int, typer.Option(help="How many.", min=3, max=9)] = 3,
+) -> None:
+    """Start shufflers as processes, print where their cards are, and stop them at Ctrl-C."""
+    from peos.localcluster import LocalCluster
+
+    if not analyzer.is_file():
+        raise WrongInput(f"{analyzer} is no file", hint="`peos analyzer init` writes the card and says where")
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    with LocalCluster(out.absolute(), shufflers=shufflers, analyzer_card=analyzer.absolute()) as cluster:
+        cluster.init()
+        cluster.start()
+        for party, identity in zip(cluster.shufflers, cluster.identities(), strict=True):
+            typer.echo(f"{party.name}  card {party.card}  identity {identity}")
+        typer.echo("running; Ctrl-C stops them")
+        stop.wait()

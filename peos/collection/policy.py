@@ -1,0 +1,43 @@
+"""What a shuffler's operator lets an analyzer ask: the rules under which a collection document is accepted."""
+
+from dataclasses import dataclass
+
+from peos.collection.document import Document
+from peos.errors import Refused
+
+
+@dataclass(frozen=True)
+class Policy:
+    """An operator's limits. The analyzers are identity keys; a guarantee weaker than the limits is not worth a name."""
+
+    analyzers: tuple[bytes, ...]
+    most_eps_local: float
+    least_reports: int
+    least_fakes: int = 0
+
+    def check(self, document: Document, *, me: bytes, now: float) -> int:
+        """Refuse what the operator would not run; returns this shuffler's number in the document.
+
+        That a question is answered once an epoch is the store's to refuse, which knows what was delivered.
+        """
+        if document.analyzer.identity not in self.analyzers:
+            raise _refused(f"the analyzer {document.analyzer.name} is not known here", "add its card to the policy")
+        identities = [member.identity for member in document.shufflers]
+        if me not in identities:
+            raise _refused("the document does not name this shuffler", "check which shufflers the analyzer configured")
+        epsilon = document.mechanism.epsilon_local
+        if epsilon > self.most_eps_local:
+            raise _refused(f"its ε_l is {epsilon:.4g}, the limit here is {self.most_eps_local:.4g}", "ask for less")
+        if document.minimum < self.least_reports:
+            raise _refused(
+                f"its minimum is {document.minimum} reports, here it must be {self.least_reports}", "raise the minimum"
+            )
+        if document.fakes < self.least_fakes:
+            raise _refused(f"it has {document.fakes} fakes, here there must be {self.least_fakes}", "add fakes")
+        if document.closes_at <= now:
+            raise _refused("it has closed already", "create another collection")
+        return identities.index(me) + 1
+
+
+def _refused(sentence: str, hint: str) -> Refused:
+    return Refused(f"the collection is not accepted: {sentence}", hint=hint)

@@ -1,0 +1,223 @@
+"""The parties of a demo or a test as processes of this machine, each in a folder of its own that others cannot open.
+
+What an operator does by hand is done here in the same way: write a configuration, run `init`, exchange cards, `serve`.
+Nothing is shared but what would travel by mail: cards, invitations and tickets.
+"""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Final
+
+from peos.errors import PeosError, WrongInput
+
+START_SECONDS: Final = 30.0
+STOP_SECONDS: Final = 20.0
+HOST: Final = "127.0.0.1"
+
+
+def free_port() -> int:
+    """A port that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+@dataclass
+class Party:
+    """One process with its folder, its configuration and its log."""
+
+    name: str
+    module: str
+    folder: Path
+    config: Path
+    card: Path | None = None
+    process: subprocess.Popen[bytes] | None = None
+    _log: IO[bytes] | None = field(default=None, repr=False)
+
+    @property
+    def log(self) -> Path:
+        """Where it writes what it has to say."""
+        return self.folder / "log.jsonl"
+
+    def run(self, *arguments: str, input_: str | None = None) -> str:
+        """Run one of its commands to the end; what it printed. PeosError with its own sentence if it failed."""
+        command = [sys.executable, "-m", self.module, *arguments]
+        ran = subprocess.run(command, capture_output=True, text=True, input=input_, check=False)  # noqa: S603
+        if ran.returncode:
+            said = (ran.stderr.strip().splitlines() or ["it said nothing"])[-1]
+            raise PeosError(f"{self.name}: `{' '.join((self.module, *arguments[:1]))}` failed: {said}")
+        return ran.stdout
+
+    def start(self) -> None:
+        """Start its server; it goes on from whatever is durable."""
+        self._log = self.log.open("ab")
+        command = [sys.executable, "-m", self.module, "serve", "--config", str(self.config)]
+        self.process = subprocess.Popen(  # noqa: S603
+            command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log, start_new_session=True
+        )
+
+    def wait_until_listening(self, ports: Sequence[int]) -> None:
+        """Until its ports answer, or PeosError with the end of its log."""
+        give_up = time.monotonic() + START_SECONDS
+        for port in ports:
+            while True:
+                with socket.socket() as probe:
+                    if probe.connect_ex((HOST, port)) == 0:
+                        break
+                if self.process is None or self.process.poll() is not None or time.monotonic() > give_up:
+                    raise PeosError(f"{self.name} did not start", hint=f"its log is {self.log}")
+                time.sleep(0.05)
+
+    def stop(self, *, kill: bool = False) -> None:
+        """SIGTERM and wait, or SIGKILL."""
+        if self.process is None:
+            return
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL if kill else signal.SIGTERM)
+            try:
+                self.process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, signal.SIGKILL)
+                self.process.wait()
+        self.process = None
+        if self._log is not None:
+            self._log.close()
+
+
+class LocalCluster:
+    """r shufflers, and an analyzer if one is wanted; a context manager that stops what it started."""
+
+    def __init__(self, folder: Path, *, shufflers: int = 3, analyzer_card: Path | None = None) -> None:
+        if folder.exists() and any(folder.iterdir()):
+            raise WrongInput(f"{folder} is not empty", hint="choose a folder that does not exist yet")
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder = folder
+        self.ports: dict[str, list[int]] = {}
+        self.analyzer = None if analyzer_card else self._party("analyzer", "analyzer")
+        self.shufflers = [self._party(f"shuffler-{number}", "shuffler") for number in range(1, shufflers + 1)]
+        self._analyzer_card = analyzer_card or folder / "analyzer.card"
+
+    def __enter__(self) -> "LocalCluster":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def parties(self) -> list[Party]:
+        """The processes that serve."""
+        return [*self.shufflers, *([self.analyzer] if self.analyzer else [])]
+
+    def init(self, *, most_eps_local: float = 16.0, least_reports: int = 1) -> None:
+        """Write the configurations, draw the keys, exchange the cards."""
+        for party in self.shufflers:
+            users, peers = self.ports[party.name]
+            _write(
+                party.config,
+                f'name = "{party.name}"\nfolder = "state"\n\n[listen]\nusers = "{HOST}:{users}"\n'
+                f'peers = "{HOST}:{peers}"\n\n[policy]\nanalyzers = ["{self._analyzer_card}"]\naccept = "auto"\n'
+                f"most_eps_local = {most_eps_local}\nleast_reports = {least_reports}\n",
+            )
+            party.run("init", "--config", str(party.config))
+            party.card = self._publish(party, "shuffler.card")
+        if self.analyzer is not None:
+            self._init_analyzer(self.analyzer)
+
+    def _init_analyzer(self, analyzer: Party) -> None:
+        passphrase = analyzer.folder / "passphrase"
+        _write(passphrase, os.urandom(16).hex())
+        cards = ", ".join(f'"{party.card}"' for party in self.shufflers)
+        _write(
+            analyzer.config,
+            f'name = "analyzer"\nfolder = "state"\npassphrase_file = "passphrase"\nshufflers = [{cards}]\n\n'
+            f'[listen]\npeers = "{HOST}:{self.ports[analyzer.name][0]}"\n',
+        )
+        analyzer.run("init", "--config", str(analyzer.config))
+        analyzer.card = self._publish(analyzer, "analyzer.card")
+
+    def start(self) -> None:
+        """Start every party, and wait until its ports answer."""
+        for party in self.parties:
+            party.start()
+        for party in self.parties:
+            party.wait_until_listening(self.ports[party.name])
+
+    def restart(self, party: Party) -> None:
+        """Start one party again, on the ports that its card names."""
+        party.start()
+        party.wait_until_listening(self.ports[party.name])
+
+    def stop(self) -> None:
+        """Stop every party; all at once, since none needs another to stop."""
+        for party in self.parties:
+            if party.process is not None and party.process.poll() is None:
+                os.killpg(party.process.pid, signal.SIGTERM)
+        for party in self.parties:
+            party.stop()
+
+    def identities(self) -> list[str]:
+        """The shufflers' identities in hexadecimal, as a client pins them."""
+        from peos.wire.parties import decode_card
+
+        return [decode_card(party.card.read_bytes()).identity.hex() for party in self.shufflers if party.card]
+
+    def client(self, name: str = "users", *, most_eps_local: float = 16.0, budget: float = 16.0) -> Party:
+        """A client's folder and configuration, with the shufflers pinned."""
+        party = self._party(name, "user_client")
+        pins = ", ".join(f'"{identity}"' for identity in self.identities())
+        _write(
+            party.config,
+            f'folder = "memory"\nshufflers = [{pins}]\nmost_eps_local = {most_eps_local}\nleast_reports = 1\n'
+            f"least_fakes = 0\nbudget = {budget}\n",
+        )
+        return party
+
+    def cost(self) -> list[dict[str, Any]]:
+        """What each party has spent so far: seconds of processor time, bytes, and the most memory at a time."""
+        return [_cost(party) for party in self.parties]
+
+    def _party(self, name: str, module: str) -> Party:
+        folder = self.folder / name
+        folder.mkdir(mode=0o700)
+        self.ports[name] = [free_port() for _ in range(2 if module == "shuffler" else 1)]
+        return Party(name, module, folder, folder / f"{module}.toml")
+
+    def _publish(self, party: Party, card: str) -> Path:
+        """Copy a card to where the others find it; their folders are closed to one another."""
+        public = self.folder / (card if party.module == "analyzer" else f"{party.name}.card")
+        shutil.copyfile(party.folder / "state" / card, public)
+        return public
+
+
+def _write(path: Path, content: str) -> None:
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write(content)
+
+
+def _cost(party: Party) -> dict[str, Any]:
+    found: dict[str, Any] = {"party": party.name, "seconds": None, "sent": None, "received": None, "peak_rss": None}
+    if party.process is None:
+        return found
+    try:
+        fields = Path(f"/proc/{party.process.pid}/stat").read_text().rpartition(")")[2].split()
+        ticks = sum(map(int, fields[11:15]))  # its own and its ended children's, in user and system mode
+        found["seconds"] = round(ticks / os.sysconf("SC_CLK_TCK"), 2)
+        status = Path(f"/proc/{party.process.pid}/status").read_text()
+        peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+        found["peak_rss"] = int(peak.split()[1]) * 1024
+        lines = json.loads((party.folder / "state" / "status.json").read_text())
+        found["sent"] = sum(line["sent"] for line in lines)
+        found["received"] = sum(line["received"] for line in lines)
+    except (OSError, KeyError, ValueError, StopIteration):
+        pass  # not every system tells, and not every party keeps count
+    return found

@@ -1,0 +1,17 @@
+"""The shuffler process: gRPC services, durable state and vectors around the machine of `peos.shuffle`.
+
+    config      shuffler.toml
+    keys        identity and certificates in the party's folder
+    intake      submissions: checked, committed in groups, acknowledged
+    freezing    lists and frozen digests, pulled from the other shufflers
+    bench       this party's vectors, and the work on them
+    post        what goes out to the other shufflers, until it is there
+    conductor   one collection's machine: events in, effects out
+    life        one collection from its acceptance to its erasure
+    users       the port for users
+    peers       the port for the analyzer and the other shufflers
+    process     all of it, started and drained
+    cli         the command line
+
+Rules of the protocol are not here: they are in `peos.shuffle` and `peos.collection`.
+"""

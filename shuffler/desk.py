@@ -1,0 +1,155 @@
+"""All collections of this shuffler: accepted, kept alive, found by digest."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from peos.collection.lifecycle import State
+from peos.collection.party import Card, check_roster
+from peos.compute import Engine
+from peos.crypto.randomness import system
+from peos.errors import PeosError, Refused, Unknown
+from peos.ldp.base import Question
+from peos.net.calls import Caller
+from peos.net.client import channel
+from peos.net.logs import Log
+from peos.net.tls import Trust
+from peos.store.base import Collection
+from peos.wire.documents import SignedDocument, decode_signed_document
+from peos.wire.parties import Proposal, decode_card, decode_proposal, encode_proposal
+from shuffler.config import Config
+from shuffler.keys import Keys
+from shuffler.life import Life
+from shuffler.storing import Stored
+
+
+class Desk:
+    """Where proposals arrive and collections live."""
+
+    def __init__(self, *, config: Config, keys: Keys, store: Stored, trust: Trust, engine: Engine, log: Log) -> None:
+        self.lives: dict[bytes, Life] = {}
+        self._config = config
+        self._keys = keys
+        self._store = store
+        self._trust = trust
+        self._engine = engine
+        self._log = log
+        self._tasks: dict[bytes, asyncio.Task[None]] = {}
+
+    async def resume(self) -> None:
+        """Go on with everything that is in the store."""
+        for kept in await self._store(lambda store: store.collections()):
+            try:
+                self._live(_signed(kept.signed), decode_proposal(kept.roster).cards, kept)
+            except PeosError as error:
+                self._log.of(kept.digest).error("a stored collection cannot be resumed", error)
+
+    def life(self, digest: bytes) -> Life:
+        """A collection that is known here."""
+        life = self.lives.get(digest)
+        if life is None:
+            raise Unknown("this shuffler knows no such collection", hint="compare the digest with the analyzer's")
+        return life
+
+    async def signed_bytes(self, digest: bytes) -> bytes:
+        """The signed document's bytes as they came."""
+        return await self._store(lambda store: store.collection(digest).signed)
+
+    async def propose(self, proposal: Proposal) -> None:
+        """Take a collection in, if the policy allows; the same again changes nothing."""
+        signed = await asyncio.to_thread(decode_signed_document, proposal.document)
+        if signed.digest in self.lives:
+            return
+        document = signed.document
+        check_roster(document, proposal.cards)
+        self._config.policy().check(document, me=self._keys.identity.public, now=time.time())
+        state = State.DRAFT if self._config.ask_operator else State.OPEN
+        question = Question(document.analyzer.identity, document.question, document.epoch)
+        roster = encode_proposal(proposal.document, proposal.signed_cards)
+        await self._store(lambda store: store.put_collection(signed.digest, proposal.document, roster, question, state))
+        kept = await self._store(lambda store: store.collection(signed.digest))
+        if signed.digest not in self.lives:
+            self._live(signed, proposal.cards, kept)
+
+    def _live(self, signed: SignedDocument, cards: tuple[Card, ...], kept: Collection) -> None:
+        document = signed.document
+        number = [member.identity for member in document.shufflers].index(self._keys.identity.public) + 1
+        for card in cards:
+            if card.identity != self._keys.identity.public:
+                self._trust.admit(card.peer_certificate)
+        *shufflers, analyzer = cards
+        callers = {
+            who: self._caller(card, f"shuffler {who} ({card.name})")
+            for who, card in enumerate(shufflers, start=1)
+            if who != number
+        }
+        life = Life(
+            signed=signed,
+            number=number,
+            cards=cards,
+            identity=self._keys.identity,
+            state=State.ABORTED if kept.lost else kept.state,
+            reason=_LOST if kept.lost else kept.reason,
+            store=self._store,
+            callers=callers,
+            analyzer=self._caller(analyzer, f"the analyzer ({analyzer.name})"),
+            engine=self._engine,
+            step_seconds=self._config.step_seconds,
+            log=self._log,
+        )
+        self.lives[signed.digest] = life
+        self._tasks[signed.digest] = asyncio.get_running_loop().create_task(self._watched(life))
+
+    async def _watched(self, life: Life) -> None:
+        try:
+            await life.run()
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # the process goes on with its other collections; the operator is told
+            life.reason = f"it stopped for a reason of its own ({type(error).__name__}); see the log, then restart"
+            self._log.of(life.signed.digest).error("a collection stopped", error)
+
+    def _caller(self, card: Card, name: str) -> Caller:
+        return Caller(channel(card.peer_address, card.peer_certificate, self._keys.peers), name, system())
+
+    async def close(self) -> None:
+        """Stop everything; what is durable goes on at the next start."""
+        for task in self._tasks.values():
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        for life in self.lives.values():
+            await life.close()
+
+    async def accept_from(self, folder: Path, found: Callable[[bytes], None]) -> None:
+        """Take the operator's word, left in a folder of its own by `peos shuffler accept`."""
+        for path in sorted(folder.glob("*")):
+            life = self.lives.get(bytes.fromhex(path.name)) if _is_digest(path.name) else None
+            if life is not None:
+                await life.accept()
+                found(life.signed.digest)
+            path.unlink()
+
+
+_LOST = "its store was lost or restored from a backup: nothing is signed for it any more"
+
+
+def _signed(encoded: bytes) -> SignedDocument:
+    return decode_signed_document(encoded)
+
+
+def _is_digest(name: str) -> bool:
+    return len(name) == 64 and all(character in "0123456789abcdef" for character in name)
+
+
+def read_cards(config: Config, trust: Trust) -> None:
+    """Let the analyzers of the policy in."""
+    for data in config.analyzer_cards():
+        trust.admit(decode_card(data[0]).peer_certificate)
+
+
+def require_sender(life: Life, number: int, print_: bytes) -> None:
+    """A message from shuffler `number` must come under that shuffler's certificate."""
+    shufflers = life.document.shufflers
+    if not 1 <= number <= len(shufflers) or shufflers[number - 1].certificate != print_:
+        raise Refused("the message names another sender than the certificate it came under")

@@ -1,0 +1,152 @@
+"""The port for the analyzer and the other shufflers: proposals, orders, status, the freeze and the shuffle."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from peos.collection.freeze import Announcement, FrozenDigest, Stretch
+from peos.collection.party import Order, Status
+from peos.errors import BadEncoding, NotYet, Refused, RemoteFault, Unknown
+from peos.net.calls import Service, service
+from peos.net.guard import Context, peer_fingerprint
+from peos.shuffle.effects import Received, ReceivedVector
+from peos.shuffle.messages import Header, SignedNotice, Word
+from peos.wire import parties, shuffles
+from peos.wire.methods import (
+    CARRY,
+    CLOSE,
+    GET_ANNOUNCEMENT,
+    GET_FROZEN_DIGEST,
+    GET_LIST,
+    PROPOSE,
+    SAY,
+    STATUS,
+    TELL,
+    VECTOR_HEADER,
+)
+from shuffler.conductor import Conductor
+from shuffler.desk import Desk, require_sender
+from shuffler.freezing import Freezing
+from shuffler.life import Life
+
+
+class Peers:
+    """Answers `peos.v1.Peers`."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def service(self) -> Service:
+        """The calls, with what answers them."""
+        return service(
+            {
+                PROPOSE: self.propose,
+                CLOSE: self.close,
+                STATUS: self.status,
+                GET_ANNOUNCEMENT: self.announcement,
+                GET_LIST: self.stretches,
+                GET_FROZEN_DIGEST: self.frozen_digest,
+                SAY: self.say,
+                CARRY: self.carry,
+                TELL: self.tell,
+            }
+        )
+
+    async def propose(self, proposal: parties.Proposal, context: Context) -> None:
+        """A collection, from the analyzer that would run it."""
+        if proposal.cards[-1].member.certificate != peer_fingerprint(context):
+            raise Refused("a collection is proposed by its own analyzer")
+        await self._desk.propose(proposal)
+
+    async def close(self, order: Order, _: Context) -> None:
+        """Close now, or abort: the analyzer's signature says so, whoever brings it."""
+        life = self._desk.life(order.collection)
+        if not parties.order_verifies(order, life.document.analyzer.identity):
+            raise Refused("the order is not signed by the collection's analyzer")
+        await life.order(order)
+
+    async def status(self, digest: bytes, _: Context) -> Status:
+        """Where a collection stands here; one that is not known is an answer too."""
+        try:
+            return await self._desk.life(digest).status()
+        except Unknown:
+            return Status(digest, state="", known=False)
+
+    async def announcement(self, digest: bytes, context: Context) -> Announcement:
+        """The hash of this shuffler's list."""
+        return self._freezing(digest, context).announcement()
+
+    async def stretches(self, digest: bytes, context: Context) -> AsyncIterator[Stretch]:
+        """This shuffler's list."""
+        for stretch in self._freezing(digest, context).stretches():
+            yield stretch
+
+    async def frozen_digest(self, digest: bytes, context: Context) -> FrozenDigest:
+        """What this shuffler froze, signed."""
+        return self._freezing(digest, context).signed()
+
+    async def say(self, word: Word, context: Context) -> None:
+        """A word of the shuffle."""
+        life, conductor = self._shuffling(word.header, context)
+        _require_receiver(life, word.header)
+        conductor.give(Received(word))
+
+    async def carry(self, chunks: AsyncIterator[bytes], context: Context) -> None:
+        """A vector; kept once it is whole and what it claims to be."""
+        header = shuffles.decode_vector_header(_vector_header(context))
+        life, conductor = self._shuffling(header.header, context)
+        _require_receiver(life, header.header)
+        try:
+            handle = conductor.bench.expect(header)
+            if handle is None:
+                return
+            reader = shuffles.VectorReader(header)
+            async for chunk in chunks:
+                reader.feed(chunk)
+            rows = reader.finish()
+            await asyncio.to_thread(conductor.bench.take_in, handle, header, rows)
+        except BadEncoding:
+            raise  # a broken stream: the sender will try again
+        except RemoteFault as fault:
+            conductor.fault(fault)
+            raise
+        conductor.give(ReceivedVector(header.header, handle))
+
+    async def tell(self, signed: SignedNotice, context: Context) -> None:
+        """A notice about an attempt, under its sender's signature."""
+        life = self._desk.life(signed.context.collection)
+        number = signed.notice.sender
+        require_sender(life, number, peer_fingerprint(context))
+        if not signed.verifies(life.document.shufflers[number - 1].identity):
+            raise Refused("the notice is not signed by its sender")
+        if life.conductor is not None and life.conductor.context != signed.context:
+            raise Refused("the notice is about another frozen list")
+        await life.hear(signed.notice)
+
+    def _freezing(self, digest: bytes, context: Context) -> Freezing:
+        life = self._desk.life(digest)
+        if peer_fingerprint(context) not in {member.certificate for member in life.document.shufflers}:
+            raise Refused("lists are shown to the collection's shufflers only")
+        if life.freezing is None:
+            raise NotYet("the collection is not closed here yet")
+        return life.freezing
+
+    def _shuffling(self, header: Header, context: Context) -> tuple[Life, Conductor]:
+        life = self._desk.life(header.context.collection)
+        require_sender(life, header.sender, peer_fingerprint(context))
+        if life.conductor is None:
+            raise NotYet("the collection is not being shuffled here")
+        if life.conductor.context.frozen != header.context.frozen:
+            raise Refused("the message is about another frozen list")
+        return life, life.conductor
+
+
+def _vector_header(context: Context) -> bytes:
+    found = [value for key, value in context.invocation_metadata() or () if key == VECTOR_HEADER]
+    if len(found) != 1 or not isinstance(found[0], bytes):
+        raise BadEncoding("a vector came without its header")
+    return found[0]
+
+
+def _require_receiver(life: Life, header: Header) -> None:
+    if header.receiver != life.number:
+        raise Refused("the message is for another shuffler")

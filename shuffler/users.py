@@ -1,0 +1,68 @@
+"""The port for users: what a collection asks, and their parts."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Final
+
+from peos.collection.lifecycle import State
+from peos.collection.party import Answer
+from peos.collection.submission import Part
+from peos.errors import NotYet, PeosError
+from peos.net.calls import Service, service
+from peos.net.guard import Context
+from peos.wire.methods import DESCRIBE, SUBMIT, SUBMIT_MANY
+from shuffler.desk import Desk
+from shuffler.intake import Intake
+
+IN_FLIGHT: Final = 512  # parts of one stream that are being committed while the next are read
+
+
+class Users:
+    """Answers `peos.v1.Users`."""
+
+    def __init__(self, desk: Desk, intake: Intake) -> None:
+        self._desk = desk
+        self._intake = intake
+
+    def service(self) -> Service:
+        """The calls, with what answers them."""
+        return service({DESCRIBE: self.describe, SUBMIT: self.submit, SUBMIT_MANY: self.submit_many})
+
+    async def describe(self, digest: bytes, _: Context) -> bytes:
+        """The signed document, as it was received."""
+        life = self._desk.life(digest)
+        if life.state is State.DRAFT:
+            raise NotYet("this shuffler's operator has not accepted the collection yet")
+        return await self._desk.signed_bytes(digest)
+
+    async def submit(self, part: Part, _: Context) -> Answer:
+        """One part."""
+        return await self._take(part)
+
+    async def submit_many(self, parts: AsyncIterator[Part], _: Context) -> AsyncIterator[Answer]:
+        """A stream of parts; one answer each, in order, while later ones are already being committed."""
+        under_way: asyncio.Queue[asyncio.Task[Answer] | None] = asyncio.Queue(IN_FLIGHT)
+
+        async def read() -> None:
+            try:
+                async for part in parts:
+                    await under_way.put(asyncio.ensure_future(self._take(part)))
+            finally:
+                await under_way.put(None)
+
+        reader = asyncio.ensure_future(read())
+        try:
+            while (task := await under_way.get()) is not None:
+                yield await task
+            await reader  # a part that could not be read ends the stream with its reason
+        finally:
+            reader.cancel()
+
+    async def _take(self, part: Part) -> Answer:
+        try:
+            life = self._desk.life(part.collection)
+            if life.state is State.DRAFT:
+                raise NotYet("this shuffler's operator has not accepted the collection yet")
+        except PeosError as error:
+            return Answer(part.collection, part.id, b"", str(error), error.hint, isinstance(error, NotYet))
+        return await self._intake.take(part, life.document, part.collection, life.public, life.number)
