@@ -11,8 +11,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
@@ -49,14 +50,30 @@ class Party:
         """Where it writes what it has to say."""
         return self.folder / "log.jsonl"
 
-    def run(self, *arguments: str, input_: str | None = None) -> str:
-        """Run one of its commands to the end; what it printed. PeosError with its own sentence if it failed."""
+    def run(self, *arguments: str, tell: Callable[[str], None] | None = None) -> str:
+        """Run one of its commands to the end; what it printed. PeosError with its own sentence if it failed.
+
+        `tell` is given what it says on standard error, line by line: its progress.
+        """
         command = [sys.executable, "-m", self.module, *arguments]
-        ran = subprocess.run(command, capture_output=True, text=True, input=input_, check=False)  # noqa: S603
+        with subprocess.Popen(  # noqa: S603
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as ran:
+            assert ran.stdout is not None, "it was asked for"
+            assert ran.stderr is not None, "it was asked for"
+            printed: list[str] = []
+            reader = threading.Thread(target=lambda out: printed.append(out.read()), args=(ran.stdout,))
+            reader.start()
+            said = ""
+            for line in ran.stderr:
+                said = line.strip() or said
+                if tell is not None and line.strip():
+                    tell(line.rstrip())
+            reader.join()
         if ran.returncode:
-            said = (ran.stderr.strip().splitlines() or ["it said nothing"])[-1]
-            raise PeosError(f"{self.name}: `{' '.join((self.module, *arguments[:1]))}` failed: {said}")
-        return ran.stdout
+            what = " ".join((self.module, *arguments[:1]))
+            raise PeosError(f"{self.name}: `{what}` failed: {said or 'it said nothing'}")
+        return printed[0]
 
     def start(self) -> None:
         """Start its server; it goes on from whatever is durable."""

@@ -2,7 +2,6 @@
 
 import json
 import tempfile
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -13,11 +12,9 @@ from peos.errors import PeosError, WrongInput
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from peos.localcluster import LocalCluster, Party
+    from peos.cli.local_run import Clock
 
 ALPHA: Final = 1e-6  # that all estimates lie within their bounds fails by chance with this probability
-ZIPF: Final = 1.2
-NAME: Final = "demo"
 SHOWN: Final = 20
 
 
@@ -40,6 +37,8 @@ def demo(
     """Run a whole collection on this machine: separate processes, TLS, real encryption; check it against the truth."""
     from rich.console import Console
 
+    from peos.cli.local_run import run_locally, zipf_values
+
     if scheme != "paillier":
         raise WrongInput(f"the scheme {scheme} does not exist yet", hint="paillier does")
     if protocol != "peos":
@@ -50,8 +49,12 @@ def demo(
     if mechanism == "sue":
         # Shuffled unary vectors claim nothing but ε_l (docs/privacy.md §1), so nothing else can be asked of them.
         asked = asked[4:]
+    values = zipf_values(users, domain, seed)
     with tempfile.TemporaryDirectory(prefix="peos-demo-") as scratch:
-        result = _run(Path(scratch), users, shufflers, domain, asked, _values(users, domain, seed), console)
+        published, clock = run_locally(
+            Path(scratch), values, shufflers=shufflers, domain=domain, asked=asked, console=console
+        )
+    result = _compare(published, values, clock)
     folder = out or Path("peos-demo")
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(result, indent=2, ensure_ascii=False)
@@ -65,73 +68,12 @@ def demo(
         raise PeosError(f"the demo does not hold: {failed}", hint=f"see {folder / 'result.json'}")
 
 
-def _values(users: int, domain: int, seed: int | None) -> list[int]:
-    """The users' true values: Zipf. They are the demo's pretence, no secret, and need no cryptographic randomness."""
-    import numpy as np
-
-    weights = 1.0 / np.arange(1, domain + 1) ** ZIPF
-    values: list[int] = np.random.default_rng(seed).choice(domain, size=users, p=weights / weights.sum()).tolist()
-    return values
-
-
-def _run(
-    folder: Path, users: int, shufflers: int, domain: int, asked: list[str], values: list[int], console: "Console"
-) -> dict[str, Any]:
-    from peos.localcluster import LocalCluster
-
-    clock = _Clock(console)
-    with LocalCluster(folder / "cluster", shufflers=shufflers) as cluster:
-        analyzer = cluster.analyzer
-        assert analyzer is not None, "the cluster was made with one"
-        cluster.init()
-        cluster.start()
-        clock.done(f"an analyzer and {shufflers} shufflers are running")
-        config = ("--config", str(analyzer.config))
-        analyzer.run(
-            *("create", *config, "--name", NAME, "--question", "the demo's question"),
-            *("--domain", str(domain), "--users", str(users), *asked, "--out", str(folder)),
-        )
-        clock.done("the collection is planned, created and accepted by every shuffler")
-        tickets = folder / "tickets.txt"
-        _enrol(analyzer, users, tickets)
-        submitted = _submit(cluster, folder, values, tickets)
-        clock.done(f"{submitted['accepted']} of {users} users have submitted")
-        analyzer.run("freeze", *config, NAME)
-        result: dict[str, Any] = json.loads(analyzer.run("result", *config, NAME, "--wait", "3600", "--json"))
-        clock.done("frozen, shuffled, delivered, decrypted and estimated")
-        result["cost"] = [*cluster.cost(), submitted["cost"]]
-    return _compare(result, values, users, clock)
-
-
-def _enrol(analyzer: "Party", users: int, tickets: Path) -> None:
-    import subprocess
-    import sys
-
-    command = [sys.executable, "-m", "peos.cli", "enrol", "--config", str(analyzer.config), "--collection", NAME]
-    command += ["--count", str(users), "--out", str(tickets)]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    if ran.returncode:
-        raise PeosError(f"tickets could not be minted: {ran.stderr.strip()}")
-
-
-def _submit(cluster: "LocalCluster", folder: Path, values: list[int], tickets: Path) -> dict[str, Any]:
-    client = cluster.client()
-    (client.folder / "values.txt").write_text("".join(f"{value}\n" for value in values), encoding="utf-8")
-    said = client.run(
-        *("submit-file", "--config", str(client.config), "--invitation", str(folder / f"{NAME}.invitation")),
-        *("--tickets", str(tickets), "--values", str(client.folder / "values.txt"), "--json"),
-    )
-    submitted: dict[str, Any] = json.loads(said)
-    submitted.setdefault("cost", {"party": "users", "seconds": None, "sent": None, "received": None, "peak_rss": None})
-    return submitted
-
-
-def _compare(result: dict[str, Any], values: list[int], users: int, clock: "_Clock") -> dict[str, Any]:
+def _compare(result: dict[str, Any], values: list[int], clock: "Clock") -> dict[str, Any]:
     """The truth beside the estimates, and the checks that decide whether the demo holds."""
     import numpy as np
     from scipy.special import ndtri
 
-    domain = result["parameters"]["domain"]
+    users, domain = len(values), result["parameters"]["domain"]
     truth = np.bincount(values, minlength=domain) / users
     off = np.abs(np.asarray(result["frequency"]) - truth) / np.asarray(result["stderr"])
     bound = float(ndtri(1 - ALPHA / (2 * domain)))
@@ -147,22 +89,6 @@ def _compare(result: dict[str, Any], values: list[int], users: int, clock: "_Clo
     }
     result["ok"] = all(result["checks"].values())
     return result
-
-
-class _Clock:
-    """Says what was done, and how long it took."""
-
-    def __init__(self, console: "Console") -> None:
-        self.steps: dict[str, float] = {}
-        self._console = console
-        self._since = time.monotonic()
-
-    def done(self, what: str) -> None:
-        """A step is over."""
-        now = time.monotonic()
-        self.steps[what] = round(now - self._since, 2)
-        self._since = now
-        self._console.print(f"{self.steps[what]:7.1f} s  {what}")
 
 
 def _show(result: dict[str, Any], folder: Path, console: "Console") -> None:

@@ -1,0 +1,104 @@
+"""A whole collection of separate processes on this machine, from `init` to the published result."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from peos.errors import PeosError
+from peos.localcluster import LocalCluster, Party
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+NAME: Final = "demo"
+ZIPF: Final = 1.2
+_UNKNOWN: Final = {"party": "users", "seconds": None, "sent": None, "received": None, "peak_rss": None}
+
+
+class Clock:
+    """Says what was done, and how long it took."""
+
+    def __init__(self, console: "Console") -> None:
+        self.steps: dict[str, float] = {}
+        self._console = console
+        self._since = time.monotonic()
+
+    def done(self, what: str) -> None:
+        """A step is over."""
+        now = time.monotonic()
+        self.steps[what] = round(now - self._since, 2)
+        self._since = now
+        self._console.print(f"{self.steps[what]:7.1f} s  {what}")
+
+    def under_way(self, line: str) -> None:
+        """What a party says of its progress."""
+        self._console.print(f"           {line}", style="dim")
+
+
+def zipf_values(users: int, domain: int, seed: int | None) -> list[int]:
+    """The users' true values: Zipf. They are the demo's pretence, no secret, and need no cryptographic randomness."""
+    import numpy as np
+
+    weights = 1.0 / np.arange(1, domain + 1) ** ZIPF
+    values: list[int] = np.random.default_rng(seed).choice(domain, size=users, p=weights / weights.sum()).tolist()
+    return values
+
+
+def run_locally(
+    folder: Path, values: list[int], *, shufflers: int, domain: int, asked: Sequence[str], console: "Console"
+) -> tuple[dict[str, Any], Clock]:
+    """Run a collection of `values` in fresh folders below `folder`; `asked` goes to `peos analyzer create`.
+
+    The result as the analyzer published it, with every party's cost, and how long each step took.
+    """
+    users = len(values)
+    clock = Clock(console)
+    with LocalCluster(folder / "cluster", shufflers=shufflers) as cluster:
+        analyzer = cluster.analyzer
+        assert analyzer is not None, "the cluster was made with one"
+        cluster.init()
+        cluster.start()
+        clock.done(f"an analyzer and {shufflers} shufflers are running")
+        config = ("--config", str(analyzer.config))
+        analyzer.run(
+            *("create", *config, "--name", NAME, "--question", "the demo's question"),
+            *("--domain", str(domain), "--users", str(users), *asked, "--out", str(folder)),
+            tell=clock.under_way,
+        )
+        clock.done("the collection is planned, created and accepted by every shuffler")
+        tickets = folder / "tickets.txt"
+        _enrol(analyzer, users, tickets)
+        submitted = _submit(cluster, folder, values, tickets, clock)
+        clock.done(f"{submitted['accepted']} of {users} users have submitted")
+        analyzer.run("freeze", *config, NAME)
+        result: dict[str, Any] = json.loads(
+            analyzer.run("result", *config, NAME, "--wait", "3600", "--json", tell=clock.under_way)
+        )
+        clock.done("frozen, shuffled, delivered, decrypted and estimated")
+        result["cost"] = [*cluster.cost(), submitted["cost"]]
+    return result, clock
+
+
+def _enrol(analyzer: Party, users: int, tickets: Path) -> None:
+    command = [sys.executable, "-m", "peos.cli", "enrol", "--config", str(analyzer.config), "--collection", NAME]
+    command += ["--count", str(users), "--out", str(tickets)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if ran.returncode:
+        raise PeosError(f"tickets could not be minted: {ran.stderr.strip()}")
+
+
+def _submit(cluster: LocalCluster, folder: Path, values: list[int], tickets: Path, clock: Clock) -> dict[str, Any]:
+    client = cluster.client()
+    (client.folder / "values.txt").write_text("".join(f"{value}\n" for value in values), encoding="utf-8")
+    said = client.run(
+        *("submit-file", "--config", str(client.config), "--invitation", str(folder / f"{NAME}.invitation")),
+        *("--tickets", str(tickets), "--values", str(client.folder / "values.txt"), "--json"),
+        tell=clock.under_way,
+    )
+    submitted: dict[str, Any] = json.loads(said)
+    submitted.setdefault("cost", _UNKNOWN)
+    return submitted
