@@ -9,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from peos.collection import submission
+from peos.collection.document import MechanismChoice
 from peos.collection.submission import Part, Triple, Verdict, bind, check_part, judge, plain_share, submission_digest
 from peos.collection.ticket import admits, mint
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
 from peos.errors import RemoteFault
+from peos.ldp import SUE
 from tests.keys import small_key
 from tests.unit.collection.made import COLLECTION, DOCUMENT, ENROLMENT, PUBLIC, digest_of, id_of, parts, shares
 
@@ -111,6 +113,20 @@ def test_every_condition_on_a_part_has_its_sentence(part: Part, me: int, sentenc
 def test_edges_of_the_ciphertexts_are_let_in() -> None:
     for number in (1, N - 1, N + 1, N * N - 1):
         check(holding(CIPHERTEXTS, number.to_bytes(SIZE, "big")), 1)
+
+
+def test_every_ciphertext_of_a_report_of_several_words_is_looked_at() -> None:
+    document = replace(DOCUMENT, choice=MechanismChoice.of(SUE(100, 3.0)))
+    words = document.mechanism.words
+    assert words > 2
+    for bad in (None, *range(words)):
+        rows = [bytes(SIZE) if at == bad else shares()[0] for at in range(words)]
+        part = holding(CIPHERTEXTS, b"".join(rows))
+        if bad is None:
+            check_part(part, document, COLLECTION, PUBLIC, 1)
+        else:
+            with pytest.raises(RemoteFault, match=NOT_ONE):
+                check_part(part, document, COLLECTION, PUBLIC, 1)
 
 
 def test_a_part_that_only_the_first_shuffler_can_check_reaches_the_others_as_any_word_does() -> None:

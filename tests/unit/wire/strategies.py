@@ -143,9 +143,7 @@ def _encode_chunk(data: bytes) -> bytes:
 
 def _decode_chunk(encoded: bytes) -> bytes:
     """The first chunk of a vector that has room for any of them."""
-    reader = shuffles.VectorReader(VectorHeader(_A_HEADER, 1, 2**26, bytes(32)))
-    reader.feed(encoded)
-    return bytes(reader._arrived)
+    return shuffles.ChunkReader(VectorHeader(_A_HEADER, 1, 2**26, bytes(32))).take(encoded)
 
 
 _A_HEADER = Header(Context(bytes(32), bytes(32), 1), Step(1, Kind.PART), 2, 1)

@@ -13,7 +13,7 @@ from peos.crypto.kdf import Context
 from peos.errors import BadEncoding
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
 from peos.wire import shuffle_pb2 as pb
-from peos.wire.shuffles import CHUNK, VectorReader, decode_vector, encode_vector
+from peos.wire.shuffles import CHUNK, ChunkReader, VectorReader, decode_vector, encode_vector
 from peos.wire.strict import MESSAGE_LIMIT, serialize
 
 HEADER = Header(Context(b"\x01" * 32, b"\x02" * 32, 3), Step(4, Kind.PART), 2, 1)
@@ -53,6 +53,21 @@ def test_a_reader_takes_chunks_of_any_sizes_in_their_order(shape: tuple[int, int
     assert reader.finish().tobytes() == data
     with pytest.raises(BadEncoding):
         reader.feed(chunk(len(data), b"x"))
+
+
+@some
+@given(shapes, st.integers(1, 40))
+def test_chunks_may_be_written_away_as_they_come(shape: tuple[int, int], size: int) -> None:
+    rows = rows_of(shape)
+    _, *chunks = encode_vector(HEADER, rows, chunk=size)
+    reader = ChunkReader(VectorHeader(HEADER, *shape, hashlib.sha256(rows.tobytes()).digest()))
+    written = b""
+    for data in chunks:
+        with pytest.raises(BadEncoding, match="a vector ended after"):
+            reader.end()
+        written += reader.take(data)
+    reader.end()
+    assert written == rows.tobytes()
 
 
 @some
