@@ -228,6 +228,7 @@ class ShufflerStore(ABC):
     def final_vector(self, digest: bytes) -> Vector:
         """The vector stored with the standing, read-only, checked against the hash it was stored under.
 
+        Not to be used once another standing was put: it is overwritten then.
         LocalFault if there is none or it is damaged.
         """
 

@@ -1,0 +1,116 @@
+"""The SQLite file behind a store: opened for one process, synchronous, and its failures in one sentence."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from peos.errors import Full, LocalFault, PeosError
+from peos.store.folder import private_file
+from peos.store.schema import APPLICATION, TABLES, TRIGGERS, VERSION
+
+_BUSY_MS: Final = 5_000
+_SETTINGS: Final = (
+    f"PRAGMA busy_timeout = {_BUSY_MS}",
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",  # in WAL mode only this makes a commit wait for the disk
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA secure_delete = ON",  # what is deleted is overwritten
+    "PRAGMA trusted_schema = OFF",
+    "PRAGMA temp_store = MEMORY",  # no shares in temporary files
+    "PRAGMA cache_size = -65536",  # 64 MiB: the indices of a million submissions stay in memory
+    "PRAGMA wal_autocheckpoint = 4000",
+)
+
+
+class Database:
+    """One connection, of one thread."""
+
+    def __init__(self, path: Path) -> None:
+        private_file(path)
+        with _sentences():
+            self._connection = sqlite3.connect(path, isolation_level=None, cached_statements=64)
+            self._connection.row_factory = sqlite3.Row
+            try:
+                for setting in _SETTINGS:
+                    self._connection.execute(setting)
+                self._settle(path)
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with _sentences():
+            self._connection.close()
+
+    def run(self, sql: str, *values: object) -> sqlite3.Cursor:
+        """One statement."""
+        with _sentences():
+            return self._connection.execute(sql, values)
+
+    def rows(self, sql: str, *values: object) -> list[Any]:
+        """All rows of one query."""
+        with _sentences():
+            return self._connection.execute(sql, values).fetchall()
+
+    def row(self, sql: str, *values: object) -> Any:
+        """The first row of one query, or None."""
+        with _sentences():
+            return self._connection.execute(sql, values).fetchone()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing; durable at its end."""
+        with _sentences():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def settle_log(self) -> None:
+        """Move everything from the write-ahead log into the file, and empty the log: it holds deleted pages too."""
+        self.row("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _settle(self, path: Path) -> None:
+        """Make the tables of a new file; check those of another."""
+        version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+        tables = self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+        if version == 0 and tables == 0:
+            with self.transaction():
+                for statement in (*TABLES, *TRIGGERS):
+                    self._connection.execute(statement)
+                self._connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                self._connection.execute(f"PRAGMA user_version = {VERSION}")
+            return
+        application = self._connection.execute("PRAGMA application_id").fetchone()[0]
+        if application != APPLICATION:
+            raise LocalFault(f"{path} is not a store of this program", hint="name another folder")
+        if version != VERSION:
+            raise LocalFault(
+                f"{path} is of version {version}, and this program reads version {VERSION}",
+                hint="run the program of that version until its collections have ended",
+            )
+
+
+@contextmanager
+def _sentences() -> Iterator[None]:
+    """SQLite's errors as ours. Their texts name tables and values; those are not passed on."""
+    try:
+        yield
+    except PeosError:
+        raise
+    except sqlite3.Error as error:
+        name = getattr(error, "sqlite_errorname", "") or type(error).__name__
+        if name.startswith("SQLITE_FULL"):
+            raise Full(
+                "there is no room left where the store is", hint="make room; nothing acknowledged is lost"
+            ) from None
+        if isinstance(error, sqlite3.ProgrammingError):
+            raise LocalFault("the store was used after its end or from another thread than its own") from None
+        raise LocalFault(f"the store failed ({name})", hint="check the disk, then the store's folder") from None

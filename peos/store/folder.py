@@ -1,0 +1,143 @@
+"""A party's own folder: private, used by one process, its files written whole or not at all.
+
+The witness is a small file that counts a store's changes beside the database. A database that lags behind it was
+restored from a backup: what it says of collections was overtaken, and acting on it could produce a second output.
+Kept on another disk, the witness also tells when the whole folder was restored.
+"""
+
+import errno
+import fcntl
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from peos.errors import Full, LocalFault, WrongInput
+
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_BLOCK: Final = 1 << 20
+_HEAD: Final = "peos store 1"
+
+
+def private_folder(path: Path) -> None:
+    """Make the folder, for its owner alone; refuse one that others can enter or that is another's."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise WrongInput(f"the folder {path} cannot be made: {error.strerror}") from None
+    _require_private(path, "folder", "0700")
+
+
+def private_file(path: Path) -> None:
+    """Make an empty file for its owner alone, if there is none; refuse one that others can read."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise WrongInput(f"the file {path} cannot be opened: {error.strerror}") from None
+    _require_private(path, "file", "0600")
+
+
+def _require_private(path: Path, what: str, mode: str) -> None:
+    found = path.stat()
+    if found.st_uid != os.geteuid():
+        raise WrongInput(f"the {what} {path} belongs to another user", hint="run as its owner")
+    if found.st_mode & _OTHERS:
+        raise WrongInput(f"the {what} {path} is open to other users", hint=f"chmod {mode} {path}")
+
+
+def lock(path: Path) -> int:
+    """Hold the folder for this process; the operating system lets go of it when the process ends, however it ends."""
+    private_file(path)
+    handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise WrongInput(
+            f"another process is using {path.parent}", hint="stop it first, or use another folder"
+        ) from None
+    return handle
+
+
+def unlock(handle: int) -> None:
+    """Let another process have the folder."""
+    os.close(handle)
+
+
+def write_durably(path: Path, data: Iterable[bytes | memoryview]) -> None:
+    """The file, whole and on the disk under its name, before this returns."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "wb", buffering=0) as file:
+            for block in data:
+                left = memoryview(block)
+                while left:
+                    left = left[file.write(left) :]
+            os.fsync(file.fileno())
+        partial.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise Full(f"there is no room left in {path.parent}", hint="make room and start again") from None
+        raise LocalFault(f"{path.name} cannot be written in {path.parent}: {error.strerror}") from None
+
+
+def sync_folder(path: Path) -> None:
+    """Make the names in a folder durable: a renamed file is only as safe as its folder's entry."""
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def wipe(path: Path) -> None:
+    """Overwrite a file and remove it. Disks that write elsewhere (flash, journals) may keep a copy all the same."""
+    try:
+        with path.open("r+b", buffering=0) as file:
+            left = os.fstat(file.fileno()).st_size
+            while left > 0:
+                left -= file.write(bytes(min(left, _BLOCK)))
+            os.fsync(file.fileno())
+    except FileNotFoundError:
+        return
+    path.unlink()
+    sync_folder(path.parent)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How far a store had come: which store, its generation, and its audit log's length and last hash."""
+
+    identity: bytes
+    generation: int
+    entries: int
+    head: bytes
+
+
+def read_mark(path: Path) -> Mark | None:
+    """The witness; None if there is none."""
+    try:
+        text = path.read_text("ascii")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    try:
+        head, identity, generation, entries, last = text.splitlines()
+        mark = Mark(bytes.fromhex(identity), int(generation), int(entries), bytes.fromhex(last))
+    except ValueError:
+        head = ""
+    if head != _HEAD:
+        raise LocalFault(f"the witness {path} cannot be read", hint="it is not a file to edit; see its backup")
+    return mark
+
+
+def write_mark(path: Path, mark: Mark) -> None:
+    """Set the witness, durably."""
+    lines = (_HEAD, mark.identity.hex(), str(mark.generation), str(mark.entries), mark.head.hex())
+    write_durably(path, ["".join(f"{line}\n" for line in lines).encode("ascii")])

@@ -1,0 +1,223 @@
+"""The store's contract in memory, for tests of what is built on it. Nothing here outlives the process."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from peos.collection.lifecycle import State
+from peos.collection.submission import Triple, Verdict, judge
+from peos.crypto.randomness import Randomness
+from peos.errors import Conflict, LocalFault
+from peos.ldp.base import Question
+from peos.shuffle.standing import Standing
+from peos.store import audit, rules
+from peos.store.base import AuditEntry, Collection, Frozen, Judged, Plain, ShufflerStore, Submission, Vector
+
+
+@dataclass
+class _Kept:
+    """One collection and what belongs to it."""
+
+    here: Collection
+    shares: dict[bytes, bytes] = field(default_factory=dict, repr=False)
+    by_id: dict[bytes, Triple] = field(default_factory=dict)
+    by_ticket: dict[bytes, Triple] = field(default_factory=dict)
+    uncounted: set[bytes] = field(default_factory=set)
+    refused: Counter[str] = field(default_factory=Counter)
+    seed: bytes = field(default=b"", repr=False)
+    vector: Vector | None = field(default=None, repr=False)
+
+
+class MemoryStore(ShufflerStore):
+    """A store that is gone with the process."""
+
+    def __init__(self, rng: Randomness, *, clock: Callable[[], float] = time.time) -> None:
+        self._identity = rng.bytes(16)
+        self._clock = clock
+        self._kept: dict[bytes, _Kept] = {}
+        self._log: list[AuditEntry] = []
+        self._generation = 0
+        self._changed("opened", {})
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+    @property
+    def identity(self) -> bytes:
+        """See the contract."""
+        return self._identity
+
+    @property
+    def generation(self) -> int:
+        """See the contract."""
+        return self._generation
+
+    # Collections.
+
+    def put_collection(
+        self, digest: bytes, signed: bytes, roster: bytes, question: Question, state: State = State.DRAFT
+    ) -> None:
+        """See the contract."""
+        rules.require_first_state(state)
+        known = self._kept.get(digest)
+        if known is not None:
+            if (known.here.signed, known.here.roster) != (signed, roster):
+                raise Conflict("this collection is kept here with other addresses or another signature")
+            return
+        before = self.delivered_before(question)
+        if before is not None:
+            raise rules.answered_before(before)
+        made = Collection(digest, signed, roster, question, state, "", 0, None, Standing(), erased=False, lost=False)
+        self._kept[digest] = _Kept(made)
+        self._changed("accepted", {"collection": digest.hex(), "state": state.value})
+
+    def collections(self) -> list[Collection]:
+        """See the contract."""
+        return [kept.here for kept in self._kept.values()]
+
+    def collection(self, digest: bytes) -> Collection:
+        """See the contract."""
+        return self._of(digest).here
+
+    def set_state(self, digest: bytes, state: State, reason: str = "") -> None:
+        """See the contract."""
+        kept = self._of(digest)
+        kept.here = replace(kept.here, state=rules.next_state(kept.here, state), reason=reason)
+        self._changed("state", {"collection": digest.hex(), "state": state.value, "reason": reason})
+
+    def delivered_before(self, question: Question) -> bytes | None:
+        """See the contract."""
+        return next((here.digest for here in self._asking(question) if rules.is_answered(here)), None)
+
+    def note_refused(self, digest: bytes, reasons: Mapping[str, int]) -> None:
+        """See the contract."""
+        rules.require_reasons(reasons)
+        self._of(digest).refused.update(reasons)
+
+    def refused(self, digest: bytes) -> dict[str, int]:
+        """See the contract."""
+        return dict(self._of(digest).refused)
+
+    # Submissions.
+
+    def submit_many(self, submissions: Sequence[Submission]) -> list[Judged]:
+        """See the contract."""
+        return [self._take(one) for one in submissions]
+
+    def _take(self, one: Submission) -> Judged:
+        kept, triple = self._kept.get(one.collection), one.triple
+        if kept is None:
+            return rules.unknown(one.collection)
+        stored = kept.by_id.get(triple.id) or kept.by_ticket.get(triple.ticket)
+        if stored is None and not rules.is_open(kept.here):
+            return rules.closed(kept.here.state, lost=kept.here.lost, erased=kept.here.erased)
+        verdict = judge(stored, triple)
+        if verdict is Verdict.STORE:
+            kept.shares[triple.id] = one.share
+            kept.by_id[triple.id] = kept.by_ticket[triple.ticket] = triple
+            kept.here = replace(kept.here, count=kept.here.count + 1)
+        elif verdict is Verdict.CONFLICT:
+            kept.refused[verdict.value] += 1
+        return verdict
+
+    def count(self, digest: bytes) -> int:
+        """See the contract."""
+        return self._of(digest).here.count
+
+    def triples(self, digest: bytes) -> Iterator[Triple]:
+        """See the contract."""
+        return iter(sorted(self._of(digest).by_id.values()))
+
+    # The freeze.
+
+    def put_frozen(self, digest: bytes, frozen: bytes, triples: Iterable[Triple]) -> None:
+        """See the contract."""
+        kept = self._of(digest)
+        rules.require_freezable(kept.here, self._asking(kept.here.question))
+        left_out, count = rules.uncounted(self.triples(digest), triples)
+        kept.uncounted = set(left_out)
+        kept.here = replace(kept.here, frozen=Frozen(frozen, count), state=State.FROZEN, reason="")
+        self._changed("frozen", {"collection": digest.hex(), "frozen": frozen.hex()})
+
+    def frozen_triples(self, digest: bytes) -> Iterator[Triple]:
+        """See the contract."""
+        kept = self._of(digest)
+        rules.require_frozen(kept.here)
+        return (triple for triple in self.triples(digest) if triple.id not in kept.uncounted)
+
+    def shares(self, digest: bytes) -> Iterator[bytes]:
+        """See the contract."""
+        kept = self._of(digest)
+        return (kept.shares[triple.id] for triple in self.frozen_triples(digest))
+
+    def fake_seed(self, digest: bytes, rng: Randomness) -> bytes:
+        """See the contract."""
+        kept = self._of(digest)
+        rules.require_frozen(kept.here)
+        if not kept.seed:
+            kept.seed = rng.bytes(rules.SEED_BYTES)
+            self._changed("fakes", {"collection": digest.hex()})
+        return kept.seed
+
+    # Delivery.
+
+    def put_standing(self, digest: bytes, standing: Standing, vector: Vector | None = None) -> None:
+        """See the contract."""
+        kept = self._of(digest)
+        rules.require_standing(kept.here, standing, vector, has_vector=kept.vector is not None)
+        if vector is not None:
+            kept.vector = vector.copy()
+            kept.vector.flags.writeable = False
+        elif standing.place not in rules.KEEPS_VECTOR:
+            kept.vector = None
+        kept.here = replace(kept.here, standing=standing)
+        self._changed("standing", rules.standing_fields(digest, standing))
+
+    def standing(self, digest: bytes) -> Standing:
+        """See the contract."""
+        return self._of(digest).here.standing
+
+    def final_vector(self, digest: bytes) -> Vector:
+        """See the contract."""
+        vector = self._of(digest).vector
+        if vector is None:
+            raise LocalFault("no final vector is kept for this collection")
+        return vector
+
+    def erase(self, digest: bytes) -> None:
+        """See the contract."""
+        kept = self._of(digest)
+        if kept.here.erased:
+            return
+        self._kept[digest] = _Kept(replace(kept.here, erased=True), refused=kept.refused)
+        self._changed("erased", {"collection": digest.hex()})
+
+    # The audit log.
+
+    def audit(self, event: str, fields: Mapping[str, Plain]) -> None:
+        """See the contract."""
+        number, at = len(self._log) + 1, round(self._clock() * 1000)
+        head = self._log[-1].hash if self._log else audit.GENESIS
+        hash_ = audit.link(head, number, at, event, audit.encode_fields(fields))
+        self._log.append(AuditEntry(number, at / 1000, event, dict(fields), hash_))
+
+    def audit_entries(self) -> Iterator[AuditEntry]:
+        """See the contract."""
+        return iter(list(self._log))
+
+    def verify_audit(self) -> int:
+        """See the contract."""
+        return audit.verify(self._log, None)
+
+    def _changed(self, event: str, fields: Mapping[str, Plain]) -> None:
+        self.audit(event, fields)
+        self._generation += 1
+
+    def _of(self, digest: bytes) -> _Kept:
+        if digest not in self._kept:
+            raise rules.unknown(digest)
+        return self._kept[digest]
+
+    def _asking(self, question: Question) -> list[Collection]:
+        return [kept.here for kept in self._kept.values() if kept.here.question == question]

@@ -1,0 +1,141 @@
+"""What every store refuses, whatever it is built on."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from peos.collection.lifecycle import State, advance
+from peos.collection.submission import Triple
+from peos.errors import Closed, LocalFault, Refused, Unknown, WrongInput
+from peos.shuffle.standing import Place, Standing
+from peos.store.base import Collection, Vector
+
+KEEPS_VECTOR: Final = (Place.STORED, Place.SENDING)
+UNDERWAY: Final = (State.FROZEN, State.SHUFFLING)
+ANSWERED: Final = (State.DELIVERED, State.PUBLISHED)
+BEGUN: Final = (Place.SENDING, Place.DONE, Place.ABORTED)  # some of the output may have left
+UNFINISHED: Final = (State.OPEN, State.CLOSED, State.FROZEN, State.SHUFFLING)
+SEED_BYTES: Final = 32
+
+
+def unknown(digest: bytes) -> Unknown:
+    """There is no such collection."""
+    return Unknown(f"there is no collection {digest.hex()[:16]}… here", hint="ask the analyzer for the invitation")
+
+
+def closed(state: State, *, lost: bool, erased: bool) -> Closed:
+    """A submission came at the wrong time."""
+    if erased:
+        return Closed("the collection takes no more submissions: it was erased", hint="wait for the next one")
+    if state is State.DRAFT:
+        return Closed("the collection is not open yet", hint="wait until every shuffler has accepted it")
+    if lost:
+        return Closed("the collection takes no more submissions here: this store was restored from a backup")
+    return Closed(f"the collection takes no more submissions: it is {state}", hint="wait for the next one")
+
+
+def answered_before(other: bytes) -> Refused:
+    """The same question would be answered twice."""
+    return Refused(
+        f"this question and epoch are answered by collection {other.hex()[:16]}… already",
+        hint="a second output of the same users could give one of them away; ask for another epoch",
+    )
+
+
+def require_first_state(state: State) -> None:
+    """A collection begins as a draft, or open."""
+    if state not in (State.DRAFT, State.OPEN):
+        raise LocalFault(f"a collection does not begin as {state}")
+
+
+def is_answered(here: Collection) -> bool:
+    """Whether there is an output of this collection, or may be: where that is unknown, there is."""
+    return here.state in ANSWERED or here.standing.place in BEGUN or here.lost
+
+
+def is_open(here: Collection) -> bool:
+    """Whether submissions are taken."""
+    return here.state is State.OPEN and not (here.lost or here.erased)
+
+
+def next_state(here: Collection, there: State) -> State:
+    """`there`, if a collection may go on to it; FROZEN comes with what was frozen."""
+    if there is State.FROZEN:
+        raise LocalFault("a collection becomes frozen together with what was frozen")
+    if here.lost and there is not State.ABORTED:
+        raise restored()
+    return advance("shuffler", here.state, there)
+
+
+def restored() -> LocalFault:
+    """Whatever was signed for this collection after the backup is forgotten here."""
+    return LocalFault(
+        "this collection was restored from a backup, and nothing may be signed for it any more",
+        hint="abort it; where it is unknown whether delivery happened, it happened",
+    )
+
+
+def require_freezable(here: Collection, asking: Iterable[Collection]) -> None:
+    """One question is frozen once at a time, and answered once."""
+    if here.lost:
+        raise restored()
+    advance("shuffler", here.state, State.FROZEN)
+    for other in asking:
+        if other.digest != here.digest and (is_answered(other) or other.state in UNDERWAY):
+            raise answered_before(other.digest)
+
+
+def require_standing(here: Collection, new: Standing, vector: Vector | None, *, has_vector: bool) -> None:
+    """A standing that can follow, with a vector if and only if it needs one."""
+    old = here.standing
+    if here.lost:
+        raise restored()
+    if new.attempt < old.attempt or new.left < old.left:
+        raise LocalFault("attempts are never entered or left again")
+    if vector is not None and (vector.ndim != 2 or vector.dtype != "uint8"):
+        raise LocalFault("a final vector is rows of bytes")
+    if vector is not None and (new.place not in KEEPS_VECTOR or here.erased):
+        raise LocalFault("no final vector is kept in this standing, or after the erasure")
+    same = (old.attempt, old.transcript) == (new.attempt, new.transcript)
+    if new.place in KEEPS_VECTOR and vector is None and not (has_vector and same):
+        raise LocalFault(f"a shuffler that is {new.place} has the final vector of that attempt")
+
+
+def standing_fields(digest: bytes, standing: Standing) -> dict[str, str | int]:
+    """A standing as the audit log holds it."""
+    return {
+        "collection": digest.hex(),
+        "place": standing.place.value,
+        "attempt": standing.attempt,
+        "left": standing.left,
+        "transcript": standing.transcript.hex(),
+    }
+
+
+def uncounted(own: Iterator[Triple], counted: Iterable[Triple]) -> tuple[list[bytes], int]:
+    """The ids kept here that do not count, and how many do; both sorted by id, and all that counts is kept here."""
+    left_out: list[bytes] = []
+    count = 0
+    for triple in counted:
+        here = next(own, None)
+        while here is not None and here.id < triple.id:
+            left_out.append(here.id)
+            here = next(own, None)
+        if here != triple:
+            raise LocalFault("what was frozen is not kept here, or not in order")
+        count += 1
+    left_out.extend(triple.id for triple in own)
+    return left_out, count
+
+
+def require_frozen(here: Collection) -> None:
+    """What was frozen, its shares and the fakes exist from the freeze to the erasure."""
+    if here.lost:
+        raise restored()
+    if here.erased or here.frozen is None:
+        raise LocalFault("shares and the seed of the fakes are there from the freeze to the erasure")
+
+
+def require_reasons(reasons: Iterable[str]) -> None:
+    """Reasons are short and few: they end in every status."""
+    if any(not 0 < len(reason) <= 200 for reason in reasons):
+        raise WrongInput("a reason for refusing has 1 to 200 characters")

@@ -1,0 +1,111 @@
+"""The tables of the SQLite store. Columns marked "fixed" never change: triggers refuse it."""
+
+from typing import Final
+
+VERSION: Final = 1
+APPLICATION: Final = 0x70656F73  # "peos"
+
+TABLES: Final = (
+    """
+    CREATE TABLE store (
+        one         INTEGER PRIMARY KEY CHECK (one = 1),
+        identity    BLOB NOT NULL,              -- fixed
+        generation  INTEGER NOT NULL            -- only grows
+    ) STRICT
+    """,
+    """
+    CREATE TABLE collections (
+        number      INTEGER PRIMARY KEY,        -- fixed; in the order of arrival
+        digest      BLOB NOT NULL UNIQUE,       -- fixed
+        signed      BLOB NOT NULL,              -- fixed: the signed document as it came
+        roster      BLOB NOT NULL,              -- fixed
+        analyzer    BLOB NOT NULL,              -- fixed, with question and epoch: what must be answered at most once
+        question    TEXT NOT NULL,              -- fixed
+        epoch       TEXT NOT NULL,              -- fixed
+        state       TEXT NOT NULL,              -- peos.collection.lifecycle
+        reason      TEXT NOT NULL DEFAULT '',
+        count       INTEGER NOT NULL DEFAULT 0, -- of submissions; outlives their erasure
+        frozen      BLOB,                       -- fixed once set, with its count
+        frozen_count INTEGER,
+        fake_seed   BLOB,                       -- once set, only ever erased
+        place       TEXT NOT NULL DEFAULT 'free',  -- the standing (peos.shuffle.standing), four columns
+        attempt     INTEGER NOT NULL DEFAULT 0, -- only grows
+        left_       INTEGER NOT NULL DEFAULT 0, -- only grows
+        transcript  BLOB NOT NULL DEFAULT x'',
+        vector      TEXT,                       -- the file of the final vector, with its hash and shape
+        vector_hash BLOB,
+        rows        INTEGER,
+        row_bytes   INTEGER,
+        erased      INTEGER NOT NULL DEFAULT 0, -- 0 no, 1 begun, 2 done: the tombstone; only grows
+        lost        INTEGER NOT NULL DEFAULT 0  -- restored from a backup; only grows
+    ) STRICT
+    """,
+    "CREATE INDEX questions ON collections (analyzer, question, epoch)",
+    """
+    CREATE TABLE submissions (                  -- all fixed; rows only come, and go in an erasure
+        number      INTEGER PRIMARY KEY,        -- in the order of arrival, so that writing is sequential
+        collection  INTEGER NOT NULL REFERENCES collections (number),
+        id          BLOB NOT NULL,
+        ticket      BLOB NOT NULL,
+        digest      BLOB NOT NULL,
+        share       BLOB NOT NULL,
+        UNIQUE (collection, id),
+        UNIQUE (collection, ticket)
+    ) STRICT
+    """,
+    """
+    CREATE TABLE uncounted (                    -- kept here, but not by every shuffler: the freeze left them out
+        collection  INTEGER NOT NULL REFERENCES collections (number),
+        id          BLOB NOT NULL,
+        PRIMARY KEY (collection, id)
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE refused (
+        collection  INTEGER NOT NULL REFERENCES collections (number),
+        reason      TEXT NOT NULL,
+        count       INTEGER NOT NULL,           -- only grows
+        PRIMARY KEY (collection, reason)
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE audit (                        -- all fixed; rows only come
+        number      INTEGER PRIMARY KEY,
+        at          INTEGER NOT NULL,           -- milliseconds since 1970, UTC
+        event       TEXT NOT NULL,
+        fields      TEXT NOT NULL,              -- JSON, in its one form
+        hash        BLOB NOT NULL               -- peos.store.audit
+    ) STRICT
+    """,
+)
+
+TRIGGERS: Final = (
+    """
+    CREATE TRIGGER store_fixed BEFORE UPDATE ON store
+    WHEN new.identity IS NOT old.identity OR new.generation < old.generation
+    BEGIN SELECT RAISE(ABORT, 'fixed'); END
+    """,
+    """
+    CREATE TRIGGER collections_fixed
+    BEFORE UPDATE OF number, digest, signed, roster, analyzer, question, epoch ON collections
+    BEGIN SELECT RAISE(ABORT, 'fixed'); END
+    """,
+    """
+    CREATE TRIGGER collections_grow BEFORE UPDATE ON collections
+    WHEN (old.frozen IS NOT NULL AND (new.frozen IS NOT old.frozen OR new.frozen_count IS NOT old.frozen_count))
+        OR (old.fake_seed IS NOT NULL AND new.fake_seed IS NOT old.fake_seed AND new.fake_seed IS NOT NULL)
+        OR (new.fake_seed IS NOT old.fake_seed AND old.erased > 0)
+        OR new.attempt < old.attempt OR new.left_ < old.left_
+        OR new.erased < old.erased OR new.lost < old.lost OR new.count < old.count
+    BEGIN SELECT RAISE(ABORT, 'only grows'); END
+    """,
+    "CREATE TRIGGER collections_stay BEFORE DELETE ON collections BEGIN SELECT RAISE(ABORT, 'fixed'); END",
+    "CREATE TRIGGER submissions_fixed BEFORE UPDATE ON submissions BEGIN SELECT RAISE(ABORT, 'fixed'); END",
+    """
+    CREATE TRIGGER submissions_stay BEFORE DELETE ON submissions
+    WHEN (SELECT erased FROM collections WHERE number = old.collection) = 0
+    BEGIN SELECT RAISE(ABORT, 'fixed'); END
+    """,
+    "CREATE TRIGGER audit_fixed BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'fixed'); END",
+    "CREATE TRIGGER audit_stay BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'fixed'); END",
+)

@@ -1,0 +1,397 @@
+"""The store of a shuffler in one SQLite file, with final vectors as files beside it.
+
+A final vector may be hundreds of megabytes. It is written, fsync'ed, renamed and its folder fsync'ed *before* the row
+that names it is committed: a crash in between leaves a file that no row names, which the next opening removes; never a
+row without its file.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from peos.collection.lifecycle import State
+from peos.collection.submission import Triple, Verdict, judge
+from peos.crypto.randomness import Randomness
+from peos.errors import Conflict, LocalFault
+from peos.ldp.base import Question
+from peos.shuffle.standing import Place, Standing
+from peos.store import audit, folder, rules, statements
+from peos.store.base import AuditEntry, Collection, Frozen, Judged, Plain, ShufflerStore, Submission, Vector
+from peos.store.database import Database
+from peos.store.restored import mark_of, settle_witness
+from peos.store.vectors import Named, VectorFiles
+
+IDENTITY_BYTES: Final = 16
+_STRETCH: Final = 4096  # rows in memory at a time
+_STRETCH_BYTES: Final = 16 << 20
+_ERASED: Final = 2
+Clock = Callable[[], float]
+
+
+class SqliteStore(ShufflerStore):
+    """Opened in the folder of one party, which it makes; `rng` draws its identity if it is new.
+
+    A store that lags behind its witness was restored from a backup and is refused. With `restored` it opens all the
+    same, and every collection that was unfinished in it is lost: nothing more is signed for it. `witness` may name a
+    file on another disk; by default it lies in the folder, and a backup must leave it out.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        rng: Randomness,
+        *,
+        witness: Path | None = None,
+        restored: bool = False,
+        clock: Clock = time.time,
+    ) -> None:
+        self._clock = clock
+        self._witness = witness or path / "witness"
+        folder.private_folder(path)
+        self._lock = folder.lock(path / "lock")
+        try:
+            self._vectors = VectorFiles(path / "vectors")
+            self._database = Database(path / "store.sqlite")
+            try:
+                self._open(rng, accept=restored)
+            except BaseException:
+                self._database.close()
+                raise
+        except BaseException:
+            folder.unlock(self._lock)
+            raise
+
+    def _open(self, rng: Randomness, *, accept: bool) -> None:
+        if self._database.row("SELECT 1 FROM store") is None:
+            self._database.run("INSERT INTO store VALUES (1, ?, 0)", rng.bytes(IDENTITY_BYTES))
+        mark = folder.read_mark(self._witness)
+        lost = settle_witness(self._database, mark, accept=accept)
+        with self._change("opened", {"lost": lost}):
+            pass
+        self._tidy()
+        for (digest,) in self._database.rows("SELECT digest FROM collections WHERE erased = 1"):
+            self.erase(digest)
+
+    def close(self) -> None:
+        """Let go of it; what was acknowledged stays."""
+        self._database.close()
+        folder.unlock(self._lock)
+
+    @property
+    def identity(self) -> bytes:
+        """16 random bytes, drawn when the store was made."""
+        return bytes(self._database.row("SELECT identity FROM store")[0])
+
+    @property
+    def generation(self) -> int:
+        """Grows with every opening and every change but submissions, counts and lines of the audit log."""
+        return int(self._database.row("SELECT generation FROM store")[0])
+
+    # Collections.
+
+    def put_collection(
+        self, digest: bytes, signed: bytes, roster: bytes, question: Question, state: State = State.DRAFT
+    ) -> None:
+        """See the contract."""
+        rules.require_first_state(state)
+        known = self._database.row("SELECT signed, roster FROM collections WHERE digest = ?", digest)
+        if known is not None:
+            if tuple(known) != (signed, roster):
+                raise Conflict("this collection is kept here with other addresses or another signature")
+            return
+        before = self.delivered_before(question)
+        if before is not None:
+            raise rules.answered_before(before)
+        with self._change("accepted", {"collection": digest.hex(), "state": state.value}):
+            self._database.run(
+                "INSERT INTO collections (digest, signed, roster, analyzer, question, epoch, state) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                *(digest, signed, roster, *_asked(question), state.value),
+            )
+
+    def collections(self) -> list[Collection]:
+        """See the contract."""
+        return [_collection(row) for row in self._database.rows(statements.COLLECTIONS)]
+
+    def collection(self, digest: bytes) -> Collection:
+        """See the contract."""
+        return _collection(self._row(digest))
+
+    def set_state(self, digest: bytes, state: State, reason: str = "") -> None:
+        """See the contract."""
+        with self._change("state", {"collection": digest.hex(), "state": state.value, "reason": reason}):
+            here = self.collection(digest)
+            rules.next_state(here, state)
+            self._database.run(
+                "UPDATE collections SET state = ?, reason = ? WHERE digest = ?", state.value, reason, digest
+            )
+
+    def delivered_before(self, question: Question) -> bytes | None:
+        """See the contract."""
+        for here in self._asking(question):
+            if rules.is_answered(here):
+                return here.digest
+        return None
+
+    def note_refused(self, digest: bytes, reasons: Mapping[str, int]) -> None:
+        """See the contract."""
+        rules.require_reasons(reasons)
+        with self._database.transaction():
+            self._count_refused(self._row(digest)["number"], reasons)
+
+    def refused(self, digest: bytes) -> dict[str, int]:
+        """See the contract."""
+        number = self._row(digest)["number"]
+        return dict(self._database.rows("SELECT reason, count FROM refused WHERE collection = ?", number))
+
+    # Submissions.
+
+    def submit_many(self, submissions: Sequence[Submission]) -> list[Judged]:
+        """See the contract."""
+        with self._database.transaction():
+            rows = {digest: self._find(digest) for digest in {one.collection for one in submissions}}
+            judged = [self._take(one, rows[one.collection]) for one in submissions]
+            for digest, row in rows.items():
+                verdicts = [
+                    verdict for one, verdict in zip(submissions, judged, strict=True) if one.collection == digest
+                ]
+                added, conflicts = verdicts.count(Verdict.STORE), verdicts.count(Verdict.CONFLICT)
+                if added:
+                    self._database.run("UPDATE collections SET count = count + ? WHERE digest = ?", added, digest)
+                if conflicts:
+                    self._count_refused(row["number"], {Verdict.CONFLICT.value: conflicts})
+        return judged
+
+    def _take(self, one: Submission, row: Any) -> Judged:
+        if row is None:
+            return rules.unknown(one.collection)
+        number, triple = row["number"], one.triple
+        is_open = row["state"] == State.OPEN and not (row["lost"] or row["erased"])
+        if is_open:
+            inserted = self._database.run(
+                "INSERT INTO submissions (collection, id, ticket, digest, share) VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT DO NOTHING",
+                *(number, triple.id, triple.ticket, triple.digest, one.share),
+            )
+            if inserted.rowcount:
+                return Verdict.STORE
+        stored = self._database.rows(
+            "SELECT id, ticket, digest FROM submissions WHERE collection = ? AND (id = ? OR ticket = ?)",
+            *(number, triple.id, triple.ticket),
+        )
+        if stored:
+            return judge(Triple(*stored[0]), triple)  # of two, neither is the new one
+        return rules.closed(State(row["state"]), lost=bool(row["lost"]), erased=bool(row["erased"]))
+
+    def count(self, digest: bytes) -> int:
+        """See the contract."""
+        return int(self._row(digest)["count"])
+
+    def triples(self, digest: bytes) -> Iterator[Triple]:
+        """See the contract."""
+        return self._triples(self._row(digest)["number"], statements.TRIPLES)
+
+    def _triples(self, number: int, sql: str) -> Iterator[Triple]:
+        # Each stretch is a query of its own, so that writes in between disturb nothing.
+        last = b""
+        while stretch := self._database.rows(sql, number, last, _STRETCH):
+            yield from (Triple(*row) for row in stretch)
+            last = stretch[-1]["id"]
+
+    # The freeze.
+
+    def put_frozen(self, digest: bytes, frozen: bytes, triples: Iterable[Triple]) -> None:
+        """See the contract."""
+        with self._change("frozen", {"collection": digest.hex(), "frozen": frozen.hex()}):
+            here = self.collection(digest)
+            rules.require_freezable(here, self._asking(here.question))
+            number = self._row(digest)["number"]
+            left_out, count = rules.uncounted(self._triples(number, statements.TRIPLES), triples)
+            for id_ in left_out:
+                self._database.run("INSERT INTO uncounted VALUES (?, ?)", number, id_)
+            self._database.run(
+                "UPDATE collections SET frozen = ?, frozen_count = ?, state = ?, reason = '' WHERE number = ?",
+                *(frozen, count, State.FROZEN.value, number),
+            )
+
+    def frozen_triples(self, digest: bytes) -> Iterator[Triple]:
+        """See the contract."""
+        return self._triples(self._frozen_number(digest), statements.FROZEN_TRIPLES)
+
+    def shares(self, digest: bytes) -> Iterator[bytes]:
+        """See the contract."""
+        number, last, length = self._frozen_number(digest), b"", 0
+        while True:
+            limit = min(_STRETCH, max(1, _STRETCH_BYTES // length)) if length else 1
+            stretch = self._database.rows(statements.SHARES, number, last, limit)
+            if not stretch:
+                return
+            yield from (row["share"] for row in stretch)
+            last, length = stretch[-1]["id"], len(stretch[-1]["share"])
+
+    def fake_seed(self, digest: bytes, rng: Randomness) -> bytes:
+        """See the contract."""
+        row = self._database.row("SELECT fake_seed FROM collections WHERE digest = ?", digest)
+        here = self.collection(digest)
+        rules.require_frozen(here)
+        if row["fake_seed"] is not None:
+            return bytes(row["fake_seed"])
+        seed = rng.bytes(rules.SEED_BYTES)
+        with self._change("fakes", {"collection": digest.hex()}):
+            self._database.run("UPDATE collections SET fake_seed = ? WHERE digest = ?", seed, digest)
+        return seed
+
+    # Delivery.
+
+    def put_standing(self, digest: bytes, standing: Standing, vector: Vector | None = None) -> None:
+        """See the contract."""
+        row = self._row(digest)
+        here = _collection(row)
+        rules.require_standing(here, standing, vector, has_vector=row["vector"] is not None)
+        named = _named(row) if standing.place in rules.KEEPS_VECTOR else None
+        if vector is not None:
+            named = self._vectors.write(f"{digest.hex()}.{standing.attempt}", vector)
+        with self._change("standing", rules.standing_fields(digest, standing)):
+            self._database.run(
+                "UPDATE collections SET place = ?, attempt = ?, left_ = ?, transcript = ?, "
+                "vector = ?, vector_hash = ?, rows = ?, row_bytes = ? WHERE digest = ?",
+                *(standing.place.value, standing.attempt, standing.left, standing.transcript),
+                *((named.name, named.hash, named.rows, named.row_bytes) if named else (None,) * 4),
+                digest,
+            )
+        self._tidy()
+
+    def standing(self, digest: bytes) -> Standing:
+        """See the contract."""
+        return self.collection(digest).standing
+
+    def final_vector(self, digest: bytes) -> Vector:
+        """See the contract."""
+        named = _named(self._row(digest))
+        if named is None:
+            raise LocalFault("no final vector is kept for this collection")
+        return self._vectors.read(named)
+
+    def erase(self, digest: bytes) -> None:
+        """See the contract. In small transactions: the first makes it irrevocable, an opening completes it."""
+        row = self._row(digest)
+        if row["erased"] == _ERASED:
+            return
+        if not row["erased"]:
+            with self._change("erasing", {"collection": digest.hex()}):
+                self._database.run(
+                    "UPDATE collections SET fake_seed = NULL, vector = NULL, vector_hash = NULL, rows = NULL, "
+                    "row_bytes = NULL WHERE digest = ?",
+                    digest,
+                )
+                self._database.run("UPDATE collections SET erased = 1 WHERE digest = ?", digest)
+        self._tidy()
+        for sql in statements.FORGET:
+            while self._forget(sql, row["number"]):
+                pass
+        with self._change("erased", {"collection": digest.hex()}):
+            self._database.run("UPDATE collections SET erased = ? WHERE digest = ?", _ERASED, digest)
+        self._database.settle_log()
+
+    def _forget(self, sql: str, number: int) -> int:
+        with self._database.transaction():
+            return self._database.run(sql, number, number, _STRETCH).rowcount
+
+    def _tidy(self) -> None:
+        named = self._database.rows("SELECT vector FROM collections WHERE vector IS NOT NULL")
+        self._vectors.keep_only({row["vector"] for row in named})
+
+    # The audit log.
+
+    def audit(self, event: str, fields: Mapping[str, Plain]) -> None:
+        """See the contract."""
+        with self._database.transaction():
+            self._append(event, fields)
+
+    def audit_entries(self) -> Iterator[AuditEntry]:
+        """See the contract."""
+        last = 0
+        sql = "SELECT number, at, event, fields, hash FROM audit WHERE number > ? ORDER BY number LIMIT ?"
+        while stretch := self._database.rows(sql, last, _STRETCH):
+            yield from (AuditEntry(row[0], row[1] / 1000, row[2], json.loads(row[3]), row[4]) for row in stretch)
+            last = stretch[-1]["number"]
+
+    def verify_audit(self) -> int:
+        """See the contract."""
+        return audit.verify(self.audit_entries(), folder.read_mark(self._witness))
+
+    def _append(self, event: str, fields: Mapping[str, Plain]) -> None:
+        text = audit.encode_fields(fields)
+        last = self._database.row("SELECT number, hash FROM audit ORDER BY number DESC LIMIT 1")
+        number, head = (last["number"] + 1, last["hash"]) if last is not None else (1, audit.GENESIS)
+        at = round(self._clock() * 1000)
+        hash_ = audit.link(head, number, at, event, text)
+        self._database.run("INSERT INTO audit VALUES (?, ?, ?, ?, ?)", number, at, event, text, hash_)
+
+    # Within.
+
+    @contextmanager
+    def _change(self, event: str, fields: Mapping[str, Plain]) -> Iterator[None]:
+        """One transaction with its line in the audit log and a new generation, then the witness.
+
+        In this order: until a change returned nothing was said on its strength, so one that the witness does not know
+        of may be forgotten, and one that the database does not know of must be noticed.
+        """
+        with self._database.transaction():
+            yield
+            self._append(event, fields)
+            self._database.run("UPDATE store SET generation = generation + 1")
+        folder.write_mark(self._witness, mark_of(self._database))
+
+    def _find(self, digest: bytes) -> Any:
+        return self._database.row(statements.COLLECTION, digest)
+
+    def _row(self, digest: bytes) -> Any:
+        row = self._find(digest)
+        if row is None:
+            raise rules.unknown(digest)
+        return row
+
+    def _asking(self, question: Question) -> list[Collection]:
+        return [_collection(row) for row in self._database.rows(statements.ASKING, *_asked(question))]
+
+    def _frozen_number(self, digest: bytes) -> int:
+        row = self._row(digest)
+        rules.require_frozen(_collection(row))
+        return int(row["number"])
+
+    def _count_refused(self, number: int, reasons: Mapping[str, int]) -> None:
+        for reason, count in reasons.items():
+            self._database.run(
+                "INSERT INTO refused VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
+                *(number, reason, count),
+            )
+
+
+def _asked(question: Question) -> tuple[bytes, str, str]:
+    return question.analyzer, question.question, question.epoch
+
+
+def _collection(row: Any) -> Collection:
+    return Collection(
+        digest=row["digest"],
+        signed=row["signed"],
+        roster=row["roster"],
+        question=Question(row["analyzer"], row["question"], row["epoch"]),
+        state=State(row["state"]),
+        reason=row["reason"],
+        count=row["count"],
+        frozen=None if row["frozen"] is None else Frozen(row["frozen"], row["frozen_count"]),
+        standing=Standing(Place(row["place"]), row["attempt"], row["left_"], row["transcript"]),
+        erased=bool(row["erased"]),
+        lost=bool(row["lost"]),
+    )
+
+
+def _named(row: Any) -> Named | None:
+    if row["vector"] is None:
+        return None
+    return Named(row["vector"], row["vector_hash"], row["rows"], row["row_bytes"])

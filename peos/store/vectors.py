@@ -1,0 +1,64 @@
+"""Final vectors as files: each whole on the disk before the database names it, and checked before it is used."""
+
+import hashlib
+from collections.abc import Set
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from peos.errors import LocalFault
+from peos.store import folder
+from peos.store.base import Vector
+
+_BLOCK: Final = 1 << 20
+
+
+@dataclass(frozen=True)
+class Named:
+    """A vector as the database knows it."""
+
+    name: str
+    hash: bytes
+    rows: int
+    row_bytes: int
+
+
+class VectorFiles:
+    """The folder of final vectors."""
+
+    def __init__(self, path: Path) -> None:
+        folder.private_folder(path)
+        self._path = path
+
+    def write(self, stem: str, vector: Vector) -> Named:
+        """Write a vector durably; it counts once the database names it."""
+        flat = np.ascontiguousarray(vector).reshape(-1).data
+        name = f"{stem}.vector"
+        folder.write_durably(self._path / name, (flat[at : at + _BLOCK] for at in range(0, len(flat), _BLOCK)))
+        return Named(name, hashlib.sha256(flat).digest(), *vector.shape)
+
+    def read(self, named: Named) -> Vector:
+        """The vector, read-only and mapped from its file, so that it takes no memory of its own."""
+        path, shape = self._path / named.name, (named.rows, named.row_bytes)
+        try:
+            intact = path.stat().st_size == named.rows * named.row_bytes
+            if not intact or not named.rows * named.row_bytes:
+                vector = np.zeros(shape if intact else (0, 0), np.uint8)
+                vector.flags.writeable = False
+            else:
+                vector = np.memmap(path, np.uint8, mode="r", shape=shape)
+        except OSError:
+            intact = False
+        if not intact or hashlib.sha256(vector.reshape(-1).data).digest() != named.hash:
+            raise LocalFault(
+                f"the final vector {named.name} is damaged or gone", hint="check the disk; this delivery cannot go on"
+            )
+        return vector
+
+    def keep_only(self, names: Set[str]) -> None:
+        """Wipe every other vector: of an erased collection, of an attempt that was left, of a crash."""
+        for path in self._path.iterdir():
+            if path.name not in names:
+                folder.wipe(path)
