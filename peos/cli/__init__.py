@@ -2,37 +2,24 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from peos import __version__
-from peos.cli import roles
+from peos.cli import bench, roles
 from peos.cli.demo import demo
 from peos.cli.localcluster import localcluster
 from peos.cli.plan import plan
 from peos.cli.running import run
-from peos.errors import WrongInput
-
-_TO_COME: Final = frozenset({"bench"})
-
-
-class _Commands(TyperGroup):
-    """The commands that there are; those that are planned are refused by name, and not listed."""
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name in _TO_COME:
-            raise WrongInput(f"the command {cmd_name} does not exist yet", hint="peos --help lists what does")
-        return super().get_command(ctx, cmd_name)
-
 
 # Help is plain text: it must be readable in a pipe, and quick.
-app = typer.Typer(cls=_Commands, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.command("demo")(demo)
 app.command("plan")(plan)
 roles.register(app)
 app.command("localcluster")(localcluster)
+app.add_typer(bench.app, name="bench")
 
 
 def _show_version(wanted: bool) -> None:

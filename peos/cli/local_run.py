@@ -71,7 +71,7 @@ def run_locally(
         )
         clock.done("the collection is planned, created and accepted by every shuffler")
         tickets = folder / "tickets.txt"
-        _enrol(analyzer, users, tickets)
+        enrol(analyzer, users, tickets)
         submitted = _submit(cluster, folder, values, tickets, clock)
         clock.done(f"{submitted['accepted']} of {users} users have submitted")
         analyzer.run("freeze", *config, NAME)
@@ -83,7 +83,8 @@ def run_locally(
     return result, clock
 
 
-def _enrol(analyzer: Party, users: int, tickets: Path) -> None:
+def enrol(analyzer: Party, users: int, tickets: Path) -> None:
+    """Mint tickets for the run's collection."""
     command = [sys.executable, "-m", "peos.cli", "enrol", "--config", str(analyzer.config), "--collection", NAME]
     command += ["--count", str(users), "--out", str(tickets)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603

@@ -11,7 +11,7 @@ from peos import __version__
 from peos.cli import main
 from peos.errors import ProtocolError
 
-COMMANDS = ["demo", "plan", "analyzer", "shuffler", "client", "enrol", "localcluster"]
+COMMANDS = ["demo", "plan", "analyzer", "shuffler", "client", "enrol", "localcluster", "bench"]
 PLAN = ["plan", "--users", "2000", "--domain", "64", "--delta", "1e-6"]
 
 
@@ -42,17 +42,6 @@ def test_help_lists_what_exists_and_nothing_else(arguments: list[str], capsys: p
     assert [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line[2] != " "] == COMMANDS
 
 
-@pytest.mark.parametrize("command", ["bench"])
-@pytest.mark.parametrize("more", [[], ["--help"], ["serve", "--config", "F"]])
-def test_a_command_that_is_still_to_come_is_refused_in_one_sentence(
-    command: str, more: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([command, *more]) == 2
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert one_sentence(shown.err).startswith(f"peos: the command {command} does not exist yet")
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -76,7 +65,12 @@ def test_wrong_input_exits_2_with_one_sentence(
 
 @pytest.mark.parametrize(
     ("arguments", "code"),
-    [([*PLAN, "--eps-server", ".001"], 3), ([*PLAN, "--fakes", "x"], 2), ([*PLAN, "--users", "x"], 2), (["bench"], 2)],
+    [
+        ([*PLAN, "--eps-server", ".001"], 3),
+        ([*PLAN, "--fakes", "x"], 2),
+        ([*PLAN, "--users", "x"], 2),
+        (["bench", "x"], 2),
+    ],
 )
 def test_with_json_an_error_is_an_object_on_standard_error(
     arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]
