@@ -1,0 +1,157 @@
+"""The store's contract, on every store there is: fakes, standings and vectors, erasure, the audit log."""
+
+import numpy as np
+import pytest
+
+from peos.collection.lifecycle import State
+from peos.crypto.randomness import Randomness
+from peos.errors import Closed, LocalFault
+from peos.ldp.base import Question
+from peos.shuffle.standing import Place, Standing
+from peos.store.base import ShufflerStore
+from tests.unit.store.made import ASKED, DIGEST, OTHER, TRANSCRIPT, frozen, opened, stored, submission, vector
+
+
+def test_the_seed_of_the_fakes_is_drawn_once(store: ShufflerStore, rng: Randomness) -> None:
+    frozen(store)
+    seed = store.fake_seed(DIGEST, rng)
+    assert len(seed) == 32
+    assert store.fake_seed(DIGEST, rng) == seed
+    assert store.fake_seed(DIGEST, Randomness(bytes(32))) == seed
+
+
+def test_there_are_no_fakes_before_the_freeze_nor_after_the_erasure(store: ShufflerStore, rng: Randomness) -> None:
+    opened(store)
+    with pytest.raises(LocalFault, match="seed of the fakes"):
+        store.fake_seed(DIGEST, rng)
+    store.set_state(DIGEST, State.CLOSED)
+    store.put_frozen(DIGEST, bytes(32), [])
+    store.fake_seed(DIGEST, rng)
+    store.erase(DIGEST)
+    with pytest.raises(LocalFault, match="seed of the fakes"):
+        store.fake_seed(DIGEST, rng)
+
+
+def test_standings_follow_one_another_with_their_vector(store: ShufflerStore) -> None:
+    frozen(store)
+    assert store.standing(DIGEST) == Standing()
+    with pytest.raises(LocalFault, match="no final vector"):
+        store.final_vector(DIGEST)
+    store.put_standing(DIGEST, Standing(attempt=1))
+    store.put_standing(DIGEST, stored(1), vector(1))
+    assert np.array_equal(store.final_vector(DIGEST), vector(1))
+    store.put_standing(DIGEST, Standing(Place.FREE, 1, 1))
+    with pytest.raises(LocalFault, match="no final vector"):
+        store.final_vector(DIGEST)
+    store.put_standing(DIGEST, Standing(attempt=2, left=1))
+    store.put_standing(DIGEST, Standing(Place.STORED, 2, 1, TRANSCRIPT), vector(2))
+    store.put_standing(DIGEST, Standing(Place.SENDING, 2, 1, TRANSCRIPT))
+    assert store.standing(DIGEST) == Standing(Place.SENDING, 2, 1, TRANSCRIPT)
+    kept = store.final_vector(DIGEST)
+    assert np.array_equal(kept, vector(2))
+    with pytest.raises(ValueError, match="read-only"):
+        kept[0, 0] = 1
+    store.put_standing(DIGEST, Standing(Place.DONE, 2, 1, TRANSCRIPT))
+    with pytest.raises(LocalFault, match="no final vector"):
+        store.final_vector(DIGEST)
+
+
+def test_a_vector_without_rows_and_one_whose_rows_are_not_contiguous_are_kept(store: ShufflerStore) -> None:
+    frozen(store)
+    store.put_standing(DIGEST, stored(1), np.zeros((0, 24), np.uint8))
+    assert store.final_vector(DIGEST).shape == (0, 24)
+    store.put_standing(DIGEST, stored(2), vector(2)[::2])
+    assert np.array_equal(store.final_vector(DIGEST), vector(2)[::2])
+
+
+def test_attempts_never_fall(store: ShufflerStore) -> None:
+    frozen(store)
+    store.put_standing(DIGEST, Standing(attempt=5, left=4))
+    for standing in (Standing(attempt=4, left=4), Standing(attempt=5, left=3)):
+        with pytest.raises(LocalFault, match="never entered or left again"):
+            store.put_standing(DIGEST, standing)
+    assert store.standing(DIGEST) == Standing(attempt=5, left=4)
+
+
+def test_a_vector_belongs_to_a_standing_that_keeps_one(store: ShufflerStore) -> None:
+    frozen(store)
+    with pytest.raises(LocalFault, match="no final vector is kept"):
+        store.put_standing(DIGEST, Standing(attempt=1), vector(1))
+    with pytest.raises(LocalFault, match="has the final vector of that attempt"):
+        store.put_standing(DIGEST, stored(1))
+    store.put_standing(DIGEST, stored(1), vector(1))
+    with pytest.raises(LocalFault, match="has the final vector of that attempt"):
+        store.put_standing(DIGEST, stored(2, Place.SENDING))
+    with pytest.raises(LocalFault, match="rows of bytes"):
+        store.put_standing(DIGEST, stored(2), vector(2).reshape(-1))
+    assert store.standing(DIGEST) == stored(1)
+    assert np.array_equal(store.final_vector(DIGEST), vector(1))
+
+
+def test_what_is_erased_is_gone_and_what_must_stay_stays(store: ShufflerStore, rng: Randomness) -> None:
+    made = frozen(store, 5_000)
+    store.note_refused(DIGEST, {"late": 3})
+    store.fake_seed(DIGEST, rng)
+    store.set_state(DIGEST, State.SHUFFLING)
+    store.put_standing(DIGEST, stored(1), vector(1))
+    store.put_standing(DIGEST, stored(1, Place.SENDING))
+    store.put_standing(DIGEST, Standing(Place.DONE, 1, 0, TRANSCRIPT))
+    before = store.collection(DIGEST)
+    store.erase(DIGEST)
+    store.erase(DIGEST)
+    here = store.collection(DIGEST)
+    assert here.erased
+    assert (here.signed, here.roster, here.state, here.count) == (b"signed", b"roster", State.SHUFFLING, 5_000)
+    assert (here.frozen, here.standing, here.question) == (before.frozen, before.standing, ASKED)
+    assert store.refused(DIGEST) == {"late": 3}
+    assert list(store.triples(DIGEST)) == []
+    for call in (store.shares, store.frozen_triples, store.final_vector):
+        with pytest.raises(LocalFault):
+            list(call(DIGEST))
+    with pytest.raises(Closed):
+        store.submit(DIGEST, made[0].triple, made[0].share)
+    assert store.delivered_before(ASKED) == DIGEST
+
+
+def test_an_open_collection_that_was_erased_takes_nothing_more(store: ShufflerStore) -> None:
+    opened(store)
+    store.erase(DIGEST)
+    one = submission(1)
+    with pytest.raises(Closed, match="it was erased"):
+        store.submit(DIGEST, one.triple, one.share)
+
+
+def test_an_erasure_leaves_other_collections_alone(store: ShufflerStore) -> None:
+    frozen(store)
+    made = frozen(store, digest=OTHER, question=Question(b"another"))
+    store.put_standing(OTHER, stored(1), vector(1))
+    store.erase(DIGEST)
+    assert list(store.shares(OTHER)) == [one.share for one in made]
+    assert np.array_equal(store.final_vector(OTHER), vector(1))
+
+
+def test_the_audit_log_tells_the_story_and_chains(store: ShufflerStore) -> None:
+    frozen(store)
+    store.audit("operator", {"name": "alice", "count": 3, "ratio": 0.5})
+    entries = list(store.audit_entries())
+    assert [entry.event for entry in entries] == ["opened", "accepted", "state", "frozen", "operator"]
+    assert [entry.number for entry in entries] == [1, 2, 3, 4, 5]
+    assert entries[-1].fields == {"name": "alice", "count": 3, "ratio": 0.5}
+    assert len({entry.hash for entry in entries}) == 5
+    assert store.verify_audit() == 5
+
+
+@pytest.mark.parametrize("secret", [b"bytes", np.zeros(3), None, [1]])
+def test_the_audit_log_holds_text_and_numbers_only(store: ShufflerStore, secret: object) -> None:
+    with pytest.raises(LocalFault, match="text and numbers"):
+        store.audit("operator", {"share": secret})  # type: ignore[dict-item]  # what the test is about
+    assert store.verify_audit() == 1
+
+
+def test_no_share_shows_in_a_repr(store: ShufflerStore) -> None:
+    one = submission(1, share=b"\xab\xcd" * 12)
+    frozen(store)
+    shown = repr(one) + repr(store.collection(DIGEST)) + repr(store)
+    assert "abcd" not in shown
+    assert "\\xab" not in shown
+    assert "signed" not in shown
