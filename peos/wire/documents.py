@@ -101,7 +101,7 @@ def decode_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> Document:
             shuffle_by=message.shuffle_by,
             erase_by=message.erase_by,
         )
-        _ = document.mechanism  # built here, so that its ranges are refused here
+        # The mechanism is built on the way, so that its ranges are refused here.
         _require_room(document, document.encryption_key(floor=floor))
     except WrongInput as wrong:
         raise BadEncoding(f"the document cannot be used: {wrong}", hint=wrong.hint) from None
