@@ -1,0 +1,222 @@
+"""`peos analyzer`: init, serve, create, freeze, abort, status, result."""
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from peos.errors import PeosError
+
+if TYPE_CHECKING:
+    from analyzer.home import Home
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    help="Create collections, receive what was shuffled, publish estimates.",
+)
+Config = Annotated[Path, typer.Option("--config", help="analyzer.toml")]
+Name = Annotated[str, typer.Argument(help="The name of the collection.")]
+Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+
+
+@contextmanager
+def _home(config: Path) -> Iterator["Home"]:
+    """The analyzer, opened; modules that take a moment to load are loaded only now."""
+    from analyzer.config import read
+    from analyzer.home import Home
+
+    home = Home(read(config))
+    try:
+        yield home
+    finally:
+        home.close()
+
+
+@app.command()
+def init(config: Config) -> None:
+    """Draw this analyzer's keys, and write the card to hand out; again, write the card anew."""
+    from analyzer import keys
+    from analyzer.config import read
+    from analyzer.vault import no_core_dumps
+    from peos.crypto.randomness import system
+
+    no_core_dumps()
+    settings = read(config)
+    made = keys.make(settings, system())
+    typer.echo(f"card      {settings.folder / keys.CARD}")
+    typer.echo(f"identity  {made.identity.public.hex()}")
+
+
+@app.command()
+def serve(
+    config: Config, log: Annotated[Path | None, typer.Option(help="Write the log here, not to stderr.")] = None
+) -> None:
+    """Take in what is delivered, decrypt and publish, until told to stop."""
+    from analyzer.serve import run
+    from peos.net.logs import Log, configure
+
+    with _home(config) as home:
+        configure(log)
+        asyncio.run(run(home, Log().bind(party=home.config.name)))
+
+
+@app.command()
+def create(
+    config: Config,
+    name: Annotated[str, typer.Option(help="A name of your own for the collection.")],
+    question: Annotated[str, typer.Option(help="What is asked.")],
+    domain: Annotated[int, typer.Option(help="How many values there are.")],
+    users: Annotated[int, typer.Option(help="Honest users expected to take part.")],
+    delta: Annotated[float, typer.Option(help="The probability that a guarantee is allowed to fail with.")],
+    out: Annotated[Path, typer.Option(help="The folder for the invitation.")],
+    epoch: Annotated[str, typer.Option(help="When it is asked; a question is answered once an epoch.")] = "",
+    eps_server: Annotated[float | None, typer.Option(help="The most that the analyzer may learn.")] = None,
+    eps_users: Annotated[float | None, typer.Option(help="The same, if all other users help it.")] = None,
+    eps_local: Annotated[float | None, typer.Option(help="The most that anybody may learn.")] = None,
+    fakes: Annotated[str, typer.Option(help="Fake reports that the shufflers add.", metavar="auto|K")] = "auto",
+    mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar="auto|grr|solh|sue")] = "auto",
+    d_prime: Annotated[int | None, typer.Option(help="The answers that a hashed report tells apart.")] = None,
+    minimum: Annotated[int | None, typer.Option(help="Fewer reports are not shuffled; half of the users.")] = None,
+    scheme: Annotated[str, typer.Option(help="The encryption scheme.")] = "paillier",
+    closes_in: Annotated[int, typer.Option(help="Seconds until it closes.")] = 3600,
+    shuffle_within: Annotated[int, typer.Option(help="Seconds after that by which it is shuffled.")] = 86_400,
+    erase_within: Annotated[int, typer.Option(help="Seconds after that by which all is erased.")] = 604_800,
+    wait: Annotated[float, typer.Option(help="Seconds to wait for the shufflers to accept.")] = 600.0,
+    as_json: Json = False,
+) -> None:
+    """Plan a collection, have every shuffler accept it, and write the invitation. Again, go on with it."""
+    from analyzer.create import open_collection, write_invitation
+    from analyzer.draft import Request, draft
+    from analyzer.telling import Teller
+
+    request = Request(
+        name=name,
+        question=question,
+        epoch=epoch,
+        domain=domain,
+        users=users,
+        delta=delta,
+        eps_server=eps_server,
+        eps_users=eps_users,
+        eps_local=eps_local,
+        fakes=fakes,
+        mechanism=mechanism,
+        d_prime=d_prime,
+        minimum=minimum,
+        scheme=scheme,
+        closes_in=closes_in,
+        shuffle_within=shuffle_within,
+        erase_within=erase_within,
+    )
+    with _home(config) as home, Teller() as teller:
+        kept = open_collection(home, draft(home, request, teller), teller, wait=wait)
+        path = write_invitation(home, kept, out)
+        guarantees = kept.words.splitlines()
+    if as_json:
+        shown = {"name": name, "digest": kept.digest.hex(), "invitation": str(path), "guarantees": guarantees}
+        typer.echo(json.dumps(shown, ensure_ascii=False))
+        return
+    typer.echo(f"invitation  {path}\ndigest      {kept.digest.hex()}")
+    for sentence in guarantees:
+        typer.echo(sentence)
+
+
+@app.command()
+def freeze(config: Config, name: Name) -> None:
+    """Close a collection now: what the shufflers hold by then is what counts."""
+    from analyzer import orders
+
+    with _home(config) as home:
+        orders.freeze(home, home.kept(name))
+    typer.echo(f"{name} is closed")
+
+
+@app.command()
+def abort(config: Config, name: Name) -> None:
+    """End a collection without a result."""
+    from analyzer import orders
+
+    with _home(config) as home:
+        orders.abort(home, home.kept(name))
+    typer.echo(f"{name} is aborted")
+
+
+@app.command()
+def status(
+    config: Config,
+    name: Annotated[str | None, typer.Argument(help="One collection; all of them if none is named.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say where each collection stands, what is waited for, and what was refused."""
+    from analyzer.status import in_words
+    from analyzer.status import status as found
+
+    with _home(config) as home:
+        lines = found(home, [home.kept(name)] if name else home.store.all())
+    if as_json:
+        typer.echo(json.dumps(lines[0] if name else lines, ensure_ascii=False))
+        return
+    for line in lines:
+        for sentence in in_words(line):
+            typer.echo(sentence)
+    if not lines:
+        typer.echo("no collections yet")
+
+
+@app.command()
+def result(
+    config: Config,
+    name: Name,
+    as_json: Json = False,
+    wait: Annotated[float, typer.Option(help="Seconds to wait for it.")] = 0.0,
+    everything: Annotated[bool, typer.Option("--all", help="Show every value, not only the most frequent.")] = False,
+) -> None:
+    """Show what a collection found, with error bars and guarantees."""
+    from rich.console import Console
+
+    from analyzer.result import show
+    from analyzer.telling import Teller
+
+    with _home(config) as home, Teller() as teller:
+        found = _awaited(home, name, wait, teller)
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False))
+    else:
+        show(found, Console(highlight=False), everything=everything)
+
+
+def _awaited(home: "Home", name: str, wait: float, teller: Any) -> dict[str, Any]:
+    from analyzer.status import in_words
+    from analyzer.status import status as where
+    from peos.collection.lifecycle import State
+
+    give_up_at = time.monotonic() + wait
+    while True:
+        kept = home.kept(name)
+        if kept.result is not None:
+            found: dict[str, Any] = json.loads(kept.result)
+            return found
+        if kept.state is State.ABORTED:
+            raise PeosError(f"{name} was aborted: {kept.reason}")
+        standing = in_words(where(home, [kept])[0])[0]
+        left = give_up_at - time.monotonic()
+        if left <= 0:
+            raise PeosError(f"there is no result yet: {standing}", hint="--wait SECONDS waits for it")
+        teller.waiting(standing)
+        time.sleep(min(left, 1.0))
+
+
+def main() -> int:
+    """`python -m analyzer`."""
+    from peos.cli.running import run
+
+    return run(app, sys.argv[1:], "analyzer")

@@ -1,0 +1,137 @@
+"""An analyzer opened: its configuration, keys and store, and what is sealed in the store read back."""
+
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from analyzer import keys as keys_
+from analyzer.config import Config
+from analyzer.store import Kept, Store
+from analyzer.vault import no_core_dumps
+from peos.collection.document import ID_BYTES, Dummy
+from peos.collection.submission import Part
+from peos.crypto.randomness import Randomness, system
+from peos.crypto.schemes import scheme
+from peos.crypto.schemes.base import KEY_BITS_FLOOR, PrivateKey
+from peos.errors import LocalFault, WrongInput
+from peos.net.tls import Trust
+from peos.store.folder import private_folder
+from peos.wire.documents import SignedDocument, decode_signed_document
+from peos.wire.parties import Proposal, decode_proposal
+from peos.wire.submissions import decode_part, encode_part
+
+_DATABASE: Final = "analyzer.sqlite"
+_COLLECTIONS: Final = "collections"
+_SALT_BYTES: Final = 32
+_LENGTH_BYTES: Final = 4
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class Home:
+    """Open for one command or for the serving process. `floor` is the policy for keys; tests use smaller ones."""
+
+    def __init__(self, config: Config, *, floor: int = KEY_BITS_FLOOR, rng: Randomness | None = None) -> None:
+        no_core_dumps()
+        self.config = config
+        self.floor = floor
+        self.rng = rng or system()
+        self.keys = keys_.load(config, self.rng)
+        self.store = Store(config.folder / _DATABASE)
+        self._decode = lru_cache(maxsize=16)(decode_signed_document)
+
+    def __repr__(self) -> str:
+        return f"Home({self.config.folder})"
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self.store.close()
+
+    def kept(self, name: str) -> Kept:
+        """The collection of that name."""
+        found = self.store.named(require_name(name))
+        if found is None:
+            raise WrongInput(f"there is no collection {name}", hint="`peos analyzer status` lists those that there are")
+        return found
+
+    def folder(self, kept: Kept) -> Path:
+        """Where a collection's vectors and its result lie."""
+        private_folder(self.config.folder / _COLLECTIONS)
+        path = self.config.folder / _COLLECTIONS / kept.name
+        private_folder(path)
+        return path
+
+    def proposal(self, kept: Kept) -> Proposal:
+        """What was proposed to the shufflers: the signed document and everybody's card."""
+        return decode_proposal(kept.proposal)
+
+    def signed(self, kept: Kept) -> SignedDocument:
+        """The collection's document."""
+        return self._decode(self.proposal(kept).document, floor=self.floor)
+
+    def private_key(self, kept: Kept) -> PrivateKey:
+        """The decryption key, as long as it is kept."""
+        if kept.key is None:
+            raise LocalFault(f"the decryption key of {kept.name} was erased")
+        encoded = self.keys.vault.open("key", kept.name.encode(), sealed=kept.key)
+        return scheme(self.signed(kept).document.scheme).private_key(encoded, floor=self.floor)
+
+    def dummies(self, kept: Kept) -> list[Dummy]:
+        """The reports that the analyzer owns; they must be those that the document commits to."""
+        document = self.signed(kept).document
+        encoded = self.keys.vault.open("dummies", kept.name.encode(), sealed=kept.dummies)
+        found = unpack_dummies(encoded, document.mechanism.words)
+        if tuple(dummy.commitment for dummy in found) != document.dummies:
+            raise LocalFault("the dummies that are kept are not those of the document")
+        return found
+
+    def seal_parts(self, kept: Kept, prepared: list[tuple[Part, ...]]) -> bytes:
+        """The dummies' parts, as the store keeps them."""
+        encoded = [encode_part(part) for parts in prepared for part in parts]
+        content = b"".join(len(one).to_bytes(_LENGTH_BYTES, "big") + one for one in encoded)
+        return self.keys.vault.seal("parts", kept.digest, content=content)
+
+    def open_parts(self, kept: Kept, sealed: bytes) -> list[tuple[Part, ...]]:
+        """The dummies' parts, one tuple a dummy."""
+        content, at, found = self.keys.vault.open("parts", kept.digest, sealed=sealed), 0, []
+        while at < len(content):
+            end = at + _LENGTH_BYTES + int.from_bytes(content[at : at + _LENGTH_BYTES], "big")
+            found.append(decode_part(content[at + _LENGTH_BYTES : end]))
+            at = end
+        shufflers = len(self.signed(kept).document.shufflers)
+        return [tuple(found[first : first + shufflers]) for first in range(0, len(found), shufflers)]
+
+    def trust(self, trust: Trust, known: set[bytes]) -> None:
+        """Let in the shufflers of every collection that is kept; `known` remembers whose were let in."""
+        for kept in self.store.all():
+            if kept.digest not in known:
+                known.add(kept.digest)
+                for card in self.proposal(kept).cards[:-1]:
+                    trust.admit(card.peer_certificate)
+
+
+def require_name(name: str) -> str:
+    """A collection's name, which is also the name of a folder and of files."""
+    if not _NAME.fullmatch(name):
+        raise WrongInput(
+            f"{name[:80]!r} cannot name a collection", hint="up to 64 letters, digits, points, hyphens and underscores"
+        )
+    return name
+
+
+def pack_dummies(dummies: list[Dummy]) -> bytes:
+    """Salt, id and words of each, one after another."""
+    return b"".join(dummy.salt + dummy.id + dummy.words.astype("<u8").tobytes() for dummy in dummies)
+
+
+def unpack_dummies(content: bytes, words: int) -> list[Dummy]:
+    """What `pack_dummies` packed."""
+    size = _SALT_BYTES + ID_BYTES + 8 * words
+    rows = [content[at : at + size] for at in range(0, len(content), size)]
+    head = _SALT_BYTES + ID_BYTES
+    return [
+        Dummy(row[:_SALT_BYTES], row[_SALT_BYTES:head], np.frombuffer(row[head:], "<u8").astype(np.uint64))
+        for row in rows
+    ]

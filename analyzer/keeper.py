@@ -1,0 +1,132 @@
+"""Moves collections on: what the clock, the shufflers and the deliveries make of each; what is waited for meanwhile."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from analyzer.home import Home
+from analyzer.peers import Answer, Peers
+from analyzer.publishing import Publishing
+from analyzer.receiving import Receiving
+from analyzer.store import OVER, Kept
+from peos.collection.document import Document
+from peos.collection.lifecycle import State
+from peos.collection.party import Status
+from peos.errors import LocalFault
+from peos.net.logs import Log
+
+TICK: Final = 0.5
+ASK_EVERY: Final = 3.0
+TRY_AGAIN: Final = 30.0
+_FROZEN: Final = frozenset({State.FROZEN, State.SHUFFLING, State.DELIVERED, State.PUBLISHED})
+
+
+class Keeper:
+    """One for the process; `run` goes on until it is cancelled."""
+
+    def __init__(
+        self,
+        home: Home,
+        receiving: Receiving,
+        publishing: Publishing,
+        log: Log,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._home = home
+        self._receiving = receiving
+        self._publishing = publishing
+        self._log = log
+        self._clock = clock
+        self._asked_at: dict[bytes, float] = {}
+        self._rest_until: dict[bytes, float] = {}
+        self._cleared: set[bytes] = set()
+
+    async def run(self, noticed: Callable[[], None]) -> None:
+        """`noticed` is called at each turn: commands of other processes may have brought new collections."""
+        for kept in await asyncio.to_thread(self._home.store.all):
+            await asyncio.to_thread(self._receiving.sweep, kept)
+        while True:
+            noticed()
+            for kept in await asyncio.to_thread(self._home.store.all):
+                if self._rest_until.get(kept.digest, 0.0) <= time.monotonic():
+                    await self._step_or_rest(kept)
+            await asyncio.sleep(TICK)
+
+    async def _step_or_rest(self, kept: Kept) -> None:
+        try:
+            await self.step(kept)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # the other collections go on; the operator finds this in the log
+            self._log.of(kept.digest).error("a collection could not be moved on", error, state=kept.state.value)
+            self._rest_until[kept.digest] = time.monotonic() + TRY_AGAIN
+
+    async def step(self, kept: Kept) -> None:
+        """Whatever can be done for one collection now."""
+        if kept.state in OVER:
+            if kept.digest not in self._cleared:
+                await asyncio.to_thread(self._publishing.clear, kept)
+                self._cleared.add(kept.digest)
+        elif kept.state is State.DELIVERED:
+            await asyncio.to_thread(self._publishing.publish, kept)
+        elif kept.state is not State.DRAFT:
+            await asyncio.to_thread(self._receiving.settle, kept)
+            await self._watch(self._home.store.get(kept.digest))
+
+    async def _watch(self, kept: Kept) -> None:
+        document = self._home.signed(kept).document
+        now = self._clock()
+        if now >= document.erase_by:
+            self._end(kept, "the output was not complete when everything had to be erased")
+            return
+        if kept.state is State.OPEN and now >= document.closes_at:
+            self._move(kept, State.CLOSED)
+        last_asked = self._asked_at.get(kept.digest, 0.0)
+        if kept.state in (State.CLOSED, State.SHUFFLING) and time.monotonic() - last_asked >= ASK_EVERY:
+            self._asked_at[kept.digest] = time.monotonic()
+            async with Peers(self._home.keys, self._home.proposal(kept).cards[:-1]) as peers:
+                self._conclude(kept, document, await peers.statuses(kept.digest))
+
+    def _conclude(self, kept: Kept, document: Document, answers: Sequence[Answer]) -> None:
+        kept = self._home.store.get(kept.digest)  # while they were asked, the output may have come
+        if kept.state not in (State.CLOSED, State.SHUFFLING):
+            return
+        delivered = {header.header.sender for header in self._home.store.deliveries(kept.digest)}
+        reason = lost(document, delivered, answers)
+        if reason:
+            self._end(kept, reason)
+        elif kept.state is State.CLOSED and any(
+            isinstance(answer, Status) and answer.state in _FROZEN for answer in answers
+        ):
+            self._move(kept, State.SHUFFLING)
+
+    def _end(self, kept: Kept, reason: str) -> None:
+        self._move(kept, State.ABORTED, reason)
+
+    def _move(self, kept: Kept, there: State, reason: str = "") -> None:
+        try:
+            if self._home.store.move(kept.digest, there, reason):
+                self._log.of(kept.digest).info("state", state=there.value, reason=reason)
+        except LocalFault:
+            return  # it moved on meanwhile, by a command or by the last vector
+
+
+def lost(document: Document, delivered: set[int], answers: Sequence[Answer]) -> str:
+    """Why no output can come any more, or nothing.
+
+    A shuffler that delivers nothing may abort while the last hiders are sending, and they go on (protocol.md §6.5); so
+    only a last hider that ended without having delivered is the end, or all of them together.
+    """
+    ended = {
+        number: answer.reason or "it gives no reason"
+        for number, answer in enumerate(answers, start=1)
+        if isinstance(answer, Status) and answer.known and answer.state == State.ABORTED
+    }
+    for number in document.schedule.last:
+        if number in ended and number not in delivered:
+            return f"shuffler {number} ({document.shufflers[number - 1].name}) aborted: {ended[number]}"
+    if len(ended) == len(document.shufflers):
+        return f"every shuffler aborted: {next(iter(ended.values()))}"
+    return ""

@@ -1,0 +1,43 @@
+"""The analyst's orders: close a collection before its time, or abort it. Each is signed, and may be given again."""
+
+import asyncio
+
+from analyzer.home import Home
+from analyzer.peers import Peers
+from analyzer.store import OVER, Kept
+from peos.collection.lifecycle import State
+from peos.errors import Closed, PeosError
+
+
+def freeze(home: Home, kept: Kept) -> None:
+    """Tell every shuffler to close now; PeosError names those that could not be told."""
+    if kept.state is State.DRAFT:
+        raise Closed(f"{kept.name} is not open yet: there is nothing to close")
+    if kept.state in (*OVER, State.DELIVERED):
+        raise Closed(f"{kept.name} is {kept.state}: there is nothing left to close")
+    _tell(home, kept, abort=False)
+    if kept.state is State.OPEN:
+        home.store.move(kept.digest, State.CLOSED)
+
+
+def abort(home: Home, kept: Kept, reason: str = "the analyst aborted it") -> None:
+    """End a collection: here at once and for good, then with every shuffler."""
+    if kept.state is State.PUBLISHED:
+        raise Closed(f"{kept.name} is published: that cannot be undone")
+    home.store.move(kept.digest, State.ABORTED, reason)
+    home.store.erase(kept.digest)  # the key first: whatever still arrives, nobody can decrypt it
+    _tell(home, kept, abort=True)
+
+
+def _tell(home: Home, kept: Kept, *, abort: bool) -> None:
+    async def all_of_them() -> list[PeosError | None]:
+        async with Peers(home.keys, home.proposal(kept).cards[:-1]) as peers:
+            return await peers.order(kept.digest, abort=abort)
+
+    missed = [error for error in asyncio.run(all_of_them()) if error is not None]
+    if missed:
+        what = "abort" if abort else "close"
+        raise PeosError(
+            f"not every shuffler was told to {what} {kept.name}: {missed[0]}",
+            hint="give the same order again; those that were told have carried it out",
+        )

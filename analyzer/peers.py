@@ -1,0 +1,88 @@
+"""Calls to the shufflers of one collection: proposals, orders, status."""
+
+import asyncio
+from types import TracebackType
+from typing import Final, Self
+
+from analyzer.keys import Keys
+from peos.collection.party import Card, Status
+from peos.crypto.randomness import Randomness, system
+from peos.errors import PeosError, RemoteFault
+from peos.net.calls import Caller
+from peos.net.client import Backoff, channel
+from peos.net.lane import plain_text
+from peos.wire.methods import CLOSE, PROPOSE, STATUS
+from peos.wire.parties import sign_order
+
+STATUS_TIMEOUT: Final = 5.0
+PROPOSE_TIMEOUT: Final = 60.0  # a shuffler checks the key, which takes a while
+ONCE: Final = Backoff(attempts=1)
+
+Answer = Status | PeosError
+
+
+def party(number: int, card: Card) -> str:
+    """How sentences name a shuffler."""
+    return f"shuffler {number} ({plain_text(card.name)})"
+
+
+class Peers:
+    """Channels to every shuffler, open for the length of a `with`."""
+
+    def __init__(self, keys: Keys, cards: tuple[Card, ...], rng: Randomness | None = None) -> None:
+        self._keys = keys
+        self._cards = cards
+        self._rng = rng or system()
+        self._callers: list[tuple[Caller, Caller]] = []
+
+    async def __aenter__(self) -> Self:
+        for number, card in enumerate(self._cards, start=1):
+            reach = channel(card.peer_address, card.peer_certificate, self._keys.certificate)
+            name = party(number, card)
+            self._callers.append((Caller(reach, name, self._rng), Caller(reach, name, self._rng, backoff=ONCE)))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for caller, _ in self._callers:
+            await caller.close()
+
+    async def propose(self, proposal: bytes) -> list[PeosError | None]:
+        """Propose to all at once; an error stands for a refusal, or for a shuffler that cannot be reached."""
+
+        async def one(caller: Caller) -> PeosError | None:
+            try:
+                await caller.ask(PROPOSE, proposal, step="proposal", timeout=PROPOSE_TIMEOUT)
+            except PeosError as error:
+                return error
+            return None
+
+        return list(await asyncio.gather(*(one(caller) for caller, _ in self._callers)))
+
+    async def order(self, collection: bytes, *, abort: bool) -> list[PeosError | None]:
+        """The signed order to close, or to abort, to all at once."""
+        order = sign_order(collection, self._keys.identity, abort=abort)
+
+        async def one(caller: Caller) -> PeosError | None:
+            try:
+                await caller.ask(CLOSE, order, step="order")
+            except PeosError as error:
+                return error
+            return None
+
+        return list(await asyncio.gather(*(one(caller) for caller, _ in self._callers)))
+
+    async def statuses(self, collection: bytes) -> list[Answer]:
+        """Where the collection stands with each, asked once."""
+
+        async def one(caller: Caller) -> Answer:
+            try:
+                found: Status = await caller.ask(STATUS, collection, step="status", timeout=STATUS_TIMEOUT)
+            except PeosError as error:
+                return error
+            if found.collection != collection:
+                return RemoteFault("answered about another collection", party=caller.party, step="status")
+            return found
+
+        return list(await asyncio.gather(*(one(quick) for _, quick in self._callers)))

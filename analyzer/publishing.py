@@ -1,0 +1,119 @@
+"""A complete output on its way to a result: decrypted, combined, its dummies looked for, estimated, published, erased.
+
+Nothing is published unless every dummy came out exactly. A fault of the output ends the collection; trouble of this
+machine's own (memory, disk, a stop) does not, it is tried again.
+"""
+
+import json
+import time
+from typing import Final
+
+import numpy as np
+
+from analyzer.decryption import decrypt
+from analyzer.home import Home
+from analyzer.receiving import Receiving
+from analyzer.result import result_json
+from analyzer.store import Kept
+from peos.collection.lifecycle import State
+from peos.compute import Engine
+from peos.crypto.randomness import U64
+from peos.errors import RemoteFault
+from peos.net.logs import Log
+from peos.privacy import guarantees
+from peos.shuffle.analyzer import Part, add_up, without_dummies
+from peos.shuffle.vectors import as_words
+from peos.store.folder import write_durably
+
+RESULT: Final = "result.json"
+_WORDS: Final = "decrypted.words"
+_TELL_EVERY: Final = 1.0  # seconds between two durable words about progress
+
+
+class Publishing:
+    """Blocking: the process runs it in a thread, one collection at a time."""
+
+    def __init__(self, home: Home, receiving: Receiving, engine: Engine, log: Log) -> None:
+        self._home = home
+        self._receiving = receiving
+        self._engine = engine
+        self._log = log
+
+    def publish(self, kept: Kept) -> None:
+        """From delivered to published, or to aborted with the reason; then nothing of the reports is left here."""
+        log = self._log.of(kept.digest)
+        try:
+            result = self._result(kept)
+        except RemoteFault as fault:
+            log.error("the output is not used", fault)
+            self._home.store.move(kept.digest, State.ABORTED, str(fault))
+        else:
+            self._home.store.put_result(kept.digest, result)
+            log.info("published")
+        self.clear(self._home.store.get(kept.digest))
+
+    def clear(self, kept: Kept) -> None:
+        """What follows from an end: result.json for who looks for it, and everything else erased. May be repeated."""
+        if kept.result is not None:
+            path = self._home.folder(kept) / RESULT
+            if not path.exists():
+                write_durably(path, [kept.result.encode()])
+        self._receiving.erase(kept)
+
+    def _result(self, kept: Kept) -> str:
+        begun = time.monotonic()
+        document = self._home.signed(kept).document
+        combined, received = self._combined(kept)
+        dummies = self._home.dummies(kept)
+        reports = without_dummies(combined, np.stack([dummy.words for dummy in dummies]))
+        users = len(reports) - document.fakes
+        mechanism = document.mechanism
+        estimate = mechanism.estimate(mechanism.support_counts(reports), users=users, fakes=document.fakes)
+        result = result_json(
+            kept.digest,
+            document,
+            estimate,
+            guarantees(mechanism, users, document.fakes, document.delta, len(document.shufflers)),
+            seconds=round(time.monotonic() - begun, 3),
+            sent=len(document.shufflers) * len(kept.proposal) + kept.sent,
+            received=received,
+        )
+        return json.dumps(result, ensure_ascii=False)
+
+    def _combined(self, kept: Kept) -> tuple[U64, int]:
+        """The shuffled reports, and how many bytes were delivered for them."""
+        schedule = self._home.signed(kept).document.schedule
+        holder = schedule.last[0]
+        found = self._receiving.vectors(kept)
+        encrypted = found[holder][1]
+        words = decrypt(
+            self._engine,
+            self._home.private_key(kept),
+            encrypted,
+            self._receiving.folder(kept) / _WORDS,
+            self._telling(kept),
+        )
+        parts = {
+            sender: Part(header.header.context, header.transcript, rows if sender == holder else as_words(rows))
+            for sender, (header, rows) in found.items()
+        }
+        combined = add_up(schedule, parts, words.reshape(len(encrypted), -1))
+        return combined, sum(rows.nbytes for _, rows in found.values())
+
+    def _telling(self, kept: Kept) -> "_Telling":
+        return _Telling(self._home, kept.digest)
+
+
+class _Telling:
+    """Writes progress down for `status`, not more often than somebody would look."""
+
+    def __init__(self, home: Home, digest: bytes) -> None:
+        self._home = home
+        self._digest = digest
+        self._told_at = 0.0
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if done == total or now - self._told_at >= _TELL_EVERY:
+            self._told_at = now
+            self._home.store.progress(self._digest, done, total)

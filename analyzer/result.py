@@ -1,0 +1,91 @@
+"""A collection's result: result.json, and the table that a person reads. The names in the JSON stay."""
+
+import resource
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+
+from peos.collection.document import Document
+from peos.estimate.frequency import Estimate
+from peos.ldp.base import Mechanism
+from peos.privacy.guarantees import Guarantees
+
+SCHEMA: Final = 1
+PROTOCOL: Final = "peos"
+_KIB: Final = 1024
+_SHOWN: Final = 20
+
+
+def result_json(
+    digest: bytes,
+    document: Document,
+    estimate: Estimate,
+    claims: Guarantees,
+    *,
+    seconds: float,
+    sent: int,
+    received: int,
+) -> dict[str, Any]:
+    """What is published. It is put together only if every dummy came out and all parts were of one transcript."""
+    mechanism: Mechanism = document.mechanism
+    checks = {"dummies": True, "digests": True}
+    return {
+        "schema": SCHEMA,
+        "ok": all(checks.values()),
+        "digest": digest.hex(),
+        "users": estimate.users,
+        "dropped": None,  # who gave up before the freeze, the analyzer cannot know
+        "fakes": estimate.fakes,
+        "parameters": {
+            "mechanism": mechanism.name,
+            "eps_local": mechanism.epsilon_local,
+            "d_prime": mechanism.cells if mechanism.name == "solh" else None,
+            "domain": mechanism.domain,
+            "scheme": document.scheme,
+            "protocol": PROTOCOL,
+            "shufflers": len(document.shufflers),
+            "fakes": document.fakes,
+            "delta": document.delta,
+        },
+        "labels": [str(value) for value in range(mechanism.domain)],
+        "frequency": estimate.frequency.tolist(),
+        "stderr": estimate.stderr.tolist(),
+        "interval95": estimate.interval(0.95).tolist(),
+        "truth": None,
+        "guarantees": {**claims.to_json(), "coalitions": list(claims.in_words())},
+        "cost": [
+            {"party": "analyzer", "seconds": seconds, "sent": sent, "received": received, "peak_rss": peak_rss()},
+        ],
+        "checks": checks,
+    }
+
+
+def peak_rss() -> int:
+    """Bytes: the most that this process, or one of its workers, held at a time."""
+    own, workers = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return max(own, workers) * _KIB
+
+
+def show(found: dict[str, Any], console: Console, *, everything: bool = False) -> None:
+    """The most frequent values with their error bars, and what is guaranteed."""
+    order = sorted(range(len(found["labels"])), key=lambda value: -found["frequency"][value])
+    shown = order if everything else order[:_SHOWN]
+    table = Table(box=None, pad_edge=False)
+    for heading in ("value", "frequency", "standard error", "95 % interval"):
+        table.add_column(heading, justify="right")
+    for value in shown:
+        low, high = found["interval95"][value]
+        table.add_row(
+            found["labels"][value],
+            f"{found['frequency'][value]:.4f}",
+            f"{found['stderr'][value]:.4f}",
+            f"{low:.4f} … {high:.4f}",
+        )
+    console.print(f"{found['users']:,} users, {found['parameters']['fakes']:,} fake reports", style="bold")
+    console.print(table)
+    if len(shown) < len(order):
+        console.print(f"… and {len(order) - len(shown):,} values that are rarer; --all shows them")
+    console.print()
+    for sentence in found["guarantees"]["coalitions"]:
+        console.print(sentence)

@@ -1,0 +1,61 @@
+"""The analyzer, started and drained: its port, and its collections moved on until it is told to stop."""
+
+import asyncio
+import contextlib
+import os
+import signal
+from typing import Final
+
+from analyzer.home import Home
+from analyzer.keeper import Keeper
+from analyzer.publishing import Publishing
+from analyzer.receiving import Receiving
+from analyzer.service import Analyst
+from peos.compute import Engine, engine
+from peos.net.logs import Log
+from peos.net.server import serve
+from peos.net.tls import Trust, peer_port
+from peos.store.folder import lock
+
+GRACE: Final = 5.0
+_LOCK: Final = "serving"
+
+
+async def run(home: Home, log: Log, *, stop: asyncio.Event | None = None, workers: Engine | None = None) -> None:
+    """Until SIGINT or SIGTERM, or until `stop` is set; what is durable goes on at the next start."""
+    held = lock(home.config.folder / _LOCK)
+    try:
+        with workers or engine() as working:
+            await _serve(home, log, stop or _on_signals(), working)
+    finally:
+        os.close(held)
+        log.info("stopped")
+
+
+def _on_signals() -> asyncio.Event:
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    return stop
+
+
+async def _serve(home: Home, log: Log, stop: asyncio.Event, working: Engine) -> None:
+    trust, known = Trust(), set[bytes]()
+    home.trust(trust, known)
+    receiving = Receiving(home, log)
+    keeper = Keeper(home, receiving, Publishing(home, receiving, working, log), log)
+    port = peer_port(home.keys.certificate, trust)
+    running = await serve(home.config.peers, port, [Analyst(receiving).service()], log=log, trust=trust)
+    keeping = asyncio.ensure_future(keeper.run(lambda: home.trust(trust, known)))
+    stopping = asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait((stopping, keeping), return_when=asyncio.FIRST_COMPLETED)
+        log.info("draining")
+    finally:
+        await running.stop(GRACE)
+        stopping.cancel()
+        keeping.cancel()
+        # A decryption under way ends at its next chunk; what it has written is there at the next start.
+        await asyncio.to_thread(working.close)
+        with contextlib.suppress(asyncio.CancelledError):
+            await keeping

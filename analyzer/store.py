@@ -1,0 +1,232 @@
+"""What an analyzer has durably, in one SQLite file: collections, sealed secrets, deliveries, receipts, results.
+
+The serving process and the commands write to it at the same time: every change is one transaction, synchronous before
+it returns, and a state changes only as the life-cycle table allows. Vectors are files beside it (`receiving`).
+"""
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, cast
+
+from peos.collection.lifecycle import State, advance
+from peos.crypto.kdf import Context
+from peos.errors import LocalFault, PeosError, Unknown, WrongInput
+from peos.shuffle.messages import Header, Kind, Step, VectorHeader
+from peos.store.folder import private_file
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS collection (
+    digest BLOB PRIMARY KEY, name TEXT NOT NULL UNIQUE, request TEXT NOT NULL, words TEXT NOT NULL,
+    proposal BLOB NOT NULL,           -- a Proposal: the signed document, and everybody's card
+    key BLOB, dummies BLOB NOT NULL,  -- sealed; the key is erased with the vectors
+    parts BLOB, parts_taken INTEGER NOT NULL DEFAULT 0,  -- the dummies' parts, sealed; whether all were acknowledged
+    state TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '', since REAL NOT NULL,
+    done INTEGER NOT NULL DEFAULT 0, total INTEGER NOT NULL DEFAULT 0,
+    sent INTEGER NOT NULL DEFAULT 0, receipt BLOB, result TEXT
+) STRICT;
+CREATE TABLE IF NOT EXISTS delivery (
+    digest BLOB NOT NULL, sender INTEGER NOT NULL, frozen BLOB NOT NULL, attempt INTEGER NOT NULL,
+    round INTEGER NOT NULL, rows INTEGER NOT NULL, row_bytes INTEGER NOT NULL, sha256 BLOB NOT NULL,
+    transcript BLOB NOT NULL, PRIMARY KEY (digest, sender)
+) STRICT;
+"""
+_ANALYZER: Final = 0
+OVER: Final = (State.PUBLISHED, State.ABORTED)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One collection as the store has it."""
+
+    digest: bytes
+    name: str
+    request: str
+    words: str  # the guarantees that were planned, a sentence a line
+    proposal: bytes = field(repr=False)
+    key: bytes | None = field(repr=False)
+    dummies: bytes = field(repr=False)
+    parts: bytes | None = field(repr=False)
+    parts_taken: bool
+    state: State
+    reason: str
+    since: float  # when the state was reached
+    done: int
+    total: int
+    sent: int
+    receipt: bytes | None = field(repr=False)
+    result: str | None = field(repr=False)
+
+
+class Store:
+    """The analyzer's database. Any thread may call; each call is short."""
+
+    def __init__(self, file: Path) -> None:
+        private_file(file)
+        self._lock = threading.Lock()
+        try:
+            # Autocommit: transactions are begun and ended here, and nowhere by the library.
+            self._base = sqlite3.connect(file, timeout=30.0, isolation_level=None, check_same_thread=False)
+            for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
+                self._base.execute(f"PRAGMA {pragma}")
+            self._base.executescript(_SCHEMA)
+        except sqlite3.Error as error:
+            raise WrongInput(f"{file} cannot be used: {error}") from None
+        self._base.row_factory = sqlite3.Row
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._base.close()
+
+    def add(
+        self,
+        *,
+        digest: bytes,
+        name: str,
+        request: str,
+        words: str,
+        proposal: bytes,
+        key: bytes,
+        dummies: bytes,
+    ) -> None:
+        """A new collection, in draft."""
+        row = (digest, name, request, words, proposal, key, dummies, State.DRAFT.value, time.time())
+        with self._transaction() as base:
+            if base.execute("SELECT 1 FROM collection WHERE name = ?", (name,)).fetchone():
+                raise WrongInput(f"there is a collection {name} already", hint="choose another name")
+            base.execute(
+                "INSERT INTO collection (digest, name, request, words, proposal, key, dummies, state, since) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                row,
+            )
+
+    def all(self) -> list[Kept]:
+        """Every collection, by name."""
+        with self._lock:
+            return [_kept(row) for row in self._base.execute("SELECT * FROM collection ORDER BY name")]
+
+    def named(self, name: str) -> Kept | None:
+        """The collection of that name, if there is one."""
+        with self._lock:
+            row = self._base.execute("SELECT * FROM collection WHERE name = ?", (name,)).fetchone()
+        return _kept(row) if row else None
+
+    def get(self, digest: bytes) -> Kept:
+        """The collection of that digest; Unknown if there is none."""
+        with self._lock:
+            row = self._base.execute("SELECT * FROM collection WHERE digest = ?", (digest,)).fetchone()
+        if row is None:
+            raise Unknown("there is no such collection here")
+        return _kept(row)
+
+    def put_parts(self, digest: bytes, parts: bytes) -> bytes:
+        """Keep the dummies' sealed parts, unless some are kept already; what is kept is what is sent."""
+        with self._transaction() as base:
+            base.execute("UPDATE collection SET parts = ? WHERE digest = ? AND parts IS NULL", (parts, digest))
+            row = base.execute("SELECT parts FROM collection WHERE digest = ?", (digest,)).fetchone()
+        return cast(bytes, row["parts"])
+
+    def parts_taken(self, digest: bytes, sent: int) -> None:
+        """Every shuffler acknowledged every dummy."""
+        with self._transaction() as base:
+            base.execute("UPDATE collection SET parts_taken = 1, sent = ? WHERE digest = ?", (sent, digest))
+
+    def move(self, digest: bytes, there: State, reason: str = "") -> bool:
+        """To another state, through those between; False if it is there, LocalFault if no way leads there."""
+        with self._transaction() as base:
+            return _move(base, digest, there, reason)
+
+    def progress(self, digest: bytes, done: int, total: int) -> None:
+        """How far the decryption is."""
+        with self._transaction() as base:
+            base.execute("UPDATE collection SET done = ?, total = ? WHERE digest = ?", (done, total, digest))
+
+    def deliveries(self, digest: bytes) -> list[VectorHeader]:
+        """The vectors that are here whole."""
+        with self._lock:
+            found = self._base.execute("SELECT * FROM delivery WHERE digest = ? ORDER BY sender", (digest,))
+            return [_header(row) for row in found]
+
+    def add_delivery(self, header: VectorHeader) -> None:
+        """A vector is here whole, its file durable."""
+        place = header.header
+        row = (
+            *(place.context.collection, place.sender, place.context.frozen, place.context.attempt),
+            *(place.step.round, header.rows, header.row_bytes, header.sha256, header.transcript),
+        )
+        with self._transaction() as base:
+            base.execute("INSERT INTO delivery VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+    def put_receipt(self, digest: bytes, receipt: bytes) -> None:
+        """The output is complete: its receipt, and with it the state."""
+        with self._transaction() as base:
+            base.execute("UPDATE collection SET receipt = ? WHERE digest = ? AND receipt IS NULL", (receipt, digest))
+            _move(base, digest, State.DELIVERED, "")
+
+    def put_result(self, digest: bytes, result: str) -> None:
+        """Publish, once."""
+        with self._transaction() as base:
+            _move(base, digest, State.PUBLISHED, "")
+            base.execute("UPDATE collection SET result = ? WHERE digest = ?", (result, digest))
+
+    def erase(self, digest: bytes) -> None:
+        """Forget the decryption key, and with it whatever could still be decrypted."""
+        with self._transaction() as base:
+            base.execute("UPDATE collection SET key = NULL, parts = NULL WHERE digest = ?", (digest,))
+        with self._lock:
+            self._base.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # else the old page stays in the log
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                self._base.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._base
+                except BaseException:
+                    self._base.execute("ROLLBACK")
+                    raise
+                self._base.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise PeosError(f"the analyzer's database failed: {error}") from error
+
+
+_PATH: Final = (State.DRAFT, State.OPEN, State.CLOSED, State.SHUFFLING, State.DELIVERED, State.PUBLISHED)
+
+
+def _move(base: sqlite3.Connection, digest: bytes, there: State, reason: str) -> bool:
+    row = base.execute("SELECT state FROM collection WHERE digest = ?", (digest,)).fetchone()
+    here = State(row["state"])
+    if here is there:
+        return False
+    if there is State.ABORTED:
+        advance("analyzer", here, there)
+    else:
+        if here not in _PATH or _PATH.index(here) > _PATH.index(there):
+            raise LocalFault(f"a collection that is {here} cannot become {there}")
+        for step in _PATH[_PATH.index(here) + 1 : _PATH.index(there) + 1]:
+            here = advance("analyzer", here, step)  # what was seen late only: each state between was passed
+    base.execute(
+        "UPDATE collection SET state = ?, reason = ?, since = ? WHERE digest = ?",
+        (there.value, reason, time.time(), digest),
+    )
+    return True
+
+
+def _kept(row: Any) -> Kept:
+    fields = {name: row[name] for name in row.keys()}  # noqa: SIM118 - a row is not a mapping
+    return Kept(**{**fields, "state": State(row["state"]), "parts_taken": bool(row["parts_taken"])})
+
+
+def _header(row: Any) -> VectorHeader:
+    place = Header(
+        Context(row["digest"], row["frozen"], row["attempt"]),
+        Step(row["round"], Kind.DELIVERY),
+        row["sender"],
+        _ANALYZER,
+    )
+    return VectorHeader(place, row["rows"], row["row_bytes"], row["sha256"], row["transcript"])
