@@ -1,0 +1,7 @@
+"""`python -m user_client` is `peos client`."""
+
+import sys
+
+from user_client.cli import main
+
+sys.exit(main())

@@ -1,0 +1,234 @@
+"""`peos client`: submit, submit-file, status, ledger."""
+
+import json
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from peos.errors import Refused, WrongInput
+
+if TYPE_CHECKING:
+    from user_client.client import Client
+    from user_client.results import Result
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    help="Answer a question: randomise, remember, submit.",
+)
+REFUSED: Final = Refused.exit_code
+Config = Annotated[Path, typer.Option("--config", help="client.toml")]
+InvitationFile = Annotated[Path, typer.Option("--invitation", help="What the analyzer gave out for this question.")]
+Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+
+
+@app.command()
+def submit(
+    config: Config,
+    invitation: InvitationFile,
+    ticket_file: Annotated[Path | None, typer.Option(help="A file with your ticket.")] = None,
+    ticket: Annotated[
+        str | None,
+        typer.Option(metavar="ID:SIG", help="Your ticket. Whoever sees it can use it first: a file is safer."),
+    ] = None,
+    value: Annotated[
+        str,
+        typer.Option(help="Your answer, counted from 0; - asks for it, since other users can see command lines."),
+    ] = "-",
+    as_json: Json = False,
+) -> None:
+    """Answer a question. The same command again completes what was cut off, with the same report."""
+    from user_client.entries import read_one_ticket, read_ticket, read_value
+
+    if (ticket is None) == (ticket_file is None):
+        raise WrongInput("one ticket is needed, by --ticket-file or by --ticket", hint="prefer the file")
+    own = read_one_ticket(ticket_file) if ticket_file is not None else read_ticket(ticket or "")
+    invited = _bytes_of(invitation)
+    with _client(config) as client, _terminated():
+        collection = client.open(invited)
+        answer = read_value(_asked(collection.question, collection.domain) if value == "-" else value)
+        result = collection.submit(answer, own, waiting=_tell)
+    if as_json:
+        typer.echo(json.dumps(_shown(result, collection.digest), ensure_ascii=False))
+    elif result.accepted:
+        typer.echo(f"accepted by all {len(collection.shufflers)} shufflers, collection {collection.digest.hex()[:16]}…")
+    if result.repeated and not as_json:
+        typer.echo(
+            "An answer was given already: that one was sent, or was there; the value given now was not used.", err=True
+        )
+    if not result.accepted:
+        raise Refused(
+            "not accepted: " + "; ".join(map(str, result.refusals)),
+            hint="; ".join(dict.fromkeys(refusal.hint for refusal in result.refusals if refusal.hint)),
+        )
+
+
+@app.command("submit-file")
+def submit_file(
+    config: Config,
+    invitation: InvitationFile,
+    tickets: Annotated[Path, typer.Option(help="One ticket a line, as peos enrol writes them.")],
+    values: Annotated[Path, typer.Option(help="One answer a line, for the ticket of the same line.")],
+    as_json: Json = False,
+) -> None:
+    """Answer for many users, each with a ticket, memory, budget and randomness of her own."""
+    from user_client.client import BadAnswers
+    from user_client.entries import located, read_answers
+    from user_client.progress import shown
+
+    answers = read_answers(tickets, values)
+    invited = _bytes_of(invitation)
+    with _client(config) as client, _terminated():
+        collection = client.open(invited)
+        try:
+            with shown("submissions") as progress:
+                results = collection.submit_many(answers, progress=progress, waiting=_tell)
+        except BadAnswers as bad:
+            raise WrongInput(located(bad.faults, values, tickets), hint=bad.hint) from None
+    refused = [(line, result) for line, result in enumerate(results, start=1) if not result.accepted]
+    if as_json:
+        typer.echo(json.dumps(_summary(results, collection.digest), ensure_ascii=False))
+    else:
+        typer.echo(f"{len(results) - len(refused):,} of {len(results):,} accepted by all shufflers")
+        for line, result in refused:
+            typer.echo(f"{values}, line {line}: {'; '.join(map(str, result.refusals))}", err=True)
+    if refused:
+        raise typer.Exit(REFUSED)
+
+
+@app.command()
+def status(
+    config: Config,
+    invitation: Annotated[Path | None, typer.Option("--invitation", help="This collection only.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say of each collection what was prepared, who has acknowledged it, and what is missing. Asks nobody."""
+    from peos.wire.parties import decode_invitation
+
+    only = decode_invitation(_bytes_of(invitation)).collection if invitation is not None else None
+    with _client(config) as client:
+        standings = [one for one in client.status() if only in (None, one.collection)]
+    if as_json:
+        typer.echo(json.dumps([one.to_json() for one in standings], ensure_ascii=False))
+        return
+    if not standings:
+        typer.echo("nothing was prepared" + (" for this collection" if only else ""))
+    for one in standings:
+        typer.echo(
+            f"{one.collection.hex()[:16]}…  {one.question}: {one.prepared:,} prepared, {one.accepted:,} accepted"
+        )
+        for name, count in one.acknowledged.items():
+            missing = f", {one.prepared - count:,} missing" if count < one.prepared else ""
+            typer.echo(f"  {name}: {count:,} acknowledged{missing}")
+        for line in one.refused:
+            typer.echo(f"  refused: {line}")
+
+
+@app.command()
+def ledger(config: Config, as_json: Json = False) -> None:
+    """Say what was spent of the budget, and on what."""
+    from user_client.results import shown
+
+    with _client(config) as client:
+        book = client.ledger()
+    if as_json:
+        typer.echo(json.dumps(book.to_json(), ensure_ascii=False))
+        return
+    typer.echo(f"spent {shown(book.own_spent)} of {shown(book.budget)}")
+    for charge in book.own:
+        typer.echo(f"  {charge.collection.hex()[:16]}…  {charge.question}: {shown(charge.cost)}")
+    for charge in book.others:
+        typer.echo(
+            f"  {charge.collection.hex()[:16]}…  {charge.question}: {shown(charge.cost)} by each of {charge.users:,} "
+            "users of submit-file"
+        )
+
+
+def main() -> int:
+    """`python -m user_client`."""
+    from peos.cli.running import run
+
+    return run(app, sys.argv[1:], "user_client")
+
+
+def _client(config: Path) -> "Client":
+    from user_client.client import Client
+    from user_client.config import read
+
+    return Client(read(config))
+
+
+def _bytes_of(invitation: Path) -> bytes:
+    try:
+        return invitation.read_bytes()
+    except OSError:
+        raise WrongInput(f"the invitation {invitation} cannot be read") from None
+
+
+def _asked(question: str, domain: int) -> str:
+    if sys.stdin.isatty():
+        return str(typer.prompt(f"{question} (0 to {domain - 1})", err=True))
+    line = sys.stdin.readline()
+    if not line:
+        raise WrongInput("no value was given", hint="type it when asked, or pipe it in")
+    return line
+
+
+def _tell(sentence: str) -> None:
+    typer.echo(sentence, err=True)
+
+
+def _shown(result: "Result", collection: bytes) -> dict[str, Any]:
+    return {
+        "collection": collection.hex(),
+        "ticket": result.ticket.hex(),
+        "accepted": result.accepted,
+        "repeated": result.repeated,
+        "refused": [_refusal(refusal) for refusal in result.refusals],
+    }
+
+
+def _summary(results: "list[Result]", collection: bytes) -> dict[str, Any]:
+    accepted = sum(result.accepted for result in results)
+    return {
+        "collection": collection.hex(),
+        "submitted": len(results),
+        "accepted": accepted,
+        "repeated": sum(result.repeated for result in results),
+        "refused": [
+            {"line": line, **_refusal(refusal)}
+            for line, result in enumerate(results, start=1)
+            for refusal in result.refusals
+        ],
+    }
+
+
+def _refusal(refusal: Any) -> dict[str, Any]:
+    return {
+        "shuffler": refusal.shuffler or None,
+        "by": refusal.name,
+        "reason": refusal.sentence,
+        "hint": refusal.hint,
+    }
+
+
+@contextmanager
+def _terminated() -> Iterator[None]:
+    """SIGTERM ends a run as Ctrl-C does: what was answered is noted, and the same command goes on from there."""
+
+    def interrupt(_: int, __: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

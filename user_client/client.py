@@ -1,0 +1,202 @@
+"""The client in three calls: open a collection, submit, look at what was done."""
+
+import time
+from collections.abc import Callable, Container, Sequence
+from functools import partial
+from typing import Final, Self
+
+from peos.collection.party import Invitation
+from peos.collection.prepare import Ticket
+from peos.collection.ticket import admits
+from peos.crypto.randomness import Randomness, system
+from peos.errors import Refused, WrongInput
+from peos.net.lane import plain_text
+from peos.net.submit import describe
+from peos.wire.parties import decode_invitation
+from user_client.config import Config
+from user_client.memory import OWNER, Memory
+from user_client.opening import Describe, open_document, require_open
+from user_client.preparing import Opened, Preparer, Respondent
+from user_client.results import Ledger, Result, Standing, budget_of
+from user_client.sending import BATCH, OURSELVES, Sending, batches
+
+Clock = Callable[[], float]
+Answers = Sequence[tuple[int, Ticket]]
+Progress = Callable[[int, int], None]
+Waiting = Callable[[str], None]
+CHUNK: Final = 4096  # submissions between two looks at how it went; bounds memory
+
+
+def _untold(*_: object) -> None:
+    """Whoever does not want to hear of progress."""
+
+
+class BadAnswers(WrongInput):
+    """Answers that cannot be given, by position; nothing was done for any of them."""
+
+    def __init__(self, faults: Sequence[tuple[int, str]]) -> None:
+        self.faults = tuple(faults)
+        reasons = dict.fromkeys(reason for _, reason in faults)
+        super().__init__("; ".join(reasons), hint="nothing was sent")
+
+
+class Client:
+    """A user, with her memory. Close it, or use it in `with`; it belongs to the thread that made it.
+
+    `clock` and `fresh` (which keys a new stream of randomness at each call) are there for tests.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        clock: Clock = time.time,
+        fresh: Callable[[], Randomness] = system,
+        describe: Describe = describe,
+    ) -> None:
+        self._config, self._clock, self._fresh, self._describe = config, clock, fresh, describe
+        self._memory = Memory(config.folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the memory."""
+        self._memory.close()
+
+    def open(self, invitation: bytes | Invitation) -> "Collection":
+        """The collection, once every shuffler has described it alike and nothing in it is against her limits."""
+        invited = decode_invitation(invitation) if isinstance(invitation, bytes) else invitation
+        signed = open_document(invited, self._config, now=self._clock(), describe=self._describe)
+        opened = Opened(signed.digest, signed.document, signed.document.encryption_key(), invited.shufflers)
+        budget = budget_of(self._config.budget)
+        return Collection(self._memory, opened, budget=budget, clock=self._clock, fresh=self._fresh)
+
+    def status(self) -> tuple[Standing, ...]:
+        """Where every collection stands that something was prepared for; asks nobody."""
+        return self._memory.standings()
+
+    def ledger(self) -> Ledger:
+        """What was spent, and on what."""
+        return Ledger(
+            budget_of(self._config.budget),
+            self._memory.spent(OWNER),
+            self._memory.charges(OWNER),
+            self._memory.charges_of_others(),
+            self._memory.most_spent(),
+        )
+
+
+class Collection:
+    """A collection that may be answered."""
+
+    def __init__(
+        self, memory: Memory, opened: Opened, *, budget: int, clock: Clock, fresh: Callable[[], Randomness]
+    ) -> None:
+        self._memory, self._opened, self._clock, self._fresh = memory, opened, clock, fresh
+        self._preparer = Preparer(memory, opened, budget=budget, fresh=fresh)
+
+    @property
+    def digest(self) -> bytes:
+        """The collection's digest."""
+        return self._opened.digest
+
+    @property
+    def question(self) -> str:
+        """What is asked, fit for a terminal."""
+        return plain_text(self._opened.document.question)
+
+    @property
+    def domain(self) -> int:
+        """Values are 0 … domain − 1."""
+        return self._opened.document.mechanism.domain
+
+    @property
+    def shufflers(self) -> tuple[str, ...]:
+        """The shufflers' names, in their order."""
+        return tuple(plain_text(member.name) for member in self._opened.document.shufflers)
+
+    def admits(self, ticket: Ticket) -> bool:
+        """Whether the ticket is one of this collection's."""
+        return admits(self._opened.document.enrolment_key, ticket.signature, self.digest, ticket.id)
+
+    def submit(
+        self, value: int, ticket: Ticket, *, waiting: Waiting = _untold, deadline: float | None = None
+    ) -> Result:
+        """The owner's answer. A repeat sends what was prepared the first time, whatever `value` says now.
+
+        What shufflers refuse is in the result; what this client refuses (budget, answered before) is raised.
+        """
+        self._require_valid([(value, ticket)], frozenset(), _untold)
+        (result,) = self._send([Respondent(OWNER, value, ticket)], expected=1, waiting=waiting, deadline=deadline)
+        for refusal in result.refusals:
+            if refusal.name == OURSELVES:
+                raise Refused(refusal.sentence, hint=refusal.hint)
+        return result
+
+    def submit_many(
+        self,
+        answers: Answers,
+        *,
+        progress: Progress = _untold,
+        waiting: Waiting = _untold,
+        deadline: float | None = None,
+    ) -> list[Result]:
+        """The answers of many users, each with memory, budget and randomness of her own; results in their order.
+
+        What all shufflers have acknowledged is not sent again: whatever broke off is resumed by the same call.
+        `progress` is told how many are done, and of how many; `waiting`, who keeps them waiting.
+        """
+        known = self._memory.tickets(self.digest)
+        self._require_valid(answers, known, progress)
+        accepted = self._memory.accepted(self.digest)
+        expected = sum(ticket.id not in known for _, ticket in answers)
+        results: list[Result] = []
+        for chunk in batches(answers, CHUNK):
+            fresh = [Respondent(ticket.id, value, ticket) for value, ticket in chunk if ticket.id not in accepted]
+            before = len(results) + len(chunk) - len(fresh)
+
+            def told(done: int, before: int = before) -> None:
+                progress(before + done, len(answers))
+
+            told(0)
+            run = partial(self._send, expected=expected, told=told, waiting=waiting, deadline=deadline)
+            sent = iter(run(fresh) if fresh else ())
+            results += [
+                Result(ticket.id, accepted=True, repeated=True) if ticket.id in accepted else next(sent)
+                for _, ticket in chunk
+            ]
+        return results
+
+    def _send(
+        self,
+        respondents: Sequence[Respondent],
+        *,
+        expected: int,
+        told: Callable[[int], None] = _untold,
+        waiting: Waiting,
+        deadline: float | None = None,
+    ) -> list[Result]:
+        require_open(self._opened.document, self._clock())
+        sending = Sending(self._memory, self._opened, self._preparer, expected=expected, told=told, waiting=waiting)
+        return sending.run(respondents, rng=self._fresh(), deadline=deadline)
+
+    def _require_valid(self, answers: Answers, known: Container[bytes], progress: Progress) -> None:
+        """Before anything is randomised, all that is wrong is found; tickets that were used here were valid then."""
+        faults: list[tuple[int, str]] = []
+        seen: set[bytes] = set()
+        for position, (value, ticket) in enumerate(answers):
+            if not position % BATCH:
+                progress(0, len(answers))  # verifying tickets takes a while
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < self.domain:
+                faults.append((position, f"the value is not a whole number from 0 to {self.domain - 1}"))
+            if ticket.id in seen:
+                faults.append((position, "the ticket is there twice"))
+            elif ticket.id not in known and not self.admits(ticket):
+                faults.append((position, "the ticket is not valid for this collection"))
+            seen.add(ticket.id)
+        if faults:
+            raise BadAnswers(faults)

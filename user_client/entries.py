@@ -1,0 +1,90 @@
+"""Tickets and values as people and files give them. What is wrong is told by line, and a value is never repeated."""
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from peos.collection.document import ID_BYTES
+from peos.collection.prepare import Ticket
+from peos.crypto.identity import SIGNATURE_BYTES
+from peos.errors import WrongInput
+
+_TICKET: Final = re.compile(rf"([0-9a-f]{{{2 * ID_BYTES}}}):([0-9a-f]{{{2 * SIGNATURE_BYTES}}})")
+_VALUE: Final = re.compile(r"[0-9]{1,18}")
+_FORM: Final = f"a ticket is {2 * ID_BYTES} hex digits, a colon, {2 * SIGNATURE_BYTES} hex digits"
+
+
+def read_ticket(text: str) -> Ticket:
+    """A ticket as `peos enrol` writes it."""
+    found = _TICKET.fullmatch(text.strip().lower())
+    if not found:
+        raise WrongInput("the ticket cannot be read", hint=_FORM)
+    return Ticket(bytes.fromhex(found[1]), bytes.fromhex(found[2]))
+
+
+def read_value(text: str) -> int:
+    """A value as it is typed."""
+    if not _VALUE.fullmatch(text.strip()):
+        raise WrongInput("the value is not a whole number", hint="values are counted from 0")
+    return int(text)
+
+
+def read_one_ticket(path: Path) -> Ticket:
+    """The only ticket in a file."""
+    lines = read_lines(path)
+    if len(lines) != 1:
+        raise WrongInput(f"{path} has {len(lines)} lines, and one ticket is needed", hint=_FORM)
+    return read_ticket(lines[0])
+
+
+def read_answers(tickets: Path, values: Path) -> list[tuple[int, Ticket]]:
+    """The value of each line with the ticket of that line; all lines that cannot be read are named."""
+    ticket_lines, value_lines = read_lines(tickets), read_lines(values)
+    faults: list[str] = []
+    if len(value_lines) > len(ticket_lines):
+        faults.append(f"{values} has {len(value_lines)} values, and {tickets} has {len(ticket_lines)} tickets for them")
+    bad = [at for at, line in enumerate(value_lines, start=1) if not _VALUE.fullmatch(line.strip())]
+    if bad:
+        faults.append(f"{values}, {at_lines(bad)}: not a whole number")
+    bad = [at for at, line in enumerate(ticket_lines, start=1) if not _TICKET.fullmatch(line.strip().lower())]
+    if bad:
+        faults.append(f"{tickets}, {at_lines(bad)}: not a ticket")
+    if not value_lines:
+        faults.append(f"{values} has no values")
+    if faults:
+        raise WrongInput("; ".join(faults), hint=f"nothing was sent; {_FORM}; a value is one whole number a line")
+    return [(int(value), read_ticket(ticket)) for value, ticket in zip(value_lines, ticket_lines, strict=False)]
+
+
+def located(faults: Sequence[tuple[int, str]], values: Path, tickets: Path) -> str:
+    """Faults by position, as lines of the two files."""
+    lines: dict[str, list[int]] = {}
+    for position, reason in faults:
+        lines.setdefault(reason, []).append(position + 1)
+    return "; ".join(
+        f"{values if reason.startswith('the value') else tickets}, {at_lines(found)}: {reason}"
+        for reason, found in lines.items()
+    )
+
+
+def at_lines(numbers: Iterable[int]) -> str:
+    """ "line 7", "lines 3, 5-9": every one of ascending numbers, runs drawn together."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    shown = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+    return f"line {shown}" if shown.isdigit() else f"lines {shown}"
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a text file; a last newline ends the last line."""
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        raise WrongInput(f"{path} cannot be read") from None
+    except UnicodeDecodeError:
+        raise WrongInput(f"{path} is not text") from None

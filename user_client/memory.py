@@ -1,0 +1,241 @@
+"""A user's memory: what she has randomised, for which collection, who has acknowledged it, and what it has cost.
+
+In SQLite with a write-ahead log and synchronous FULL: a commit that returned survives a crash. A report and its charge
+are one transaction, and it is over before the first byte is sent. True values are never stored.
+
+A user is the folder's owner (`OWNER`), or in `submit-file` whoever holds the ticket, by the ticket's id.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+from peos.collection.submission import Part
+from peos.errors import LocalFault
+from peos.store.folder import private_file, private_folder, sync_folder
+from peos.wire.submissions import decode_part, encode_part
+from user_client.results import Charge, Standing
+
+OWNER: Final = b"owner"
+NAME: Final = "memory.sqlite"
+_VERSION: Final = 1
+_PRAGMAS: Final = (
+    "PRAGMA busy_timeout = 30000",
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA trusted_schema = OFF",
+    "PRAGMA temp_store = MEMORY",
+)
+_SCHEMA: Final = """
+CREATE TABLE collections (
+  digest BLOB PRIMARY KEY, question TEXT NOT NULL, shufflers TEXT NOT NULL, closes_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE submissions (
+  collection BLOB NOT NULL REFERENCES collections, ticket BLOB NOT NULL, user BLOB NOT NULL,
+  mechanism BLOB NOT NULL, report BLOB NOT NULL, cost INTEGER NOT NULL,
+  PRIMARY KEY (collection, ticket),
+  UNIQUE (user, mechanism)  -- one report a user and question, whatever else goes wrong
+) STRICT;
+CREATE TABLE parts (
+  collection BLOB NOT NULL, ticket BLOB NOT NULL, shuffler INTEGER NOT NULL, encoded BLOB NOT NULL,
+  PRIMARY KEY (collection, ticket, shuffler), FOREIGN KEY (collection, ticket) REFERENCES submissions
+) STRICT;
+CREATE TABLE answers (
+  collection BLOB NOT NULL, ticket BLOB NOT NULL, shuffler INTEGER NOT NULL, refusal TEXT NOT NULL,
+  PRIMARY KEY (collection, ticket, shuffler)
+) STRICT, WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, repr=False)
+class Remembered:
+    """A submission as it was prepared, and which shufflers have acknowledged it."""
+
+    ticket: bytes
+    parts: tuple[Part, ...]
+    acknowledged: frozenset[int]
+
+    def __repr__(self) -> str:
+        return f"Remembered({self.ticket.hex()[:8]}…)"
+
+    @property
+    def missing(self) -> tuple[Part, ...]:
+        """The parts that are still to be sent, as they were the first time."""
+        return tuple(part for part in self.parts if part.shuffler not in self.acknowledged)
+
+
+@dataclass(frozen=True, repr=False)
+class Fresh:
+    """A submission that was just prepared, to be kept."""
+
+    ticket: bytes
+    user: bytes
+    report: bytes
+    cost: int
+    parts: tuple[Part, ...]
+
+    def __repr__(self) -> str:
+        return f"Fresh({self.ticket.hex()[:8]}…)"
+
+
+class Memory:
+    """The memory in a folder; used by the thread that opened it."""
+
+    def __init__(self, folder: Path) -> None:
+        private_folder(folder)
+        path = folder / NAME
+        private_file(path)
+        sync_folder(folder)  # the file's name is durable before anything is kept in it
+        try:
+            self._connection = sqlite3.connect(path, isolation_level=None)
+            for pragma in _PRAGMAS:
+                self._connection.execute(pragma).close()
+            self._make()
+        except sqlite3.DatabaseError as error:
+            raise LocalFault(f"the memory {path} cannot be used: {error}", hint="restore it from a backup") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All of it or nothing, durable at the end; no other process writes in between."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    # What she was asked, and what she answered.
+
+    def note_collection(self, digest: bytes, question: str, shufflers: Sequence[str], closes_at: int) -> None:
+        """A collection that something is kept for."""
+        row = (digest, question, json.dumps(list(shufflers)), closes_at)
+        self._connection.execute("INSERT OR IGNORE INTO collections VALUES (?, ?, ?, ?)", row)
+
+    def find(self, collection: bytes, ticket: bytes) -> Remembered | None:
+        """What was prepared under a ticket."""
+        key = (collection, ticket)
+        encoded = self._rows("SELECT encoded FROM parts WHERE collection = ? AND ticket = ? ORDER BY shuffler", *key)
+        if not encoded:
+            return None
+        taken = self._rows("SELECT shuffler FROM answers WHERE collection = ? AND ticket = ? AND refusal = ''", *key)
+        return Remembered(
+            ticket, tuple(decode_part(data) for (data,) in encoded), frozenset(number for (number,) in taken)
+        )
+
+    def accepted(self, collection: bytes) -> set[bytes]:
+        """The tickets whose submissions every shuffler has acknowledged."""
+        rows = self._rows(
+            "SELECT ticket FROM answers WHERE collection = ? AND refusal = '' GROUP BY ticket HAVING count(*) = "
+            "(SELECT json_array_length(shufflers) FROM collections WHERE digest = ?)",
+            collection,
+            collection,
+        )
+        return {ticket for (ticket,) in rows}
+
+    def tickets(self, collection: bytes) -> set[bytes]:
+        """The tickets under which something was prepared."""
+        return {ticket for (ticket,) in self._rows("SELECT ticket FROM submissions WHERE collection = ?", collection)}
+
+    def answered(self, user: bytes, mechanism: bytes) -> tuple[bytes, bytes] | None:
+        """The collection and ticket for which a user's report under a mechanism was made."""
+        rows = self._rows(
+            "SELECT collection, ticket FROM submissions WHERE user = ? AND mechanism = ?", user, mechanism
+        )
+        return (rows[0][0], rows[0][1]) if rows else None
+
+    def keep(self, collection: bytes, mechanism: bytes, fresh: Iterable[Fresh]) -> None:
+        """New submissions with what they cost; inside a transaction."""
+        for one in fresh:
+            self._connection.execute(
+                "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?)",
+                (collection, one.ticket, one.user, mechanism, one.report, one.cost),
+            )
+            self._connection.executemany(
+                "INSERT INTO parts VALUES (?, ?, ?, ?)",
+                [(collection, one.ticket, part.shuffler, encode_part(part)) for part in one.parts],
+            )
+
+    def note_answers(self, collection: bytes, answers: Iterable[tuple[bytes, int, str]]) -> None:
+        """Final answers: ticket, shuffler, and the refusal, which is empty for an acknowledgement."""
+        with self.transaction():
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", [(collection, *answer) for answer in answers]
+            )
+
+    # What it has cost.
+
+    def spent(self, user: bytes) -> int:
+        """Millionths of ε_l that a user was charged."""
+        return int(self._rows("SELECT coalesce(sum(cost), 0) FROM submissions WHERE user = ?", user)[0][0])
+
+    def most_spent(self) -> int:
+        """The most that any user but the owner was charged."""
+        rows = self._rows("SELECT sum(cost) AS spent FROM submissions WHERE user <> ? GROUP BY user", OWNER)
+        return max((spent for (spent,) in rows), default=0)
+
+    def charges(self, user: bytes) -> tuple[Charge, ...]:
+        """What a user was charged for."""
+        return self._charges("user = ?", user)
+
+    def charges_of_others(self) -> tuple[Charge, ...]:
+        """What all but the owner were charged for, by collection."""
+        return self._charges("user <> ?", OWNER)
+
+    def standings(self) -> tuple[Standing, ...]:
+        """Where every collection stands."""
+        found = []
+        for digest, question, names, closes_at in self._rows("SELECT * FROM collections ORDER BY closes_at, digest"):
+            prepared = len(self.tickets(digest))
+            counted = dict(
+                self._rows(
+                    "SELECT shuffler, count(*) FROM answers WHERE collection = ? AND refusal = '' GROUP BY 1", digest
+                )
+            )
+            refused = self._rows(
+                "SELECT shuffler, refusal, count(*) FROM answers WHERE collection = ? AND refusal <> '' GROUP BY 1, 2",
+                digest,
+            )
+            who = {number: f"shuffler {number} ({name})" for number, name in enumerate(json.loads(names), start=1)}
+            by_name = {name: counted.get(number, 0) for number, name in who.items()}
+            lines = tuple(f"{count} by {who[number]}: {sentence}" for number, sentence, count in refused)
+            accepted = len(self.accepted(digest))
+            found.append(Standing(digest, question, closes_at, prepared, accepted, by_name, lines))
+        return tuple(found)
+
+    def _charges(self, condition: str, user: bytes) -> tuple[Charge, ...]:
+        rows = self._rows(
+            "SELECT collection, question, count(*), max(cost) FROM submissions JOIN collections ON digest = collection "  # noqa: S608 - two fixed texts
+            f"WHERE {condition} GROUP BY collection ORDER BY min(submissions.rowid)",
+            user,
+        )
+        return tuple(Charge(*row) for row in rows)
+
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        with closing(self._connection.execute(query, values)) as cursor:
+            return cursor.fetchall()
+
+    def _make(self) -> None:
+        with self.transaction():
+            (version,) = self._rows("PRAGMA user_version")[0]
+            if version == 0:
+                for statement in _SCHEMA.split(";\n"):
+                    self._connection.execute(statement).close()
+                self._connection.execute(f"PRAGMA user_version = {_VERSION}").close()
+            elif version != _VERSION:
+                raise LocalFault(f"the memory is of version {version}, and this is version {_VERSION}")

@@ -1,0 +1,105 @@
+"""What must hold before a user answers: the same document from every shuffler, by organisations and limits of hers.
+
+Nothing that she could be linked by is sent before all of it holds: asking for a document shows a shuffler only which
+collection is asked about.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Final
+
+from peos.collection.document import Document
+from peos.collection.party import Card, Invitation
+from peos.errors import BadEncoding, Refused, RemoteFault
+from peos.net.lane import party
+from peos.net.submit import describe
+from peos.wire.documents import SignedDocument, decode_signed_document
+from user_client.config import Config
+
+Describe = Callable[[Card, bytes], bytes]
+_STEP: Final = "document"
+
+
+def open_document(
+    invitation: Invitation, config: Config, *, now: float, describe: Describe = describe
+) -> SignedDocument:
+    """The document that every shuffler of the invitation gives, checked against her pins and limits; or why not.
+
+    An analyzer's own document could name itself r times: hence the pins. Shufflers could give different users
+    different documents: hence every shuffler is asked, and the bytes are compared (protocol.md §6.3).
+    """
+    _require_pinned(invitation, config)
+    given = [describe(card, invitation.collection) for card in invitation.shufflers]
+    signed = _described(1, invitation.shufflers[0], given[0], invitation.collection)
+    for number, (card, data) in enumerate(zip(invitation.shufflers, given, strict=True), start=1):
+        if data != given[0]:
+            _described(number, card, data, invitation.collection)
+            raise RemoteFault("gave another signature of the document", party=party(number, card), step=_STEP)
+    _require_named(signed.document, invitation)
+    _require_limits(signed.document, config)
+    require_open(signed.document, now)
+    return signed
+
+
+def require_open(document: Document, now: float) -> None:
+    """Refuse a collection that has closed."""
+    if now >= document.closes_at:
+        moment = datetime.fromtimestamp(document.closes_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+        raise Refused(f"the collection closed at {moment}", hint="nothing was sent; wait for another invitation")
+
+
+def _require_pinned(invitation: Invitation, config: Config) -> None:
+    identities = [card.identity for card in invitation.shufflers]
+    if len(set(identities)) < len(identities):
+        raise Refused(
+            "two shufflers of the invitation have the same identity: they are one organisation",
+            hint="do not answer; ask the analyzer who shuffles",
+        )
+    for number, card in enumerate(invitation.shufflers, start=1):
+        if card.identity not in config.shufflers:
+            raise Refused(
+                f"{party(number, card)} of the invitation is not among the organisations that you trust to shuffle",
+                hint=f"its identity is {card.identity.hex()}; add it to `shufflers` only if the organisation says so",
+            )
+
+
+def _described(number: int, card: Card, data: bytes, collection: bytes) -> SignedDocument:
+    who = party(number, card)
+    try:
+        found = decode_signed_document(data)
+    except BadEncoding as bad:
+        raise RemoteFault(f"sent what is no document: {bad}", party=who, step=_STEP, hint=bad.hint) from None
+    if found.digest != collection:
+        raise RemoteFault(
+            "describes another collection than the invitation",
+            party=who,
+            step=_STEP,
+            hint="nothing was sent; fetch the invitation again, and if it stays so tell the organisations",
+        )
+    return found
+
+
+def _require_named(document: Document, invitation: Invitation) -> None:
+    named = [member.identity for member in document.shufflers]
+    if named != [card.identity for card in invitation.shufflers]:
+        raise Refused(
+            "the invitation's shufflers are not those of the document, in their order",
+            hint="nothing was sent; fetch the invitation again",
+        )
+
+
+def _require_limits(document: Document, config: Config) -> None:
+    epsilon = document.mechanism.epsilon_local
+    if epsilon > config.most_eps_local:
+        raise _beyond(f"its ε_l is {epsilon:.6g}, your limit is {config.most_eps_local:.6g}", "most_eps_local")
+    if document.minimum < config.least_reports:
+        raise _beyond(
+            f"it may be shuffled with {document.minimum} reports, you ask for {config.least_reports}", "least_reports"
+        )
+    if document.fakes < config.least_fakes:
+        raise _beyond(f"it has {document.fakes} fakes, you ask for {config.least_fakes}", "least_fakes")
+
+
+def _beyond(sentence: str, key: str) -> Refused:
+    hint = f"nothing was sent; the limit is `{key}` of client.toml"
+    return Refused(f"the collection is beyond your limits: {sentence}", hint=hint)
