@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from peos.crypto.kdf import DIGEST_BYTES
 from peos.errors import PeosError
 
 FIELDS: Final = frozenset(
@@ -24,6 +25,7 @@ PREFIX: Final = 8  # bytes of a collection's digest that name it in the log
 REDACTED: Final = "(redacted)"
 TEXT_LIMIT: Final = 500
 _KEY_MATERIAL: Final = re.compile(r"[0-9A-Fa-f]{32,}|[A-Za-z0-9+/_-]{40,}={0,2}|-----BEGIN")
+_DIGEST: Final = re.compile(rf"[0-9a-f]{{{2 * PREFIX}}}(?:[0-9a-f]{{{2 * (DIGEST_BYTES - PREFIX)}}})?")
 _EXTRA: Final = "peos_fields"
 
 
@@ -113,10 +115,10 @@ def _value(value: object) -> object:
 
 
 def _prefix(value: object) -> str:
-    """A collection's name in the log: the beginning of its digest, whatever was given."""
-    if isinstance(value, bytes):
-        return value[:PREFIX].hex()
-    return value[: 2 * PREFIX] if isinstance(value, str) else REDACTED
+    """A collection's name in the log: the beginning of its digest, and of nothing else that may have got here."""
+    if isinstance(value, bytes) and len(value) == DIGEST_BYTES:
+        value = value.hex()
+    return value[: 2 * PREFIX] if isinstance(value, str) and _DIGEST.fullmatch(value) else REDACTED
 
 
 def _exception(error: BaseException) -> dict[str, object]:

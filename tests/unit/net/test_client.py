@@ -1,0 +1,146 @@
+"""Calls that are repeated: which, how often, and with what pauses."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from peos.collection.freeze import Announcement
+from peos.crypto.randomness import Randomness
+from peos.errors import Closed, Full, NotYet, PeosError, RemoteFault
+from peos.net import calls
+from peos.net.client import Backoff, channel, retrying_blocking
+from peos.net.guard import Context
+from peos.net.tls import grpc
+from peos.wire.methods import GET_ANNOUNCEMENT
+from tests.unit.net.ports import DIGEST, RNG, SERVER, listening, run
+
+QUICK = Backoff(attempts=4, base=0.001, ceiling=0.002)
+
+
+def test_pauses_grow_up_to_the_ceiling_and_are_spread_over_the_whole_of_it(rng: Randomness) -> None:
+    backoff = Backoff(base=0.1, ceiling=3.0)
+    n = 2000
+    for failures, most in ((1, 0.1), (2, 0.2), (5, 1.6), (6, 3.0), (60, 3.0), (6000, 3.0)):
+        drawn = [backoff.pause(failures, rng) for _ in range(n)]
+        assert min(drawn) >= 0
+        assert max(drawn) <= most
+        # A quarter of the range is missed by all of n draws with probability 4 · 0.75^n, far below alpha = 1e-6.
+        assert {min(int(4 * pause / most), 3) for pause in drawn} == {0, 1, 2, 3}, (failures, n)
+
+
+class Flaky:
+    """Answers after it has failed a number of times."""
+
+    def __init__(self, failures: int, error: Exception) -> None:
+        self.left, self.error, self.calls = failures, error, 0
+
+    async def __call__(self, request: bytes, _: Context) -> Announcement:
+        """Fail, or answer."""
+        self.calls += 1
+        if self.left:
+            self.left -= 1
+            raise self.error
+        return Announcement(request, request)
+
+
+def asked_of(flaky: Flaky, waited: list[tuple[str, float]]) -> Awaitable[Announcement]:
+    async def whole() -> Announcement:
+        async with listening(behaviour=flaky) as running:
+            opened = channel(f"127.0.0.1:{running.port}", SERVER.pem)
+            caller = calls.Caller(
+                *(opened, "shuffler 2", RNG), backoff=QUICK, waiting=lambda why, pause: waited.append((str(why), pause))
+            )
+            try:
+                answer: Announcement = await caller.ask(GET_ANNOUNCEMENT, DIGEST, step="freeze")
+            finally:
+                await caller.close()
+            return answer
+
+    return whole()
+
+
+@pytest.mark.parametrize("error", [NotYet("its list is not closed yet"), Full("no room")])
+def test_what_may_succeed_later_is_tried_again_and_each_wait_has_its_reason(error: PeosError) -> None:
+    waited: list[tuple[str, float]] = []
+    flaky = Flaky(3, error)
+    assert run(asked_of(flaky, waited)) == Announcement(DIGEST, DIGEST)
+    assert flaky.calls == 4
+    assert [why for why, _ in waited] == [f"shuffler 2, freeze: {error}"] * 3
+    assert all(0 <= pause <= QUICK.ceiling for _, pause in waited)
+
+
+def test_after_the_last_attempt_the_sentence_is_raised() -> None:
+    flaky = Flaky(9, NotYet("its list is not closed yet"))
+    with pytest.raises(NotYet, match="shuffler 2, freeze: its list is not closed yet"):
+        run(asked_of(flaky, []))
+    assert flaky.calls == QUICK.attempts
+
+
+@pytest.mark.parametrize("error", [Closed("it is closed"), KeyError("x")])
+def test_what_cannot_succeed_is_not_tried_again(error: Exception) -> None:
+    flaky, waited = Flaky(1, error), list[tuple[str, float]]()
+    with pytest.raises((Closed, RemoteFault)):
+        run(asked_of(flaky, waited))
+    assert (flaky.calls, waited) == (1, [])
+
+
+class _Down(grpc.RpcError):
+    def code(self) -> grpc.StatusCode:
+        return grpc.StatusCode.UNAVAILABLE
+
+    def details(self) -> str:
+        return "Connection refused"
+
+    def trailing_metadata(self) -> tuple[()]:  # a call that never got through has none
+        return ()
+
+
+def test_a_blocking_call_is_repeated_alike() -> None:
+    slept: list[float] = []
+    left = [_Down(), _Down()]
+
+    def once() -> str:
+        if left:
+            raise left.pop()
+        return "answer"
+
+    def asked(call: Callable[[], str]) -> str:
+        return retrying_blocking(call, party="shuffler 3", step="status", rng=RNG, backoff=QUICK, sleep=slept.append)
+
+    assert (asked(once), len(slept)) == ("answer", 2)
+    left = [_Down() for _ in range(9)]
+    with pytest.raises(RemoteFault, match="shuffler 3, status: does not answer at its address"):
+        asked(once)
+    assert len(left) == 9 - QUICK.attempts
+
+
+def test_a_party_that_is_not_there_is_named_with_what_to_do() -> None:
+    async def whole() -> RemoteFault:
+        async with listening() as running:
+            address = f"127.0.0.1:{running.port}"
+        caller = calls.Caller(channel(address, SERVER.pem), "shuffler 2", RNG, backoff=QUICK)
+        with pytest.raises(RemoteFault) as caught:
+            await caller.ask(GET_ANNOUNCEMENT, DIGEST, step="freeze")
+        await caller.close()
+        return caught.value
+
+    fault = run(whole())
+    assert str(fault) == "shuffler 2, freeze: does not answer at its address"
+    assert fault.hint == "check that it runs, its address, and the network between"
+
+
+def test_a_call_that_takes_too_long_ends_at_its_deadline() -> None:
+    async def slow(request: bytes, _: Context) -> Announcement:
+        await asyncio.sleep(30)
+        return Announcement(request, request)
+
+    async def whole() -> None:
+        async with listening(behaviour=slow) as running:
+            opened = channel(f"127.0.0.1:{running.port}", SERVER.pem)
+            caller = calls.Caller(opened, "shuffler 2", RNG, backoff=Backoff(attempts=1))
+            with pytest.raises(RemoteFault, match="shuffler 2, freeze: did not answer in time"):
+                await caller.ask(GET_ANNOUNCEMENT, DIGEST, step="freeze", timeout=0.1)
+            await caller.close()
+
+    run(whole())
