@@ -112,13 +112,22 @@ class Memory:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All of it or nothing, durable at the end; no other process writes in between."""
-        self._connection.execute("BEGIN IMMEDIATE")
         try:
+            self._connection.execute("BEGIN IMMEDIATE")
             yield
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._roll_back()
+            raise LocalFault(
+                f"the memory cannot be written: {error}", hint="nothing was sent of what is not kept; see to the disk"
+            ) from None
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            self._roll_back()
             raise
-        self._connection.execute("COMMIT")
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:  # some errors have rolled back already
+            self._connection.execute("ROLLBACK")
 
     # What she was asked, and what she answered.
 

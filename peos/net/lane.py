@@ -91,7 +91,9 @@ class Lane:
         self._call: Any = None
         self._pauses = 0
         self._resume_at = self._heard_at = self._progress_at = 0.0
-        self._why: PeosError = RemoteFault("did not answer in time", party=self._who, step=STEP)
+        self._why: PeosError = RemoteFault(
+            "could not be sent to in the time that was given", party=self._who, step=STEP
+        )
         self._thread: threading.Thread | None = None
 
     def offer(self, index: int, part: Part) -> None:
@@ -104,6 +106,12 @@ class Lane:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name=f"submit {self._number}", daemon=True)
             self._thread.start()
+
+    @property
+    def trouble(self) -> str:
+        """Why parts have to be sent again, if they have; for whoever waits."""
+        with self._changed:
+            return str(self._why) if self._pauses else ""
 
     def finish(self) -> None:
         """No further part will be offered."""

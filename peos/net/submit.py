@@ -26,12 +26,15 @@ WINDOW: Final = 256  # parts that one shuffler has not answered
 WINDOW_BYTES: Final = 8 << 20
 _TICK: Final = 0.25
 
+_QUIET: Final = 2.0  # seconds without an answer until the caller is told who is waited for
+
 OnAnswer = Callable[[int, Answer], None]
+OnWait = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why one shuffler did not take a part."""
+    """Why one shuffler did not take a part; without a number, why the party itself did not send it."""
 
     shuffler: int
     name: str
@@ -39,7 +42,8 @@ class Refusal:
     hint: str = ""
 
     def __str__(self) -> str:
-        return f"shuffler {self.shuffler} ({self.name}): {self.sentence}"
+        who = f"shuffler {self.shuffler} ({self.name})" if self.shuffler else self.name
+        return f"{who}: {self.sentence}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,7 @@ def send_parts(
     *,
     rng: Randomness,
     on_answer: OnAnswer | None = None,
+    on_wait: OnWait | None = None,
     deadline: float | None = None,
 ) -> list[Outcome]:
     """Send every part to its shuffler, in one stream each, and say what became of each submission, in their order.
@@ -82,11 +87,12 @@ def send_parts(
     only as fast as answers come, and `on_answer` is told the shuffler and its final answer; both run in the caller's
     thread. Parts without an answer are sent again, the same bytes, for as long as a shuffler makes progress at least
     once a minute, and until `deadline` seconds from now. Then, and when a shuffler cannot be used at all, an error
-    names it, after all that is under way to the others has been answered.
+    names it, after all that is under way to the others has been answered. While nothing comes, `on_wait` is told every
+    other second who is waited for, and why.
 
     `rng` spreads the pauses before repeats; nothing secret comes from it.
     """
-    sending = _Sending(cards, rng, on_answer, deadline)
+    sending = _Sending(cards, rng, on_answer, on_wait, deadline)
     try:
         for parts in submissions:
             if not sending.offer(parts):
@@ -110,9 +116,14 @@ class _Sending:
     """The lanes, and what each of them still owes."""
 
     def __init__(
-        self, cards: Sequence[Card], rng: Randomness, on_answer: OnAnswer | None, deadline: float | None
+        self,
+        cards: Sequence[Card],
+        rng: Randomness,
+        on_answer: OnAnswer | None,
+        on_wait: OnWait | None,
+        deadline: float | None,
     ) -> None:
-        self._cards, self._on_answer = cards, on_answer
+        self._cards, self._on_answer, self._on_wait = cards, on_answer, on_wait
         self._events: SimpleQueue[Event] = SimpleQueue()
         give_up_at = None if deadline is None else time.monotonic() + deadline
         self._lanes = {
@@ -124,7 +135,7 @@ class _Sending:
         self._open: dict[int, _Open] = {}
         self._outcomes: list[Outcome | None] = []
         self._faults: list[PeosError] = []
-        self._watched_at = time.monotonic()
+        self._watched_at = self._heard_at = self._told_at = time.monotonic()
 
     def offer(self, parts: tuple[Part, ...]) -> bool:
         """Send one more submission once there is room; False once a shuffler is lost."""
@@ -178,13 +189,26 @@ class _Sending:
         try:
             event = self._events.get(timeout=_TICK) if wait else self._events.get_nowait()
         except Empty:
+            self._tell(time.monotonic())
             return False
+        self._heard_at = self._told_at = time.monotonic()
         if isinstance(event, Lost):
             self._faults.append(event.fault)
             self._owed[event.shuffler] = self._owed_bytes[event.shuffler] = 0
         else:
             self._settle(event)
         return True
+
+    def _tell(self, now: float) -> None:
+        """Say who keeps the caller waiting."""
+        if self._on_wait is None or now - self._told_at < _QUIET:
+            return
+        self._told_at = now
+        for number, owed in self._owed.items():
+            if owed:
+                who, trouble = party(number, self._cards[number - 1]), self._lanes[number].trouble
+                because = f"; {trouble}" if trouble else ""
+                self._on_wait(f"waiting for {who}: {owed} parts, {now - self._heard_at:.0f} s{because}")
 
     def _settle(self, event: Answered) -> None:
         number, answer, here = event.shuffler, event.answer, self._open[event.index]

@@ -1,0 +1,224 @@
+"""The command line over real processes' doors: files in, sentences and exit codes out, and a kill in the middle."""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from subprocess import PIPE, Popen
+from typing import Any
+
+import pytest
+
+from peos.cli.running import run
+from peos.collection.party import Answer
+from peos.collection.prepare import Ticket
+from peos.collection.submission import Part
+from tests.unit.user_client.town import Town, refuse
+from user_client.cli import app
+
+ROOT = Path(__file__).parents[3]
+
+
+def line_of(ticket: Ticket) -> str:
+    return f"{ticket.id.hex()}:{ticket.signature.hex()}"
+
+
+class Desk:
+    """Files as a user has them, and the command on them."""
+
+    def __init__(self, town: Town, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.town, self.folder, self._capsys = town, folder, capsys
+        self.config, self.invitation = folder / "client.toml", folder / "question.invitation"
+        pins = ", ".join(f'"{card.identity.hex()}"' for card in town.cards)
+        self.config.write_text(
+            f'folder = "memory"\nshufflers = [{pins}]\nmost_eps_local = 2\nleast_reports = 1000\nbudget = 3\n'
+        )
+        self.invitation.write_bytes(town.invitation)
+        self.tickets, self.values = folder / "tickets.txt", folder / "values.txt"
+
+    def write(self, count: int) -> None:
+        """Tickets and values of `count` users."""
+        self.tickets.write_text("".join(f"{line_of(self.town.ticket(n))}\n" for n in range(1, count + 1)))
+        self.values.write_text("".join(f"{n % 64}\n" for n in range(1, count + 1)))
+
+    def run(self, command: str, *options: object) -> tuple[int, str, str]:
+        """The exit code, and what went to standard output and standard error."""
+        where = ["--config", str(self.config)]
+        if command.startswith("submit"):
+            where += ["--invitation", str(self.invitation)]
+        code = run(app, [command, *where, *map(str, options)], "peos client")
+        said = self._capsys.readouterr()
+        return code, said.out, said.err
+
+    def many(self, *options: str) -> tuple[int, str, str]:
+        """submit-file."""
+        return self.run("submit-file", "--tickets", self.tickets, "--values", self.values, *options)
+
+
+@pytest.fixture
+def desk(town: Town, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
+    return Desk(town, tmp_path, capsys)
+
+
+def test_five_hundred_users_by_file_then_status_and_ledger(desk: Desk) -> None:
+    desk.write(500)
+    code, out, err = desk.many("--json")
+    summary = json.loads(out)
+    assert (code, summary["submitted"], summary["accepted"], summary["refused"]) == (0, 500, 500, []), err
+    assert len(desk.town.connections()) == 500
+    code, out, _ = desk.many()
+    assert (code, out) == (0, "500 of 500 accepted by all shufflers\n")
+    assert [len(one.parts) for one in desk.town.shufflers] == [500, 500, 500], "accepted ones were sent again"
+    (standing,) = json.loads(desk.run("status", "--json")[1])
+    assert standing["acknowledged"] == {f"shuffler {n} (org-{n})": 500 for n in (1, 2, 3)}
+    assert set(standing["missing"].values()) == {0}
+    book = json.loads(desk.run("ledger", "--json")[1])
+    assert (book["spent"], book["most_spent_by_another"], book["others"][0]["users"]) == ("0", "2", 500)
+
+
+def test_one_answer_by_file_and_standard_input(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.write(1)
+    monkeypatch.setattr("sys.stdin", open(desk.values, encoding="utf-8"))  # noqa: SIM115 - closed below
+    code, out, _ = desk.run("submit", "--ticket-file", desk.tickets)
+    sys.stdin.close()
+    assert code == 0
+    assert out.startswith("accepted by all 3 shufflers, collection ")
+    code, out, err = desk.run("submit", "--ticket", line_of(desk.town.ticket(1)), "--value", "5", "--json")
+    assert (code, json.loads(out)["repeated"]) == (0, True)
+    _, _, err = desk.run("submit", "--ticket-file", desk.tickets, "--value", "5")
+    assert "An answer was given already" in err
+    assert desk.run("ledger")[1].startswith("spent 2 of 3\n")
+    assert "1 prepared, 1 accepted" in desk.run("status", "--invitation", desk.invitation)[1]
+
+
+def test_a_refused_answer_exits_3_and_says_by_whom(desk: Desk) -> None:
+    desk.write(3)
+    desk.town.shufflers[2].before = refuse("the collection takes no more")
+    code, out, err = desk.run("submit", "--ticket", line_of(desk.town.ticket(9)), "--value", "5")
+    assert (code, out) == (3, "")
+    assert err == "peos client submit: not accepted: shuffler 3 (org-3): the collection takes no more\n"
+    code, out, err = desk.many("--json")
+    assert code == 3
+    assert [row["line"] for row in json.loads(out)["refused"]] == [1, 2, 3]
+    code, out, err = desk.many()
+    assert (code, out) == (3, "0 of 3 accepted by all shufflers\n")
+    assert err.splitlines()[0].endswith("values.txt, line 1: shuffler 3 (org-3): the collection takes no more")
+
+
+def test_every_bad_line_is_named_and_no_value_is(desk: Desk) -> None:
+    desk.write(9)
+    values, tickets = desk.values.read_text().splitlines(), desk.tickets.read_text().splitlines()
+    values[0], values[4], values[5], values[6] = "+7777", "", "7777 7777", "0x7777"
+    tickets[2], tickets[8] = tickets[2][:-1], "7777"
+    desk.values.write_text("\n".join(values))
+    desk.tickets.write_text("\n".join(tickets))
+    code, out, err = desk.many()
+    assert (code, out) == (2, "")
+    assert "values.txt, lines 1, 5-7: not a whole number" in err
+    assert "tickets.txt, lines 3, 9: not a ticket" in err
+    assert "7777" not in err
+
+
+def test_bad_answers_are_named_by_line_after_the_collection_is_known(desk: Desk) -> None:
+    desk.write(4)
+    desk.values.write_text("1\n64\n2\n7777\n")
+    stolen = line_of(Ticket(desk.town.ticket(3).id, bytes(64)))
+    lines = desk.tickets.read_text().splitlines()
+    desk.tickets.write_text("\n".join([*lines[:2], stolen, lines[3]]))
+    code, _, err = desk.many("--json")
+    said = json.loads(err)
+    assert code == 2
+    assert "values.txt, lines 2, 4: the value is not a whole number from 0 to 63" in said["error"]
+    assert "tickets.txt, line 3: the ticket is not valid for this collection" in said["error"]
+    assert "7777" not in err
+    assert not any(one.parts for one in desk.town.shufflers)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ((), "one ticket is needed, by --ticket-file or by --ticket"),
+        (("--ticket", "ab:cd"), "the ticket cannot be read"),
+        (("--ticket-file", "/nowhere/ticket"), "/nowhere/ticket cannot be read"),
+        (("--ticket", "0" * 32 + ":" + "0" * 128, "--value", "one"), "the value is not a whole number"),
+        (("--ticket", "0" * 32 + ":" + "0" * 128, "--value", "1"), "the ticket is not valid for this collection"),
+    ],
+)
+def test_wrong_input_is_one_sentence_and_exit_2(desk: Desk, options: tuple[str, ...], complaint: str) -> None:
+    code, out, err = desk.run("submit", *options)
+    assert (code, out) == (2, "")
+    assert complaint in err
+    assert err.count("\n") == 1
+
+
+def test_more_values_than_tickets_are_refused_and_spare_tickets_are_not(desk: Desk) -> None:
+    desk.write(4)
+    desk.values.write_text("1\n2\n")
+    assert desk.many()[0] == 0
+    desk.values.write_text("1\n" * 5)
+    code, _, err = desk.many()
+    assert code == 2
+    assert "has 5 values" in err
+
+
+def test_a_shuffler_that_is_down_is_named_and_exits_1(desk: Desk) -> None:
+    desk.write(1)
+    desk.town.stop(2)
+    code, out, err = desk.many()
+    assert (code, out) == (1, "")
+    assert "shuffler org-2, document: does not answer at its address" in err
+
+
+def command(desk: Desk) -> Popen[str]:
+    files = (
+        "--config",
+        desk.config,
+        "--invitation",
+        desk.invitation,
+        "--tickets",
+        desk.tickets,
+        "--values",
+        desk.values,
+    )
+    arguments = [sys.executable, "-m", "user_client", "submit-file", *map(str, files), "--json"]
+    return Popen(arguments, cwd=ROOT, stdout=PIPE, stderr=PIPE, text=True)  # noqa: S603 - our own command
+
+
+def paused_after(parts: int) -> Any:
+    """A shuffler that answers so many parts and then keeps asking to wait."""
+    seen: list[bytes] = []
+
+    def before(part: Part) -> Answer | None:
+        seen.append(part.id)
+        return refuse("full at the moment", retry=True)(part) if len(seen) > parts else None
+
+    return before
+
+
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 130)])
+def test_after_a_kill_in_the_middle_the_same_command_completes_with_the_same_bytes(
+    desk: Desk, how: signal.Signals, code: int
+) -> None:
+    desk.write(200)
+    shuffler = desk.town.shufflers[1]
+    shuffler.before = paused_after(70)
+    first = command(desk)
+    deadline = time.monotonic() + 20
+    while len(shuffler.parts) < 80 and first.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(first.pid, how)
+    _, err = first.communicate(timeout=20)
+    assert first.returncode == code, err
+    assert 0 < len(shuffler.taken) < 200, "it was not killed in the middle"
+    shuffler.before = None
+    second = command(desk)
+    out, err = second.communicate(timeout=30)
+    assert second.returncode == 0, err
+    assert json.loads(out)["accepted"] == 200
+    held = desk.town.connections()
+    assert len(held) == 200
+    assert all(len(digests) == 3 and len(set(digests.values())) == 1 for digests in held.values())
+    for one in desk.town.shufflers:
+        assert len(set(one.parts)) == 200, f"{one.name} was sent {len(set(one.parts))} different parts by 200 users"

@@ -1,0 +1,257 @@
+"""She randomises once: whatever breaks and whatever she says later, the same bytes are sent and charged once."""
+
+import os
+import sqlite3
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from peos.collection.party import Answer
+from peos.collection.prepare import Ticket
+from peos.collection.submission import Part, plain_share
+from peos.crypto.randomness import U64, Randomness
+from peos.crypto.schemes.base import Packed, ZeroSource
+from peos.crypto.schemes.paillier import PaillierPublicKey
+from peos.errors import LocalFault, PeosError, Refused, RemoteFault, WrongInput
+from peos.ldp import GRR
+from tests.unit.user_client.conftest import Open
+from tests.unit.user_client.town import Town, full_key, refuse
+from user_client.config import Config
+from user_client.results import budget_of, charge_of, shown
+
+
+@pytest.fixture
+def draws(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many values were randomised, call by call."""
+    made: list[int] = []
+    true = GRR.randomize
+
+    def counted(self: GRR, values: NDArray[np.int64], rng: Randomness | None = None) -> U64:
+        made.append(len(values))
+        return true(self, values, rng)
+
+    monkeypatch.setattr(GRR, "randomize", counted)
+    return made
+
+
+def test_her_answer_is_acknowledged_by_all_and_decrypts_to_her_report(town: Town, client: Open) -> None:
+    result = client().open(town.invitation).submit(17, town.ticket(1))
+    assert result.accepted
+    assert not result.repeated
+    shares = [one.taken[town.ticket(1).signature][1].share for one in town.shufflers]
+    first = full_key().decrypt(_packed(shares[0]))
+    word = sum(int(share[0]) for share in (first, *map(plain_share, shares[1:]))) % 2**64
+    with sqlite3.connect(_memory(client)) as connection:
+        ((report,),) = connection.execute("SELECT report FROM submissions").fetchall()
+    connection.close()
+    assert word.to_bytes(8, "little") == report
+
+
+def _packed(share: bytes) -> Packed:
+    return np.frombuffer(share, np.uint8).reshape(1, -1)
+
+
+def _memory(client: Open) -> Path:
+    return client()._config.folder / "memory.sqlite"
+
+
+def test_a_second_answer_sends_nothing_and_says_so(town: Town, client: Open, draws: list[int]) -> None:
+    client().open(town.invitation).submit(17, town.ticket(1))
+    sent = [list(one.parts) for one in town.shufflers]
+    again = client().open(town.invitation).submit(18, town.ticket(1))
+    assert again.accepted
+    assert again.repeated
+    assert [one.parts for one in town.shufflers] == sent
+    assert draws == [1]
+    assert client().ledger().own_spent == 2_000_000
+
+
+def test_after_a_stop_between_two_shufflers_the_rest_gets_the_same_submission(
+    town: Town, client: Open, draws: list[int]
+) -> None:
+    collection = client().open(town.invitation)
+    town.stop(3)
+    with pytest.raises(RemoteFault, match=r"shuffler 3 \(org-3\), submission"):
+        collection.submit(17, town.ticket(1), deadline=0.5)
+    town.start(3)
+    (before,) = client().status()
+    assert before.acknowledged == {"shuffler 1 (org-1)": 1, "shuffler 2 (org-2)": 1, "shuffler 3 (org-3)": 0}
+    result = client().open(town.invitation).submit(40, town.ticket(1))
+    assert result.accepted
+    assert result.repeated
+    assert draws == [1], "she randomised again"
+    assert len(set(town.connections()[town.ticket(1).id].values())) == 1
+    assert [len(one.parts) for one in town.shufflers] == [1, 1, 1]
+    assert client().status()[0].accepted == 1
+
+
+def test_a_lost_acknowledgement_is_asked_for_with_the_same_bytes(town: Town, client: Open, draws: list[int]) -> None:
+    collection = client().open(town.invitation)
+    town.shufflers[1].before = refuse("full at the moment", retry=True)
+    with pytest.raises(RemoteFault, match="kept asking to wait: full at the moment"):
+        collection.submit(17, town.ticket(1), deadline=0.7)
+    town.shufflers[1].before = None
+    assert client().open(town.invitation).submit(17, town.ticket(1)).accepted
+    assert len(set(town.shufflers[1].parts)) == 1
+    assert len(town.shufflers[1].parts) > 1, "nothing was sent twice, so nothing was tested"
+    assert draws == [1]
+
+
+def test_it_is_durable_before_the_first_byte_is_sent(town: Town, client: Open) -> None:
+    """Every shuffler that gets a part finds the whole submission committed, as another process would see it."""
+    path, found = _memory(client), []
+
+    def look(part: Part) -> Answer | None:
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as other:
+            found.append(other.execute("SELECT count(*) FROM parts WHERE ticket = ?", (part.id,)).fetchone()[0])
+        other.close()
+        return None
+
+    for one in town.shufflers:
+        one.before = look
+    assert client().open(town.invitation).submit(17, town.ticket(1)).accepted
+    assert found == [3, 3, 3]
+
+
+def test_if_it_cannot_be_kept_nothing_is_sent(town: Town, client: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    collection = client().open(town.invitation)
+
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("user_client.memory.Memory.keep", full)
+        with pytest.raises(LocalFault, match="the memory cannot be written: database or disk is full"):
+            collection.submit(17, town.ticket(1))
+    assert not any(one.parts for one in town.shufflers)
+    assert client().ledger().own_spent == 0
+
+
+def test_a_conflicting_answer_is_a_refusal_with_its_reason(
+    town: Town, client: Open, tmp_path: Path, draws: list[int]
+) -> None:
+    assert client(folder=tmp_path / "thief").open(town.invitation).submit(3, town.ticket(1)).accepted
+    result = client().open(town.invitation).submit(17, town.ticket(1))
+    assert not result.accepted
+    assert [refusal.shuffler for refusal in result.refusals] == [1, 2, 3]
+    assert "another submission was made under this ticket" in result.refusals[0].sentence
+    (standing,) = client().status()
+    assert standing.accepted == 0
+    assert len(standing.refused) == 3
+    assert draws == [1, 1]
+
+
+def test_another_ticket_does_not_make_a_second_answer(town: Town, client: Open, draws: list[int]) -> None:
+    client().open(town.invitation).submit(17, town.ticket(1))
+    with pytest.raises(Refused, match="this collection was answered already, under the ticket 00000000…"):
+        client().open(town.invitation).submit(17, town.ticket(2))
+    assert draws == [1]
+
+
+def test_the_same_question_in_another_collection_is_refused_without_tombstones(
+    town: Town, client: Open, draws: list[int]
+) -> None:
+    client().open(town.invitation).submit(17, town.ticket(1))
+    town.publish(town.document(fakes=99))
+    with pytest.raises(Refused, match="only with tombstones"):
+        client().open(town.invitation).submit(17, town.ticket(1))
+    assert draws == [1]
+
+
+def test_the_budget_refuses_and_names_what_spent_it(town: Town, client: Open, draws: list[int]) -> None:
+    spent = []
+    for epoch in ("2031", "2032"):
+        town.publish(town.document(epoch=epoch))
+        spent.append(town.digest.hex()[:8])
+        assert client().open(town.invitation).submit(17, town.ticket(1)).accepted
+    town.publish(town.document(epoch="2033"))
+    pattern = rf"costs ε_l = 2, and of the budget of 5 4 is spent, on collection {spent[0]}… \(2\), .*{spent[1]}… \(2\)"
+    with pytest.raises(Refused, match=pattern):
+        client().open(town.invitation).submit(17, town.ticket(1))
+    assert draws == [1, 1]
+    assert client(budget=6.0).open(town.invitation).submit(17, town.ticket(1)).accepted
+    assert client().ledger().to_json()["spent"] == "6"
+
+
+def test_a_charge_is_rounded_up_and_the_budget_down() -> None:
+    assert charge_of(2.0) == 2_000_000
+    assert charge_of(2.0000000000000004) == 2_000_001
+    assert budget_of(2.9999999999999996) == 2_999_999
+    assert [shown(value) for value in (0, 1, 2_500_000, 12_000_000)] == ["0", "0.000001", "2.5", "12"]
+
+
+@pytest.mark.parametrize("value", [-1, 64, 10**30, True])
+def test_a_value_outside_the_domain_is_refused_and_not_repeated(town: Town, client: Open, value: int) -> None:
+    with pytest.raises(WrongInput, match="not a whole number from 0 to 63") as caught:
+        client().open(town.invitation).submit(value, town.ticket(1))
+    assert str(value) not in str(caught.value)
+    assert client().status() == ()
+
+
+def test_a_ticket_of_another_collection_costs_nothing(town: Town, client: Open, draws: list[int]) -> None:
+    wrong = Ticket(town.ticket(1).id, town.ticket(2).signature)
+    with pytest.raises(WrongInput, match="the ticket is not valid for this collection"):
+        client().open(town.invitation).submit(1, wrong)
+    assert draws == []
+    assert client().ledger().own_spent == 0
+
+
+def test_one_report_builds_no_tables(town: Town, client: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    true = PaillierPublicKey.zero_source
+
+    def counted(
+        self: PaillierPublicKey, rng: Randomness, *, expected: int = 1, statistical: bool = False
+    ) -> ZeroSource:
+        asked.append(expected)
+        return true(self, rng, expected=expected, statistical=statistical)
+
+    monkeypatch.setattr(PaillierPublicKey, "zero_source", counted)
+    monkeypatch.setattr("peos.crypto.schemes.paillier.WindowZeros", None)
+    assert client().open(town.invitation).submit(17, town.ticket(1)).accepted
+    assert asked == [1]
+
+
+def test_her_folder_is_hers_alone(town: Town, client: Open, config: Config) -> None:
+    client().open(town.invitation).submit(17, town.ticket(1))
+    assert stat.S_IMODE(config.folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in config.folder.iterdir()} == {0o600}
+    os.chmod(config.folder, 0o750)  # noqa: S103 - a folder that is open is what is tested
+    with pytest.raises(WrongInput, match="is open to other users"):
+        client()
+
+
+def test_her_value_is_nowhere_in_her_memory_and_nothing_secret_in_a_repr(town: Town, client: Open) -> None:
+    here = client()
+    collection = here.open(town.invitation)
+    collection.submit(17, town.ticket(1))
+    known = here._memory.find(town.digest, town.ticket(1).id)
+    assert repr(known) == "Remembered(00000000…)"
+    with sqlite3.connect(_memory(client)) as connection:
+        columns = [row[1] for table in _tables(connection) for row in connection.execute(f"PRAGMA table_info({table})")]
+    connection.close()
+    assert not [column for column in columns if "value" in column]
+
+
+def _tables(connection: sqlite3.Connection) -> list[str]:
+    return [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+
+
+def test_a_memory_of_another_version_is_refused(client: Open, config: Config) -> None:
+    client().close()
+    with sqlite3.connect(config.folder / "memory.sqlite") as connection:
+        connection.execute("PRAGMA user_version = 9")
+    connection.close()
+    with pytest.raises(PeosError, match="the memory is of version 9"):
+        client()
+
+
+def test_a_memory_that_is_damaged_is_refused(client: Open, config: Config) -> None:
+    client().close()
+    for path in config.folder.iterdir():
+        path.write_bytes(b"not a database" * 100)
+    with pytest.raises(PeosError, match="cannot be used"):
+        client()

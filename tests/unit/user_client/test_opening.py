@@ -1,0 +1,162 @@
+"""What a user checks before anything of hers is sent: each check has a collection that only it refuses."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from peos.collection.document import MechanismChoice
+from peos.crypto.identity import Identity
+from peos.errors import BadEncoding, PeosError, Refused, RemoteFault
+from peos.ldp import GRR
+from peos.wire import documents, parties
+from tests.unit.user_client.conftest import Open
+from tests.unit.user_client.town import NOW, Town, certificate
+
+
+def nothing_was_sent(town: Town) -> bool:
+    return not any(one.parts for one in town.shufflers)
+
+
+def test_a_collection_within_her_limits_is_opened_after_asking_every_shuffler(town: Town, client: Open) -> None:
+    collection = client().open(town.invitation)
+    assert (collection.digest, collection.question, collection.domain) == (town.digest, "how many?", 64)
+    assert [one.described for one in town.shufflers] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("deviant", [1, 2, 3])
+def test_one_shuffler_that_describes_another_document_is_named(town: Town, client: Open, deviant: int) -> None:
+    invitation = town.invitation
+    other = documents.sign_document(town.document(fakes=101), town.analyzer)
+    town.shufflers[deviant - 1].signed, town.shufflers[deviant - 1].lie = other, b"\x01" * 32
+    with pytest.raises(RemoteFault, match=rf"shuffler {deviant} .* describes another collection than the invitation"):
+        client().open(invitation)
+    assert nothing_was_sent(town)
+
+
+def test_an_invitation_to_another_digest_is_refused(town: Town, client: Open) -> None:
+    signed_cards = tuple(parties.sign_card(one.card, one.identity) for one in town.shufflers)
+    for one in town.shufflers:
+        one.lie = b"\x01" * 32  # it describes whatever it is asked about
+    with pytest.raises(RemoteFault, match="describes another collection than the invitation"):
+        client().open(parties.encode_invitation(b"\x22" * 32, signed_cards))
+
+
+def altered(signed: bytes) -> bytes:
+    at = signed.index(b"how many?")
+    return signed[:at] + b"how menu?" + signed[at + 9 :]
+
+
+@pytest.mark.parametrize(
+    ("alter", "complaint"),
+    [
+        (altered, "not signed by the analyzer"),
+        (lambda signed: signed[:-1], "sent what is no document"),
+        (lambda signed: signed + b"\x00", "sent what is no document"),
+        (lambda _: b"", "sent what is no document"),
+    ],
+)
+def test_an_altered_document_is_refused(
+    town: Town, client: Open, alter: Callable[[bytes], bytes], complaint: str
+) -> None:
+    invitation = town.invitation
+    for one in town.shufflers:
+        one.lie = b"\x01" * 32
+    town.shufflers[1].signed = alter(town.shufflers[1].signed)
+    with pytest.raises(RemoteFault, match=rf"shuffler 2 \(org-2\), document: .*{complaint}"):
+        client().open(invitation)
+    assert nothing_was_sent(town)
+
+
+def test_a_shuffler_that_she_does_not_trust_is_refused_and_not_even_asked(town: Town, client: Open) -> None:
+    pinned = tuple(card.identity for card in town.cards)
+    with pytest.raises(Refused, match=r"shuffler 3 \(org-3\) of the invitation is not among the organisations"):
+        client(shufflers=(*pinned[:2], b"\x07" * 32, b"\x08" * 32)).open(town.invitation)
+    assert [one.described for one in town.shufflers] == [0, 0, 0]
+
+
+def test_one_organisation_twice_is_refused(town: Town, client: Open) -> None:
+    cards = [parties.sign_card(one.card, one.identity) for one in town.shufflers]
+    with pytest.raises(Refused, match="the same identity"):
+        client().open(parties.encode_invitation(town.digest, (cards[0], cards[1], cards[1])))
+    assert [one.described for one in town.shufflers] == [0, 0, 0]
+
+
+def test_a_document_that_names_other_shufflers_than_the_invitation_is_refused(town: Town, client: Open) -> None:
+    stranger = Identity.generate(town.rng)
+    members = tuple(one.card.member for one in town.shufflers)
+    town.publish(town.document(shufflers=(*members[:2], replace(members[2], identity=stranger.public))))
+    with pytest.raises(Refused, match="not those of the document"):
+        client().open(town.invitation)
+
+
+def test_shufflers_in_another_order_than_the_documents_are_refused(town: Town, client: Open) -> None:
+    cards = [parties.sign_card(one.card, one.identity) for one in town.shufflers]
+    with pytest.raises(Refused, match="in their order"):
+        client().open(parties.encode_invitation(town.digest, (cards[1], cards[0], cards[2])))
+
+
+def test_an_invitation_with_two_shufflers_or_a_forged_card_is_refused(town: Town, client: Open) -> None:
+    cards = [parties.sign_card(one.card, one.identity) for one in town.shufflers]
+    forged = parties.sign_card(town.cards[2], town.analyzer)
+    for wrong in (cards[:2], [*cards[:2], forged], [*cards[:2], b"\x00"]):
+        with pytest.raises(BadEncoding):
+            client().open(parties.encode_invitation(town.digest, tuple(wrong)))
+
+
+@pytest.mark.parametrize(
+    ("limit", "complaint"),
+    [
+        ({"most_eps_local": 1.9}, r"ε_l is 2, your limit is 1.9"),
+        ({"least_reports": 1001}, "with 1000 reports, you ask for 1001"),
+        ({"least_fakes": 101}, "has 100 fakes, you ask for 101"),
+    ],
+)
+def test_each_of_her_limits_refuses(town: Town, client: Open, limit: dict[str, float], complaint: str) -> None:
+    with pytest.raises(Refused, match=complaint) as caught:
+        client(**limit).open(town.invitation)
+    assert next(iter(limit)) in caught.value.hint
+
+
+def test_her_limits_let_in_what_just_meets_them(town: Town, client: Open) -> None:
+    epsilon = town.document().mechanism.epsilon_local
+    client(most_eps_local=epsilon, least_reports=1000, least_fakes=100).open(town.invitation)
+
+
+def test_a_collection_that_has_closed_is_refused(town: Town, client: Open) -> None:
+    with pytest.raises(Refused, match="the collection closed at 2030-03-17 18:46 UTC"):
+        client(now=NOW + 3600).open(town.invitation)
+    client(now=NOW + 3599).open(town.invitation)
+
+
+def test_a_collection_that_closes_while_she_thinks_is_not_answered(town: Town, client: Open) -> None:
+    now = [float(NOW)]
+    here = client()
+    here._clock = lambda: now[0]
+    collection = here.open(town.invitation)
+    now[0] += 3600
+    with pytest.raises(Refused, match="closed at"):
+        collection.submit(5, town.ticket(1))
+    assert nothing_was_sent(town)
+    assert client().status() == ()
+
+
+def test_one_shuffler_that_cannot_be_reached_is_named(town: Town, client: Open) -> None:
+    town.stop(2)
+    with pytest.raises(PeosError, match="org-2, document: does not answer at its address"):
+        client().open(town.invitation)
+
+
+def test_a_shuffler_with_another_certificate_than_its_card_is_named(town: Town, client: Open) -> None:
+    town.stop(3)
+    town.shufflers[2].certificate, true = certificate("stranger"), town.shufflers[2].certificate
+    town.start(3)
+    town.shufflers[2].certificate = true
+    with pytest.raises(PeosError, match="org-3, document: showed another certificate"):
+        client().open(town.invitation)
+
+
+def test_a_mechanism_of_less_privacy_than_it_says_by_name_is_judged_by_its_numbers(town: Town, client: Open) -> None:
+    town.publish(town.document(choice=MechanismChoice.of(GRR(64, 6.0))))
+    with pytest.raises(Refused, match=r"ε_l is 6, your limit is 2\.5"):
+        client().open(town.invitation)
