@@ -3,13 +3,17 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: plan test test-long lint proto bench clean
+.PHONY: demo plan test test-long lint proto bench clean
 
 $(VENV)/ready: pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found; install Python 3.11 or name another: make PYTHON=python3.12 test" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
+
+# An analyzer, three shufflers and two thousand users as separate processes; `make demo ARGS="--users 400"`.
+demo: $(VENV)/ready
+	@$(BIN)/peos demo $(ARGS)
 
 # `make plan ARGS="--users 100000 …"`: the planner, without installing anything by hand.
 plan: $(VENV)/ready

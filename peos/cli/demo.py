@@ -38,6 +38,7 @@ def demo(
     from rich.console import Console
 
     from peos.cli.local_run import run_locally, zipf_values
+    from peos.privacy import plan as find_plan
 
     if scheme != "paillier":
         raise WrongInput(f"the scheme {scheme} does not exist yet", hint="paillier does")
@@ -46,9 +47,21 @@ def demo(
     console = Console(stderr=as_json, highlight=False)
     asked = ["--eps-server", str(eps_server), "--eps-users", str(eps_users), "--eps-local", str(eps_local)]
     asked += ["--delta", str(delta), "--fakes", fakes, "--mechanism", mechanism, "--scheme", scheme]
-    if mechanism == "sue":
+    shuffled = mechanism != "sue"
+    if not shuffled:
         # Shuffled unary vectors claim nothing but ε_l (docs/privacy.md §1), so nothing else can be asked of them.
         asked = asked[4:]
+    find_plan(  # what cannot be met is said before anything is started
+        users,
+        domain,
+        delta,
+        eps_server=eps_server if shuffled else None,
+        eps_users=eps_users if shuffled else None,
+        eps_local=eps_local,
+        fakes=fakes,
+        mechanism=mechanism,
+        shufflers=shufflers,
+    )
     values = zipf_values(users, domain, seed)
     with tempfile.TemporaryDirectory(prefix="peos-demo-") as scratch:
         published, clock = run_locally(
@@ -107,7 +120,7 @@ def _show(result: dict[str, Any], folder: Path, console: "Console") -> None:
         console.print(
             f"the {SHOWN} most frequent of {len(result['truth'])} values; all are in {folder / 'result.json'}"
         )
-    for sentence in result["guarantees_in_words"]:
+    for sentence in result["guarantees"]["coalitions"]:
         console.print(sentence)
     for name, held in result["checks"].items():
         console.print(f"{'holds' if held else 'FAILS'}  {name.replace('_', ' ')}")

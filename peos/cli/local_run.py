@@ -36,7 +36,7 @@ class Clock:
 
     def under_way(self, line: str) -> None:
         """What a party says of its progress."""
-        self._console.print(f"           {line}", style="dim")
+        self._console.print(f"           {line}", style="dim", soft_wrap=True)
 
 
 def zipf_values(users: int, domain: int, seed: int | None) -> list[int]:
