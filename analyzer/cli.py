@@ -134,8 +134,10 @@ def create(
 def freeze(config: Config, name: Name) -> None:
     """Close a collection now: what the shufflers hold by then is what counts."""
     from analyzer import orders
+    from analyzer.telling import Teller
 
-    with _home(config) as home:
+    with _home(config) as home, Teller() as teller:
+        teller.waiting("telling every shuffler")
         orders.freeze(home, home.kept(name))
     typer.echo(f"{name} is closed")
 
@@ -144,8 +146,10 @@ def freeze(config: Config, name: Name) -> None:
 def abort(config: Config, name: Name) -> None:
     """End a collection without a result."""
     from analyzer import orders
+    from analyzer.telling import Teller
 
-    with _home(config) as home:
+    with _home(config) as home, Teller() as teller:
+        teller.waiting("telling every shuffler")
         orders.abort(home, home.kept(name))
     typer.echo(f"{name} is aborted")
 

@@ -59,13 +59,15 @@ async def _until_accepted(home: Home, kept: Kept, teller: Teller, *, wait: float
     give_up_at = time.monotonic() + wait
     async with Peers(home.keys, cards) as peers:
         teller.say(f"proposing {kept.name} to {len(cards)} shufflers")
-        refused = await peers.propose(kept.proposal)
+        unknown = set(range(1, len(cards) + 1))
         while True:
-            answers = await peers.statuses(kept.digest)
+            refused = await peers.propose(kept.proposal, unknown)
+            answers = dict(enumerate(await peers.statuses(kept.digest), start=1))
+            unknown = {who for who, answer in answers.items() if not isinstance(answer, Status) or not answer.known}
             waiting = [
                 sentence
-                for number, (card, answer, error) in enumerate(zip(cards, answers, refused, strict=True), start=1)
-                if (sentence := _not_accepted(party(number, card), answer, error))
+                for who, answer in answers.items()
+                if (sentence := _not_accepted(party(who, cards[who - 1]), answer, refused.get(who)))
             ]
             if not waiting:
                 return
@@ -81,8 +83,6 @@ async def _until_accepted(home: Home, kept: Kept, teller: Teller, *, wait: float
                 )
             teller.waiting("; ".join(waiting))
             await asyncio.sleep(every)
-            if any(isinstance(answer, Status) and not answer.known for answer in answers) or any(refused):
-                refused = await peers.propose(kept.proposal)
 
 
 def _not_accepted(name: str, answer: Answer, refused: PeosError | None) -> str:

@@ -17,6 +17,7 @@ from peos.wire.parties import sign_order
 STATUS_TIMEOUT: Final = 5.0
 PROPOSE_TIMEOUT: Final = 60.0  # a shuffler checks the key, which takes a while
 ONCE: Final = Backoff(attempts=1)
+A_FEW: Final = Backoff(attempts=4, base=0.5)  # an order may be given again by whoever gave it
 
 Answer = Status | PeosError
 
@@ -39,7 +40,9 @@ class Peers:
         for number, card in enumerate(self._cards, start=1):
             reach = channel(card.peer_address, card.peer_certificate, self._keys.certificate)
             name = party(number, card)
-            self._callers.append((Caller(reach, name, self._rng), Caller(reach, name, self._rng, backoff=ONCE)))
+            self._callers.append(
+                (Caller(reach, name, self._rng, backoff=A_FEW), Caller(reach, name, self._rng, backoff=ONCE))
+            )
         return self
 
     async def __aexit__(
@@ -48,17 +51,18 @@ class Peers:
         for caller, _ in self._callers:
             await caller.close()
 
-    async def propose(self, proposal: bytes) -> list[PeosError | None]:
-        """Propose to all at once; an error stands for a refusal, or for a shuffler that cannot be reached."""
+    async def propose(self, proposal: bytes, to: set[int]) -> dict[int, PeosError]:
+        """Propose once to shufflers by number; a refusal, or why one cannot be reached, by its number."""
 
-        async def one(caller: Caller) -> PeosError | None:
+        async def one(number: int) -> tuple[int, PeosError | None]:
             try:
-                await caller.ask(PROPOSE, proposal, step="proposal", timeout=PROPOSE_TIMEOUT)
+                await self._callers[number - 1][1].ask(PROPOSE, proposal, step="proposal", timeout=PROPOSE_TIMEOUT)
             except PeosError as error:
-                return error
-            return None
+                return number, error
+            return number, None
 
-        return list(await asyncio.gather(*(one(caller) for caller, _ in self._callers)))
+        answers = await asyncio.gather(*(one(number) for number in sorted(to)))
+        return {number: error for number, error in answers if error is not None}
 
     async def order(self, collection: bytes, *, abort: bool) -> list[PeosError | None]:
         """The signed order to close, or to abort, to all at once."""

@@ -1,0 +1,30 @@
+"""An analyzer's home in a folder of its own, and shufflers that speak the real wire from a thread of this process."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from analyzer import vault
+from tests.unit.analyzer.fakes import Loop
+from tests.unit.analyzer.world import World
+
+
+@pytest.fixture(autouse=True)
+def _quick_passphrases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A third of a second for each opened home would be most of these tests' time; test_vault pins the real cost."""
+    monkeypatch.setattr(vault, "_COST", 10)
+
+
+@pytest.fixture(scope="session")
+def loop() -> Iterator[Loop]:
+    running = Loop()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def world(tmp_path: Path, loop: Loop) -> Iterator[World]:
+    made = World(tmp_path, loop)
+    yield made
+    made.close()

@@ -1,0 +1,233 @@
+"""What the commands do and say: orders, status, tickets, results, and errors as one sentence with its exit code."""
+
+import json
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analyzer import cli, enrol, home, orders, status
+from analyzer.home import Home
+from analyzer.publishing import Publishing
+from peos.cli.running import run
+from peos.collection.lifecycle import State
+from peos.collection.party import Status
+from peos.collection.ticket import admits
+from peos.compute import Inline
+from peos.errors import Closed, PeosError, WrongInput
+from peos.net.logs import Log
+from tests.unit.analyzer.fakes import FLOOR
+from tests.unit.analyzer.world import Silent, World, take
+
+VALUES = np.repeat(np.arange(4), [20, 10, 6, 4])
+
+
+def _command(world: World, *arguments: str) -> int:
+    return run(cli.app, [arguments[0], "--config", str(world.file), *arguments[1:]], "peos analyzer")
+
+
+@pytest.fixture(autouse=True)
+def _small_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands open homes of their own, with the floor of production; here keys are small."""
+    real = home.Home.__init__
+
+    def small(self: Home, config: object, **_: object) -> None:
+        real(self, config, floor=FLOOR)  # type: ignore[arg-type] # what the command gave
+
+    monkeypatch.setattr(home.Home, "__init__", small)
+
+
+def _create(world: World, *more: str, out: str = "out") -> int:
+    asked = ("--name", "fruit", "--question", "Which fruit?", "--domain", "4", "--users", "60", "--delta", "1e-6")
+    limits = ("--eps-local", "3", "--fakes", "10", "--mechanism", "grr", "--minimum", "20")
+    return _command(world, "create", *asked, *limits, "--out", str(world.folder / out), *more)
+
+
+def _publish(world: World) -> None:
+    opened = world.home()
+    kept = opened.kept("fruit")
+    receiving = world.receiving(opened)
+    for sender, sent in world.deliveries(opened, kept, world.output(opened, kept, VALUES)).items():
+        take(receiving, sent, world.certificate(sender))
+    Publishing(opened, receiving, Inline(), Log("tests.analyzer")).publish(opened.kept("fruit"))
+
+
+def test_init_prints_the_cards_path_and_the_identity(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _command(world, "init") == 0
+    shown = capsys.readouterr().out
+    assert str(world.config.folder / "analyzer.card") in shown
+    assert world.home().keys.identity.public.hex() in shown
+
+
+def test_create_prints_invitation_digest_and_guarantees(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _create(world) == 0
+    shown = capsys.readouterr()
+    kept = world.home().kept("fruit")
+    assert kept.digest.hex() in shown.out
+    assert str(world.folder / "out" / "fruit.invitation") in shown.out
+    assert "Against the analyzer" in shown.out
+    assert "proposing fruit to 3 shufflers" in shown.err
+    assert _create(world, "--json") == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["digest"] == kept.digest.hex()
+    assert len(again["guarantees"]) == 3
+
+
+def test_freeze_closes_with_every_shuffler_and_says_who_was_not_told(world: World) -> None:
+    opened = world.home()
+    kept = world.open(opened)
+    world.shufflers[2].trust.drop(opened.keys.card.member.certificate)
+    with pytest.raises(PeosError, match=r"not every shuffler was told to close fruit: .*shuffler 3") as caught:
+        orders.freeze(opened, kept)
+    assert "again" in caught.value.hint
+    assert [len(shuffler.orders) for shuffler in world.shufflers] == [1, 1, 0]
+    assert opened.kept("fruit").state is State.OPEN
+    world.shufflers[2].trust.admit(opened.keys.certificate.pem)
+    orders.freeze(opened, kept)
+    assert opened.kept("fruit").state is State.CLOSED
+    assert [shuffler.orders[-1].abort for shuffler in world.shufflers] == [False] * 3
+    orders.freeze(opened, opened.kept("fruit"))
+
+
+def test_abort_is_for_good_and_erases_the_key(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.open(world.home())
+    assert _command(world, "abort", "fruit") == 0
+    after = world.home().kept("fruit")
+    assert (after.state, after.key) == (State.ABORTED, None)
+    assert [shuffler.orders[-1].abort for shuffler in world.shufflers] == [True] * 3
+    capsys.readouterr()
+    assert _command(world, "freeze", "fruit") == 3
+    assert "fruit is aborted: there is nothing left to close" in capsys.readouterr().err
+    assert _command(world, "result", "fruit") == 1
+    assert "fruit was aborted: the analyst aborted it" in capsys.readouterr().err
+
+
+def test_what_is_published_is_not_aborted_any_more(world: World) -> None:
+    opened = world.home()
+    world.open(opened)
+    _publish(world)
+    with pytest.raises(Closed, match="is published"):
+        orders.abort(opened, opened.kept("fruit"))
+
+
+def test_status_says_what_is_waited_for_from_whom_and_why(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _command(world, "status") == 0
+    assert capsys.readouterr().out == "no collections yet\n"
+    opened = world.home()
+    kept = world.open(opened)
+    for shuffler in world.shufflers:
+        shuffler.status = Status(kept.digest, "open", reports=45)
+    assert _command(world, "status", "fruit", "--json") == 0
+    line = json.loads(capsys.readouterr().out)
+    assert (line["name"], line["digest"], line["state"]) == ("fruit", kept.digest.hex(), "open")
+    waiting = line["waiting"]
+    assert set(waiting) == {"step", "from", "done", "total", "seconds"}
+    assert (waiting["step"], waiting["from"], waiting["done"], waiting["total"]) == ("submissions", ["users"], 13, 20)
+    opened.store.move(kept.digest, State.CLOSED)
+    world.shufflers[1].status = Status(
+        kept.digest,
+        "shuffling",
+        reports=45,
+        step="hand-over 1",
+        waited_for=("shuffler 1",),
+        done=40,
+        total=100,
+        seconds=12,
+        refused=("3 parts: the ticket is not valid",),
+    )
+    (line,) = status.status(opened, [opened.kept("fruit")])
+    assert line["waiting"]["step"] == "hand-over 1"
+    assert line["waiting"]["from"] == ["shuffler 1"]
+    assert line["refused"] == ["shuffler 2 (organisation 2): 3 parts: the ticket is not valid"]
+    told = "\n".join(status.in_words(line))
+    assert "waiting for hand-over 1 from shuffler 1: 0 of 2" in told
+    assert "hand-over 1 from shuffler 1, 40 of 100, 12 s" in told
+    assert "refused: shuffler 2 (organisation 2): 3 parts" in told
+
+
+def test_status_of_a_shuffler_that_does_not_answer_gives_the_reason(world: World) -> None:
+    opened = world.home()
+    kept = world.open(opened)
+    world.shufflers[0].close()
+    (line,) = status.status(opened, [kept])
+    assert line["shufflers"][0]["state"] is None
+    assert "shuffler 1 (organisation 1)" in line["shufflers"][0]["reason"]
+    assert [shuffler["state"] for shuffler in line["shufflers"][1:]] == ["open", "open"]
+
+
+def test_a_result_that_is_not_there_is_exit_1_with_what_is_waited_for(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.open(world.home())
+    assert _command(world, "result", "fruit") == 1
+    shown = capsys.readouterr()
+    assert "there is no result yet" in shown.err
+    assert "waiting for submissions from users" in shown.err
+    assert shown.out == ""
+
+
+def test_a_result_is_a_table_with_error_bars_and_guarantees(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.open(world.home())
+    _publish(world)
+    assert _command(world, "result", "fruit", "--wait", "1") == 0
+    shown = capsys.readouterr().out
+    assert "40 users, 10 fake reports" in shown
+    assert "95 % interval" in shown
+    assert "Against the analyzer with 2 or more shufflers" in shown
+    assert _command(world, "result", "fruit", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["users"] == 40
+
+
+def test_tickets_are_one_a_line_each_for_an_id_of_its_own(world: World) -> None:
+    opened = world.home()
+    kept = world.open(opened)
+    out = world.folder / "tickets.txt"
+    given = ["--config", str(world.file), "--collection", "fruit", "--count", "25", "--out", str(out)]
+    assert run(enrol.app, given, "peos enrol") == 0
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    lines = [line.split(":") for line in out.read_text().splitlines()]
+    assert len({id_ for id_, _ in lines}) == 25
+    document = opened.signed(kept).document
+    for id_, signature in lines:
+        assert (len(id_), len(signature)) == (32, 128)
+        assert admits(document.enrolment_key, bytes.fromhex(signature), kept.digest, bytes.fromhex(id_))
+
+
+def test_tickets_are_never_written_over_nor_minted_for_what_is_closed(world: World) -> None:
+    opened = world.home()
+    kept = world.open(opened)
+    out = world.folder / "tickets.txt"
+    enrol.mint_tickets(opened, "fruit", 1, out, Silent())
+    with pytest.raises(WrongInput, match="exists already"):
+        enrol.mint_tickets(opened, "fruit", 1, out, Silent())
+    opened.store.move(kept.digest, State.CLOSED)
+    with pytest.raises(Closed, match="tickets would be of no use"):
+        enrol.mint_tickets(opened, "fruit", 1, world.folder / "more.txt", Silent())
+    assert not list(world.folder.glob(".*partial"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (("status", "bread"), 2, "there is no collection bread"),
+        (("freeze", "../bread"), 2, "cannot name a collection"),
+        (("result", "fruit", "--wait", "soon"), 2, "invalid value for '--wait'"),
+        (("create", "--name", "x"), 2, "missing option"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_its_exit_code(
+    world: World, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], code: int, sentence: str
+) -> None:
+    assert _command(world, *arguments) == code
+    shown = capsys.readouterr()
+    assert sentence in shown.err
+    assert len(shown.err.splitlines()) == 1
+    assert shown.out == ""
+
+
+def test_a_configuration_that_is_missing_is_exit_2_with_json_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(cli.app, ["status", "--config", str(tmp_path / "none.toml"), "--json"], "peos analyzer") == 2
+    assert "cannot be read" in json.loads(capsys.readouterr().err)["error"]

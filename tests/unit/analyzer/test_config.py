@@ -1,0 +1,94 @@
+"""analyzer.toml: each mistake is one sentence that names the file and the key."""
+
+from pathlib import Path
+
+import pytest
+
+from analyzer.config import read
+from peos.errors import WrongInput
+from tests.unit.analyzer.world import World
+
+GOOD = """name = "office"
+folder = "home"
+passphrase_file = "/etc/peos/passphrase"
+shufflers = ["north.card", "cards/south.card", "west.card"]
+[listen]
+peers = "127.0.0.1:7000"
+"""
+
+
+def _read(tmp_path: Path, text: str) -> str:
+    """The sentence that a text is refused with."""
+    file = tmp_path / "analyzer.toml"
+    file.write_text(text)
+    with pytest.raises(WrongInput) as caught:
+        read(file)
+    assert str(file) in str(caught.value)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_paths_are_relative_to_the_file_unless_they_are_absolute(tmp_path: Path) -> None:
+    file = tmp_path / "analyzer.toml"
+    file.write_text(GOOD)
+    found = read(file)
+    assert found.folder == tmp_path / "home"
+    assert found.passphrase_file == Path("/etc/peos/passphrase")
+    assert found.shufflers == (tmp_path / "north.card", tmp_path / "cards/south.card", tmp_path / "west.card")
+    assert found.peers == "127.0.0.1:7000"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sentence"),
+    [
+        ('name = "office"', 'name = "office"\ncolour = "red"', "colour is not a setting"),
+        ("[listen]", '[listen]\nusers = "127.0.0.1:7001"', "listen.users is not a setting"),
+        ('name = "office"\n', "", "name is missing"),
+        ('peers = "127.0.0.1:7000"\n', "", "listen.peers is missing"),
+        ('name = "office"', "name = 7", "name must be a text"),
+        ('name = "office"', 'name = ""', "name is empty"),
+        ('["north.card", "cards/south.card", "west.card"]', '"north.card"', "shufflers must be a list of texts"),
+        ('"north.card", ', '"north.card", 7, ', "shufflers names the files"),
+        ('"north.card", "cards/south.card", "west.card"', "", "shufflers names the files"),
+        ('"west.card"', '"north.card"', "shufflers names one file twice"),
+        ("127.0.0.1:7000", "127.0.0.1", "listen.peers is host:port"),
+        ("127.0.0.1:7000", "127.0.0.1:0", "listen.peers is host:port"),
+        ("127.0.0.1:7000", "127.0.0.1:65536", "listen.peers is host:port"),
+        ("127.0.0.1:7000", "127.0.0.1:٧", "listen.peers is host:port"),
+        ("[listen]\n", "listen = 7\n", "is not TOML"),
+        ('folder = "home"', "folder = home", "is not TOML"),
+    ],
+)
+def test_a_mistake_is_named_with_its_key(tmp_path: Path, before: str, after: str, sentence: str) -> None:
+    assert before in GOOD
+    changed = GOOD.replace(before, after)
+    if before == "[listen]\n":
+        changed = changed.replace("peers =", "=")
+    assert sentence in _read(tmp_path, changed)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(WrongInput, match=r"the configuration .*/none\.toml cannot be read"):
+        read(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"), [(None, "cannot be read"), (b"", "is not a card"), (b"x" * 99, "is not a card")]
+)
+def test_a_card_that_is_missing_or_broken_is_named(world: World, content: bytes | None, sentence: str) -> None:
+    card = world.folder / "2.card"
+    card.unlink() if content is None else card.write_bytes(content)
+    with pytest.raises(WrongInput, match=f"analyzer.toml: shufflers: {card} {sentence}"):
+        world.config.signed_cards()
+
+
+def test_the_analyzers_own_card_is_no_shufflers(world: World) -> None:
+    (world.folder / "2.card").write_bytes((world.config.folder / "analyzer.card").read_bytes())
+    with pytest.raises(WrongInput, match="without a port for users"):
+        world.config.signed_cards()
+
+
+def test_cards_are_read_when_they_are_needed_and_not_before(world: World) -> None:
+    for number in (1, 2, 3):
+        (world.folder / f"{number}.card").unlink()
+    world.home().close()

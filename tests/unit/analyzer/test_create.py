@@ -1,0 +1,160 @@
+"""Creating a collection: every shuffler accepts, the dummies are in, and a stop anywhere is gone on from."""
+
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analyzer import create
+from analyzer.create import open_collection, write_invitation
+from analyzer.draft import draft
+from peos.collection.lifecycle import State
+from peos.collection.party import Status
+from peos.collection.ticket import mint
+from peos.errors import Closed, PeosError, Refused, WrongInput
+from peos.wire.parties import decode_invitation
+from tests.unit.analyzer.fakes import FLOOR
+from tests.unit.analyzer.world import DOMAIN, FAKES, Silent, World, request
+
+
+def test_every_shuffler_has_the_document_and_its_part_of_each_dummy(world: World) -> None:
+    home = world.home()
+    kept = world.open(home)
+    assert kept.state is State.OPEN
+    document = home.signed(kept).document
+    assert (document.fakes, document.minimum, document.choice.domain) == (FAKES, 20, DOMAIN)
+    for shuffler in world.shufflers:
+        assert shuffler.signed is not None
+        assert shuffler.signed.digest == kept.digest
+        assert len(shuffler.parts) == len(document.dummies) == 32
+    shares = [shuffler.parts for shuffler in world.shufflers]
+    private = home.private_key(kept)
+    for dummy in home.dummies(kept):
+        ticket = mint(home.keys.enrolment, kept.digest, dummy.id)
+        total = private.decrypt(np.frombuffer(shares[0][ticket], np.uint8).reshape(1, -1))
+        for others in shares[1:]:
+            total = total + np.frombuffer(others[ticket], "<u8")
+        assert total.tolist() == dummy.words.tolist()
+
+
+def test_the_mechanism_is_salted_with_analyzer_question_and_epoch(world: World) -> None:
+    home = world.home()
+    question = home.signed(world.open(home)).document.mechanism.question
+    assert question.analyzer == home.keys.identity.public
+    assert (question.question, question.epoch) == ("Which fruit?", "2024")
+
+
+def test_the_invitation_names_the_digest_and_the_shufflers_in_order(world: World) -> None:
+    home = world.home()
+    kept = world.open(home)
+    path = write_invitation(home, kept, world.folder / "out")
+    assert path == world.folder / "out" / "fruit.invitation"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    invitation = decode_invitation(path.read_bytes())
+    assert invitation.collection == kept.digest
+    assert [card.name for card in invitation.shufflers] == [shuffler.name for shuffler in world.shufflers]
+
+
+def test_an_operator_that_has_to_accept_is_waited_for_and_named(world: World) -> None:
+    world.shufflers[1].accept_as = "draft"
+    home = world.home()
+    kept = draft(home, request(), Silent())
+    with pytest.raises(PeosError, match=r"^shuffler 2 \(organisation 2\) waits for its operator to accept$") as caught:
+        open_collection(home, kept, Silent(), wait=0.2, every=0.05)
+    assert "same command again" in caught.value.hint
+    assert home.kept("fruit").state is State.DRAFT
+    world.shufflers[1].status = Status(kept.digest, "open")
+    assert open_collection(world.home(), kept, Silent(), wait=5.0).state is State.OPEN
+
+
+def test_a_shuffler_that_is_down_is_waited_for(world: World) -> None:
+    home = world.home()
+    kept = draft(home, request(), Silent())
+    world.shufflers[2].trust.drop(home.keys.card.member.certificate)
+    with pytest.raises(PeosError, match=r"shuffler 3 \(organisation 3\)"):
+        open_collection(home, kept, Silent(), wait=0.0, every=0.05)
+    world.shufflers[2].trust.admit(home.keys.certificate.pem)
+    assert open_collection(home, kept, Silent(), wait=5.0, every=0.05).state is State.OPEN
+
+
+def test_a_policy_that_says_no_is_told_and_may_change_its_mind(world: World) -> None:
+    world.shufflers[0].refuse_proposals = Refused("the collection is not accepted: its minimum is 20 reports")
+    home = world.home()
+    kept = draft(home, request(), Silent())
+    with pytest.raises(Refused, match=r"shuffler 1 \(organisation 1\).*its minimum is 20 reports"):
+        open_collection(home, kept, Silent(), wait=5.0, every=0.05)
+    assert home.kept("fruit").state is State.DRAFT
+    world.shufflers[0].refuse_proposals = None
+    assert open_collection(home, kept, Silent(), wait=5.0, every=0.05).state is State.OPEN
+
+
+def test_a_stop_between_the_dummies_and_their_answers_sends_the_same_bytes_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.shufflers[2].refuse_parts = "no room"
+    home = world.home()
+    with pytest.raises(PeosError, match=r"a dummy was not accepted: shuffler 3 \(organisation 3\): no room"):
+        world.open(home)
+    before = [dict(shuffler.parts) for shuffler in world.shufflers]
+    assert [len(parts) for parts in before] == [32, 32, 0]
+    world.shufflers[2].refuse_parts = ""
+    monkeypatch.setattr(create, "_prepare", lambda *_: pytest.fail("prepared twice"))
+    kept = world.open(world.home())
+    assert kept.parts_taken
+    assert [dict(shuffler.parts) for shuffler in world.shufflers[:2]] == before[:2]
+    assert len(world.shufflers[2].parts) == 32
+
+
+def test_created_again_it_is_the_same_collection_and_nothing_is_sent_twice(world: World) -> None:
+    first = world.open(world.home())
+    proposals = [shuffler.proposals for shuffler in world.shufflers]
+    again = world.open(world.home())
+    assert again.digest == first.digest
+    assert [shuffler.proposals for shuffler in world.shufflers] == proposals
+
+
+def test_another_request_under_the_same_name_is_refused(world: World) -> None:
+    home = world.home()
+    world.open(home)
+    with pytest.raises(WrongInput, match="was created with other parameters"):
+        world.open(home, domain=5)
+
+
+def test_what_nobody_accepted_in_time_is_aborted(world: World) -> None:
+    world.shufflers[0].accept_as = "draft"
+    home = world.home()
+    kept = draft(home, request(closes_in=1), Silent())
+    with pytest.raises(Closed, match="was to close before every shuffler had accepted it"):
+        open_collection(home, kept, Silent(), wait=10.0, every=0.05)
+    assert home.kept("fruit").state is State.ABORTED
+    with pytest.raises(Refused, match="was aborted"):
+        open_collection(home, home.kept("fruit"), Silent(), wait=1.0)
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "..", ".hidden", "x" * 65, "two words"])
+def test_a_name_that_is_no_file_name_is_refused(name: str) -> None:
+    with pytest.raises(WrongInput, match="cannot name a collection"):
+        request(name=name)
+
+
+@pytest.mark.parametrize("what", ["closes_in", "shuffle_within", "erase_within"])
+def test_times_are_at_least_a_second(what: str) -> None:
+    with pytest.raises(WrongInput, match=f"--{what.replace('_', '-')} is a number of seconds"):
+        request(**{what: 0})
+
+
+def test_the_minimum_is_half_of_the_users_unless_one_is_given(world: World) -> None:
+    home = world.home()
+    assert home.signed(draft(home, request(minimum=None), Silent())).document.minimum == 30
+    assert home.signed(draft(home, request(name="single", minimum=None, users=1), Silent())).document.minimum == 1
+    assert FLOOR < 3072, "tests use a key of their own size"
+
+
+def test_a_plan_that_cannot_be_had_is_refused_before_anything_is_drawn(world: World, tmp_path: Path) -> None:
+    home = world.home()
+    with pytest.raises(Refused, match="cannot be met"):
+        draft(home, request(eps_server=0.001, eps_local=None, fakes="0"), Silent())
+    assert home.store.all() == []
+    assert not (tmp_path / "home" / "collections").exists()

@@ -1,0 +1,251 @@
+"""The process itself, over the real wire: vectors in, a receipt out, a result; and what stops and what goes on."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analyzer import keeper, serve
+from analyzer.home import Home
+from analyzer.orders import abort
+from peos.collection.lifecycle import State
+from peos.collection.party import Status
+from peos.compute import Inline
+from peos.crypto.randomness import system
+from peos.errors import NotYet, PeosError, Refused, RemoteFault, WrongInput
+from peos.net.calls import Caller
+from peos.net.certificates import Certificate, make_certificate
+from peos.net.client import ONCE, channel
+from peos.net.logs import Log
+from peos.wire.methods import DELIVER, GET_RECEIPT, VECTOR_HEADER
+from tests.unit.analyzer.world import Delivery, World
+
+VALUES = np.repeat(np.arange(4), [20, 10, 6, 4])
+
+
+class Serving:
+    """An analyzer that serves, in the thread of the loop."""
+
+    def __init__(self, world: World, home: Home) -> None:
+        self.home = home
+        self._world = world
+        self._stop: asyncio.Event = world.loop.run(self._event())
+        self._running: Future[None] = world.loop.start(
+            serve.run(home, Log("tests.analyzer"), stop=self._stop, workers=Inline())
+        )
+
+    async def _event(self) -> asyncio.Event:
+        return asyncio.Event()
+
+    def stop(self) -> None:
+        async def set_it() -> None:
+            self._stop.set()
+
+        if not self._running.done():
+            self._world.loop.run(set_it())
+        self._running.result(30)
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeper, "TICK", 0.05)
+    monkeypatch.setattr(keeper, "ASK_EVERY", 0.05)
+
+
+@pytest.fixture
+def serving(world: World) -> Iterator[Serving]:
+    home = world.home()
+    world.open(home)
+    running = Serving(world, home)
+    yield running
+    running.stop()
+
+
+def _deliver(world: World, home: Home, certificate: Certificate, sent: Delivery) -> None:
+    async def send() -> None:
+        caller = _caller(world, home, certificate)
+        try:
+            await caller.send(DELIVER, lambda: sent.chunks, metadata=((VECTOR_HEADER, sent.encoded),))
+        finally:
+            await caller.close()
+
+    world.loop.run(send())
+
+
+def _receipt(world: World, home: Home, certificate: Certificate) -> Any:
+    async def ask() -> Any:
+        caller = _caller(world, home, certificate)
+        try:
+            return await caller.ask(GET_RECEIPT, home.kept("fruit").digest)
+        finally:
+            await caller.close()
+
+    return world.loop.run(ask())
+
+
+def _caller(world: World, home: Home, certificate: Certificate) -> Caller:
+    reach = channel(world.config.peers, home.keys.certificate.pem, certificate)
+    return Caller(reach, "analyzer", system(), backoff=replace(ONCE, attempts=4))
+
+
+def _wait(world: World, there: Callable[[], bool]) -> None:
+    async def wait() -> None:
+        while not there():
+            await asyncio.sleep(0.02)
+
+    world.loop.run(asyncio.wait_for(wait(), 20))
+
+
+def _until(world: World, home: Home, state: State) -> None:
+    _wait(world, lambda: home.kept("fruit").state is state)
+
+
+def _output(world: World, home: Home) -> dict[int, Delivery]:
+    kept = home.kept("fruit")
+    return world.deliveries(home, kept, world.output(home, kept, VALUES))
+
+
+def test_vectors_come_in_the_receipt_goes_out_and_the_result_is_published(world: World, serving: Serving) -> None:
+    home, shufflers = serving.home, world.shufflers
+    sent = _output(world, home)
+    _deliver(world, home, shufflers[1].peers, sent[2])
+    with pytest.raises(NotYet, match="not complete yet"):
+        _receipt(world, home, shufflers[0].peers)
+    _deliver(world, home, shufflers[2].peers, sent[3])
+    receipt = _receipt(world, home, shufflers[0].peers)
+    assert receipt.verifies(home.keys.identity.public)
+    _until(world, home, State.PUBLISHED)
+    assert _receipt(world, home, shufflers[2].peers) == receipt, "who missed it asks again"
+    _deliver(world, home, shufflers[2].peers, sent[3])
+
+
+def test_another_shufflers_certificate_and_an_unknown_one_deliver_nothing(world: World, serving: Serving) -> None:
+    home = serving.home
+    sent = _output(world, home)
+    with pytest.raises(Refused, match="the call does not come from shuffler 2"):
+        _deliver(world, home, world.shufflers[2].peers, sent[2])
+    with pytest.raises(PeosError):
+        _deliver(world, home, make_certificate("stranger", world.rng), sent[2])
+    assert home.store.deliveries(home.kept("fruit").digest) == []
+
+
+def test_a_header_that_is_missing_or_no_header_is_refused(world: World, serving: Serving) -> None:
+    home = serving.home
+    sent = _output(world, home)[3]
+
+    async def send(metadata: Any) -> None:
+        caller = _caller(world, home, world.shufflers[2].peers)
+        try:
+            await caller.send(DELIVER, lambda: sent.chunks, metadata=metadata)
+        finally:
+            await caller.close()
+
+    with pytest.raises(Refused, match="a vector came without its header"):
+        world.loop.run(send(()))
+    with pytest.raises(Refused, match="VectorHeader"):
+        world.loop.run(send(((VECTOR_HEADER, b"nothing"),)))
+
+
+def test_stopped_between_the_two_vectors_it_goes_on(world: World) -> None:
+    home = world.home()
+    world.open(home)
+    sent = _output(world, home)
+    first = Serving(world, home)
+    _deliver(world, home, world.shufflers[1].peers, sent[2])
+    first.stop()
+    second = Serving(world, world.home())
+    try:
+        _deliver(world, home, world.shufflers[2].peers, sent[3])
+        _until(world, home, State.PUBLISHED)
+    finally:
+        second.stop()
+
+
+def test_a_second_process_for_one_folder_is_refused(world: World, serving: Serving) -> None:
+    again = Serving(world, world.home())
+    with pytest.raises(WrongInput, match="another process is using"):
+        again.stop()
+    assert serving.home.kept("fruit").state is State.OPEN
+
+
+def test_a_collection_created_while_it_serves_is_served(world: World) -> None:
+    running = Serving(world, world.home())
+    try:
+        home = world.home()
+        world.open(home)
+        sent = _output(world, home)
+        _deliver_soon(world, home, world.shufflers[1].peers, sent[2])
+        _deliver(world, home, world.shufflers[2].peers, sent[3])
+        _until(world, home, State.PUBLISHED)
+    finally:
+        running.stop()
+
+
+def _deliver_soon(world: World, home: Home, certificate: Certificate, sent: Delivery) -> None:
+    """The certificates of a new collection are let in at the next turn."""
+    for _ in range(50):
+        try:
+            _deliver(world, home, certificate, sent)
+        except PeosError:
+            world.loop.run(asyncio.sleep(0.05))
+        else:
+            return
+    raise AssertionError("never let in")
+
+
+def test_it_closes_by_the_clock_and_follows_the_shufflers(world: World) -> None:
+    home = world.home()
+    world.open(home, closes_in=1)
+    running = Serving(world, home)
+    try:
+        _until(world, home, State.CLOSED)
+        for shuffler in world.shufflers:
+            shuffler.status = Status(bytes(32), "frozen")
+        _until(world, home, State.SHUFFLING)
+        world.shufflers[2].status = Status(bytes(32), "aborted", reason="12 reports, the minimum is 20")
+        _until(world, home, State.ABORTED)
+        assert home.kept("fruit").reason == "shuffler 3 (organisation 3) aborted: 12 reports, the minimum is 20"
+    finally:
+        running.stop()
+
+
+def test_a_passer_bys_end_does_not_end_a_delivery_that_is_under_way(world: World) -> None:
+    home = world.home()
+    kept = world.open(home)
+    document = home.signed(kept).document
+    ended, going = Status(kept.digest, "aborted", reason="gone"), Status(kept.digest, "shuffling")
+    assert keeper.lost(document, set(), [ended, going, going]) == ""
+    assert keeper.lost(document, set(), [going, ended, going]) == "shuffler 2 (organisation 2) aborted: gone"
+    assert keeper.lost(document, {2}, [ended, ended, going]) == ""
+    assert keeper.lost(document, {2}, [ended, ended, RemoteFault("cannot be reached")]) == ""
+    assert keeper.lost(document, {2, 3}, [ended, ended, ended]) == "every shuffler aborted: gone"
+
+
+def test_what_is_not_complete_when_everything_has_to_be_erased_is_aborted_and_erased(world: World) -> None:
+    home = world.home()
+    world.open(home, closes_in=1, shuffle_within=1, erase_within=1)
+    running = Serving(world, home)
+    try:
+        _until(world, home, State.ABORTED)
+        _wait(world, lambda: home.kept("fruit").key is None)
+    finally:
+        running.stop()
+    assert "had to be erased" in home.kept("fruit").reason
+
+
+def test_an_abort_from_another_process_ends_it_here_too(world: World, serving: Serving) -> None:
+    home = world.home()
+    sent = _output(world, home)
+    _deliver(world, home, world.shufflers[1].peers, sent[2])
+    abort(home, home.kept("fruit"))
+    with pytest.raises(PeosError, match="it takes no vectors"):
+        _deliver(world, home, world.shufflers[2].peers, sent[3])
+    folder = home.folder(home.kept("fruit"))
+
+    _wait(world, lambda: not list(folder.iterdir()))
+    assert all(order.abort for shuffler in world.shufflers for order in shuffler.orders)
+    assert serving.home.kept("fruit").state is State.ABORTED
