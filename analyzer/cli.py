@@ -137,8 +137,9 @@ def freeze(config: Config, name: Name) -> None:
     from analyzer.telling import Teller
 
     with _home(config) as home, Teller() as teller:
+        kept = home.kept(name)
         teller.waiting("telling every shuffler")
-        orders.freeze(home, home.kept(name))
+        orders.freeze(home, kept)
     typer.echo(f"{name} is closed")
 
 
@@ -149,8 +150,9 @@ def abort(config: Config, name: Name) -> None:
     from analyzer.telling import Teller
 
     with _home(config) as home, Teller() as teller:
+        kept = home.kept(name)
         teller.waiting("telling every shuffler")
-        orders.abort(home, home.kept(name))
+        orders.abort(home, kept)
     typer.echo(f"{name} is aborted")
 
 
