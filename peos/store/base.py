@@ -160,7 +160,9 @@ class ShufflerStore(ABC):
 
     @abstractmethod
     def submit_many(self, submissions: Sequence[Submission]) -> list[Judged]:
-        """Keep what is new of these in one transaction, each judged after those before it; durable on return.
+        """Keep what is new of these, a collection's in one transaction, each judged after those before it.
+
+        Durable on return.
 
         At most one submission a ticket and one an id: the identical triple again is KNOWN, even after closing (its
         acknowledgement may have been lost), another is a CONFLICT. Where a submission cannot be taken its place in

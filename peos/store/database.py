@@ -3,12 +3,12 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from peos.errors import Full, LocalFault, PeosError
-from peos.store.folder import private_file
-from peos.store.schema import APPLICATION, TABLES, TRIGGERS, VERSION
+from peos.store.folder import private_file, sync_folder
 
 _BUSY_MS: Final = 5_000
 _SETTINGS: Final = (
@@ -19,23 +19,32 @@ _SETTINGS: Final = (
     "PRAGMA secure_delete = ON",  # what is deleted is overwritten
     "PRAGMA trusted_schema = OFF",
     "PRAGMA temp_store = MEMORY",  # no shares in temporary files
-    "PRAGMA cache_size = -65536",  # 64 MiB: the indices of a million submissions stay in memory
     "PRAGMA wal_autocheckpoint = 4000",
 )
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a database file is made of."""
+
+    version: int
+    application: int  # in the file's header: what it is for
+    cache_kib: int
+    tables: tuple[str, ...]  # with their triggers
 
 
 class Database:
     """One connection, of one thread."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, layout: Layout) -> None:
         private_file(path)
         with _sentences():
             self._connection = sqlite3.connect(path, isolation_level=None, cached_statements=64)
             self._connection.row_factory = sqlite3.Row
             try:
-                for setting in _SETTINGS:
+                for setting in (*_SETTINGS, f"PRAGMA cache_size = -{layout.cache_kib}"):
                     self._connection.execute(setting)
-                self._settle(path)
+                self._settle(path, layout)
             except BaseException:
                 self._connection.close()
                 raise
@@ -77,23 +86,24 @@ class Database:
         """Move everything from the write-ahead log into the file, and empty the log: it holds deleted pages too."""
         self.row("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def _settle(self, path: Path) -> None:
+    def _settle(self, path: Path, layout: Layout) -> None:
         """Make the tables of a new file; check those of another."""
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]
         tables = self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
         if version == 0 and tables == 0:
             with self.transaction():
-                for statement in (*TABLES, *TRIGGERS):
+                for statement in layout.tables:
                     self._connection.execute(statement)
-                self._connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                self._connection.execute(f"PRAGMA user_version = {VERSION}")
+                self._connection.execute(f"PRAGMA application_id = {layout.application}")
+                self._connection.execute(f"PRAGMA user_version = {layout.version}")
+            sync_folder(path.parent)
             return
         application = self._connection.execute("PRAGMA application_id").fetchone()[0]
-        if application != APPLICATION:
+        if application != layout.application:
             raise LocalFault(f"{path} is not a store of this program", hint="name another folder")
-        if version != VERSION:
+        if version != layout.version:
             raise LocalFault(
-                f"{path} is of version {version}, and this program reads version {VERSION}",
+                f"{path} is of version {version}, and this program reads version {layout.version}",
                 hint="run the program of that version until its collections have ended",
             )
 

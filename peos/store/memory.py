@@ -110,8 +110,9 @@ class MemoryStore(ShufflerStore):
         if kept is None:
             return rules.unknown(one.collection)
         stored = kept.by_id.get(triple.id) or kept.by_ticket.get(triple.ticket)
-        if stored is None and not rules.is_open(kept.here):
-            return rules.closed(kept.here.state, lost=kept.here.lost, erased=kept.here.erased)
+        refusal = rules.closed(kept.here.state, lost=kept.here.lost, erased=kept.here.erased)
+        if stored is None and refusal is not None:
+            return refusal
         verdict = judge(stored, triple)
         if verdict is Verdict.STORE:
             kept.shares[triple.id] = one.share

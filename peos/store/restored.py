@@ -18,12 +18,12 @@ def mark_of(database: Database) -> Mark:
     return Mark(identity, generation, *(last if last is not None else (0, GENESIS)))
 
 
-def settle_witness(database: Database, mark: Mark | None, *, accept: bool) -> int:
+def settle_witness(database: Database, mark: Mark | None, missing: int, *, accept: bool) -> int:
     """Compare a store with its witness; refuse one that lags behind or, to `accept` it, give up what was unfinished.
 
-    Returns how many collections were given up.
+    The same for one where the files of `missing` collections are gone. Returns how many collections were given up.
     """
-    reason = _reason(database, mark)
+    reason = f"the submissions of {missing} collections are gone" if missing else _reason(database, mark)
     if not reason:
         return 0
     if not accept:

@@ -22,15 +22,17 @@ def unknown(digest: bytes) -> Unknown:
     return Unknown(f"there is no collection {digest.hex()[:16]}… here", hint="ask the analyzer for the invitation")
 
 
-def closed(state: State, *, lost: bool, erased: bool) -> Closed:
-    """A submission came at the wrong time."""
+def closed(state: State, *, lost: bool, erased: bool) -> Closed | None:
+    """Why nothing new is taken in; None where it is."""
     if erased:
         return Closed("the collection takes no more submissions: it was erased", hint="wait for the next one")
     if state is State.DRAFT:
         return Closed("the collection is not open yet", hint="wait until every shuffler has accepted it")
     if lost:
         return Closed("the collection takes no more submissions here: this store was restored from a backup")
-    return Closed(f"the collection takes no more submissions: it is {state}", hint="wait for the next one")
+    if state is not State.OPEN:
+        return Closed(f"the collection takes no more submissions: it is {state}", hint="wait for the next one")
+    return None
 
 
 def answered_before(other: bytes) -> Refused:
@@ -50,11 +52,6 @@ def require_first_state(state: State) -> None:
 def is_answered(here: Collection) -> bool:
     """Whether there is an output of this collection, or may be: where that is unknown, there is."""
     return here.state in ANSWERED or here.standing.place in BEGUN or here.lost
-
-
-def is_open(here: Collection) -> bool:
-    """Whether submissions are taken."""
-    return here.state is State.OPEN and not (here.lost or here.erased)
 
 
 def next_state(here: Collection, there: State) -> State:

@@ -2,10 +2,9 @@
 
 from typing import Final
 
-VERSION: Final = 1
-APPLICATION: Final = 0x70656F73  # "peos"
+from peos.store.database import Layout
 
-TABLES: Final = (
+_TABLES: Final = (
     """
     CREATE TABLE store (
         one         INTEGER PRIMARY KEY CHECK (one = 1),
@@ -24,7 +23,7 @@ TABLES: Final = (
         epoch       TEXT NOT NULL,              -- fixed
         state       TEXT NOT NULL,              -- peos.collection.lifecycle
         reason      TEXT NOT NULL DEFAULT '',
-        count       INTEGER NOT NULL DEFAULT 0, -- of submissions; outlives their erasure
+        count       INTEGER NOT NULL DEFAULT 0, -- of submissions, once they are erased
         frozen      BLOB,                       -- fixed once set, with its count
         frozen_count INTEGER,
         fake_seed   BLOB,                       -- once set, only ever erased
@@ -41,25 +40,6 @@ TABLES: Final = (
     ) STRICT
     """,
     "CREATE INDEX questions ON collections (analyzer, question, epoch)",
-    """
-    CREATE TABLE submissions (                  -- all fixed; rows only come, and go in an erasure
-        number      INTEGER PRIMARY KEY,        -- in the order of arrival, so that writing is sequential
-        collection  INTEGER NOT NULL REFERENCES collections (number),
-        id          BLOB NOT NULL,
-        ticket      BLOB NOT NULL,
-        digest      BLOB NOT NULL,
-        share       BLOB NOT NULL,
-        UNIQUE (collection, id),
-        UNIQUE (collection, ticket)
-    ) STRICT
-    """,
-    """
-    CREATE TABLE uncounted (                    -- kept here, but not by every shuffler: the freeze left them out
-        collection  INTEGER NOT NULL REFERENCES collections (number),
-        id          BLOB NOT NULL,
-        PRIMARY KEY (collection, id)
-    ) STRICT, WITHOUT ROWID
-    """,
     """
     CREATE TABLE refused (
         collection  INTEGER NOT NULL REFERENCES collections (number),
@@ -79,7 +59,7 @@ TABLES: Final = (
     """,
 )
 
-TRIGGERS: Final = (
+_TRIGGERS: Final = (
     """
     CREATE TRIGGER store_fixed BEFORE UPDATE ON store
     WHEN new.identity IS NOT old.identity OR new.generation < old.generation
@@ -100,12 +80,8 @@ TRIGGERS: Final = (
     BEGIN SELECT RAISE(ABORT, 'only grows'); END
     """,
     "CREATE TRIGGER collections_stay BEFORE DELETE ON collections BEGIN SELECT RAISE(ABORT, 'fixed'); END",
-    "CREATE TRIGGER submissions_fixed BEFORE UPDATE ON submissions BEGIN SELECT RAISE(ABORT, 'fixed'); END",
-    """
-    CREATE TRIGGER submissions_stay BEFORE DELETE ON submissions
-    WHEN (SELECT erased FROM collections WHERE number = old.collection) = 0
-    BEGIN SELECT RAISE(ABORT, 'fixed'); END
-    """,
     "CREATE TRIGGER audit_fixed BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'fixed'); END",
     "CREATE TRIGGER audit_stay BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'fixed'); END",
 )
+
+LAYOUT: Final = Layout(version=1, application=0x70656F73, cache_kib=8 << 10, tables=(*_TABLES, *_TRIGGERS))

@@ -13,21 +13,34 @@ from pathlib import Path
 from typing import Any, Final
 
 from peos.collection.lifecycle import State
-from peos.collection.submission import Triple, Verdict, judge
+from peos.collection.submission import Triple, Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import Conflict, LocalFault
 from peos.ldp.base import Question
 from peos.shuffle.standing import Place, Standing
-from peos.store import audit, folder, rules, statements
+from peos.store import audit, folder, rules
 from peos.store.base import AuditEntry, Collection, Frozen, Judged, Plain, ShufflerStore, Submission, Vector
 from peos.store.database import Database
 from peos.store.restored import mark_of, settle_witness
+from peos.store.schema import LAYOUT
+from peos.store.submissions import SubmissionFile, wipe
 from peos.store.vectors import Named, VectorFiles
 
 IDENTITY_BYTES: Final = 16
 _STRETCH: Final = 4096  # rows in memory at a time
 _STRETCH_BYTES: Final = 16 << 20
+_OPEN_FILES: Final = 4
 _ERASED: Final = 2
+_COLUMNS: Final = (
+    "number, digest, signed, roster, analyzer, question, epoch, state, reason, count, frozen, frozen_count, "
+    "place, attempt, left_, transcript, vector, vector_hash, rows, row_bytes, erased, lost"
+)  # all but the seed of the fakes, which is read where it is needed
+_COLLECTIONS: Final = f"SELECT {_COLUMNS} FROM collections ORDER BY number"  # noqa: S608 (constants are joined)
+_COLLECTION: Final = f"SELECT {_COLUMNS} FROM collections WHERE digest = ?"  # noqa: S608 (likewise)
+_ASKING: Final = (
+    f"SELECT {_COLUMNS} FROM collections "  # noqa: S608 (likewise)
+    "WHERE analyzer = ? AND question = ? AND epoch = ? ORDER BY number"
+)
 Clock = Callable[[], float]
 
 
@@ -49,12 +62,15 @@ class SqliteStore(ShufflerStore):
         clock: Clock = time.time,
     ) -> None:
         self._clock = clock
+        self._submissions = path / "submissions"
+        self._files: dict[bytes, SubmissionFile] = {}  # the one used last at the end
         self._witness = witness or path / "witness"
         folder.private_folder(path)
         self._lock = folder.lock(path / "lock")
         try:
+            folder.private_folder(self._submissions)
             self._vectors = VectorFiles(path / "vectors")
-            self._database = Database(path / "store.sqlite")
+            self._database = Database(path / "store.sqlite", LAYOUT)
             try:
                 self._open(rng, accept=restored)
             except BaseException:
@@ -68,7 +84,11 @@ class SqliteStore(ShufflerStore):
         if self._database.row("SELECT 1 FROM store") is None:
             self._database.run("INSERT INTO store VALUES (1, ?, 0)", rng.bytes(IDENTITY_BYTES))
         mark = folder.read_mark(self._witness)
-        lost = settle_witness(self._database, mark, accept=accept)
+        kept = [row["digest"] for row in self._database.rows("SELECT digest FROM collections WHERE erased = 0")]
+        missing = [digest for digest in kept if not self._path(digest).exists()]
+        lost = settle_witness(self._database, mark, len(missing), accept=accept)
+        for digest in missing:
+            self._file(digest, new=True)
         with self._change("opened", {"lost": lost}):
             pass
         self._tidy()
@@ -77,6 +97,9 @@ class SqliteStore(ShufflerStore):
 
     def close(self) -> None:
         """Let go of it; what was acknowledged stays."""
+        for file in self._files.values():
+            file.close()
+        self._files.clear()
         self._database.close()
         folder.unlock(self._lock)
 
@@ -105,6 +128,7 @@ class SqliteStore(ShufflerStore):
         before = self.delivered_before(question)
         if before is not None:
             raise rules.answered_before(before)
+        self._file(digest, new=True)  # before the row that says that it is there
         with self._change("accepted", {"collection": digest.hex(), "state": state.value}):
             self._database.run(
                 "INSERT INTO collections (digest, signed, roster, analyzer, question, epoch, state) "
@@ -114,11 +138,11 @@ class SqliteStore(ShufflerStore):
 
     def collections(self) -> list[Collection]:
         """See the contract."""
-        return [_collection(row) for row in self._database.rows(statements.COLLECTIONS)]
+        return [self._collection(row) for row in self._database.rows(_COLLECTIONS)]
 
     def collection(self, digest: bytes) -> Collection:
         """See the contract."""
-        return _collection(self._row(digest))
+        return self._collection(self._row(digest))
 
     def set_state(self, digest: bytes, state: State, reason: str = "") -> None:
         """See the contract."""
@@ -151,86 +175,72 @@ class SqliteStore(ShufflerStore):
 
     def submit_many(self, submissions: Sequence[Submission]) -> list[Judged]:
         """See the contract."""
-        with self._database.transaction():
-            rows = {digest: self._find(digest) for digest in {one.collection for one in submissions}}
-            judged = [self._take(one, rows[one.collection]) for one in submissions]
-            for digest, row in rows.items():
-                verdicts = [
-                    verdict for one, verdict in zip(submissions, judged, strict=True) if one.collection == digest
-                ]
-                added, conflicts = verdicts.count(Verdict.STORE), verdicts.count(Verdict.CONFLICT)
-                if added:
-                    self._database.run("UPDATE collections SET count = count + ? WHERE digest = ?", added, digest)
-                if conflicts:
-                    self._count_refused(row["number"], {Verdict.CONFLICT.value: conflicts})
-        return judged
+        judged: dict[int, Judged] = {}
+        for digest in {one.collection for one in submissions}:
+            places = [place for place, one in enumerate(submissions) if one.collection == digest]
+            verdicts = self._submit(digest, [submissions[place] for place in places])
+            judged.update(zip(places, verdicts, strict=True))
+        return [judged[place] for place in range(len(submissions))]
 
-    def _take(self, one: Submission, row: Any) -> Judged:
+    def _submit(self, digest: bytes, submissions: Sequence[Submission]) -> Sequence[Judged]:
+        row = self._find(digest)
         if row is None:
-            return rules.unknown(one.collection)
-        number, triple = row["number"], one.triple
-        is_open = row["state"] == State.OPEN and not (row["lost"] or row["erased"])
-        if is_open:
-            inserted = self._database.run(
-                "INSERT INTO submissions (collection, id, ticket, digest, share) VALUES (?, ?, ?, ?, ?) "
-                "ON CONFLICT DO NOTHING",
-                *(number, triple.id, triple.ticket, triple.digest, one.share),
-            )
-            if inserted.rowcount:
-                return Verdict.STORE
-        stored = self._database.rows(
-            "SELECT id, ticket, digest FROM submissions WHERE collection = ? AND (id = ? OR ticket = ?)",
-            *(number, triple.id, triple.ticket),
-        )
-        if stored:
-            return judge(Triple(*stored[0]), triple)  # of two, neither is the new one
-        return rules.closed(State(row["state"]), lost=bool(row["lost"]), erased=bool(row["erased"]))
+            return [rules.unknown(digest)] * len(submissions)
+        refusal = rules.closed(State(row["state"]), lost=bool(row["lost"]), erased=bool(row["erased"]))
+        if row["erased"]:
+            assert refusal is not None, "nothing is taken in after an erasure"
+            return [refusal] * len(submissions)
+        verdicts = self._file(digest).submit(submissions, refusal)
+        conflicts = verdicts.count(Verdict.CONFLICT)
+        if conflicts:
+            with self._database.transaction():
+                self._count_refused(row["number"], {Verdict.CONFLICT.value: conflicts})
+        return verdicts
 
     def count(self, digest: bytes) -> int:
         """See the contract."""
-        return int(self._row(digest)["count"])
+        return self._count(self._row(digest))
 
     def triples(self, digest: bytes) -> Iterator[Triple]:
         """See the contract."""
-        return self._triples(self._row(digest)["number"], statements.TRIPLES)
+        return iter(()) if self._row(digest)["erased"] else self._file(digest).triples()
 
-    def _triples(self, number: int, sql: str) -> Iterator[Triple]:
-        # Each stretch is a query of its own, so that writes in between disturb nothing.
-        last = b""
-        while stretch := self._database.rows(sql, number, last, _STRETCH):
-            yield from (Triple(*row) for row in stretch)
-            last = stretch[-1]["id"]
+    def _path(self, digest: bytes) -> Path:
+        return self._submissions / f"{digest.hex()}.sqlite"
+
+    def _count(self, row: Any) -> int:
+        return int(row["count"]) if row["erased"] else self._file(row["digest"]).count()
+
+    def _file(self, digest: bytes, *, new: bool = False) -> SubmissionFile:
+        """A collection's submissions; the most recently used stay open."""
+        file = self._files.pop(digest, None) or SubmissionFile(self._path(digest), new=new)
+        self._files[digest] = file
+        if len(self._files) > _OPEN_FILES:
+            self._files.pop(next(iter(self._files))).close()
+        return file
 
     # The freeze.
 
     def put_frozen(self, digest: bytes, frozen: bytes, triples: Iterable[Triple]) -> None:
         """See the contract."""
-        with self._change("frozen", {"collection": digest.hex(), "frozen": frozen.hex()}):
-            here = self.collection(digest)
-            rules.require_freezable(here, self._asking(here.question))
-            number = self._row(digest)["number"]
-            left_out, count = rules.uncounted(self._triples(number, statements.TRIPLES), triples)
-            for id_ in left_out:
-                self._database.run("INSERT INTO uncounted VALUES (?, ?)", number, id_)
+        here = self.collection(digest)
+        rules.require_freezable(here, self._asking(here.question))
+        count = self._file(digest).leave_out_all_but(triples)
+        with self._change("frozen", {"collection": digest.hex(), "frozen": frozen.hex(), "count": count}):
             self._database.run(
-                "UPDATE collections SET frozen = ?, frozen_count = ?, state = ?, reason = '' WHERE number = ?",
-                *(frozen, count, State.FROZEN.value, number),
+                "UPDATE collections SET frozen = ?, frozen_count = ?, state = ?, reason = '' WHERE digest = ?",
+                *(frozen, count, State.FROZEN.value, digest),
             )
 
     def frozen_triples(self, digest: bytes) -> Iterator[Triple]:
         """See the contract."""
-        return self._triples(self._frozen_number(digest), statements.FROZEN_TRIPLES)
+        rules.require_frozen(self.collection(digest))
+        return self._file(digest).counted_triples()
 
     def shares(self, digest: bytes) -> Iterator[bytes]:
         """See the contract."""
-        number, last, length = self._frozen_number(digest), b"", 0
-        while True:
-            limit = min(_STRETCH, max(1, _STRETCH_BYTES // length)) if length else 1
-            stretch = self._database.rows(statements.SHARES, number, last, limit)
-            if not stretch:
-                return
-            yield from (row["share"] for row in stretch)
-            last, length = stretch[-1]["id"], len(stretch[-1]["share"])
+        rules.require_frozen(self.collection(digest))
+        return self._file(digest).counted_shares()
 
     def fake_seed(self, digest: bytes, rng: Randomness) -> bytes:
         """See the contract."""
@@ -249,11 +259,11 @@ class SqliteStore(ShufflerStore):
     def put_standing(self, digest: bytes, standing: Standing, vector: Vector | None = None) -> None:
         """See the contract."""
         row = self._row(digest)
-        here = _collection(row)
+        here = self._collection(row)
         rules.require_standing(here, standing, vector, has_vector=row["vector"] is not None)
         named = _named(row) if standing.place in rules.KEEPS_VECTOR else None
         if vector is not None:
-            named = self._vectors.write(f"{digest.hex()}.{standing.attempt}", vector)
+            named = self._vectors.write(f"{digest.hex()}.{standing.attempt}.{self.generation}", vector)
         with self._change("standing", rules.standing_fields(digest, standing)):
             self._database.run(
                 "UPDATE collections SET place = ?, attempt = ?, left_ = ?, transcript = ?, "
@@ -276,29 +286,26 @@ class SqliteStore(ShufflerStore):
         return self._vectors.read(named)
 
     def erase(self, digest: bytes) -> None:
-        """See the contract. In small transactions: the first makes it irrevocable, an opening completes it."""
+        """See the contract. The first change makes it irrevocable; an opening completes what comes after."""
         row = self._row(digest)
         if row["erased"] == _ERASED:
             return
         if not row["erased"]:
-            with self._change("erasing", {"collection": digest.hex()}):
+            count = self._count(row)
+            with self._change("erasing", {"collection": digest.hex(), "count": count}):
                 self._database.run(
-                    "UPDATE collections SET fake_seed = NULL, vector = NULL, vector_hash = NULL, rows = NULL, "
-                    "row_bytes = NULL WHERE digest = ?",
-                    digest,
+                    "UPDATE collections SET count = ?, fake_seed = NULL, vector = NULL, vector_hash = NULL, "
+                    "rows = NULL, row_bytes = NULL, erased = 1 WHERE digest = ?",
+                    *(count, digest),
                 )
-                self._database.run("UPDATE collections SET erased = 1 WHERE digest = ?", digest)
         self._tidy()
-        for sql in statements.FORGET:
-            while self._forget(sql, row["number"]):
-                pass
+        file = self._files.pop(digest, None)
+        if file is not None:
+            file.close()
+        wipe(self._path(digest))
         with self._change("erased", {"collection": digest.hex()}):
             self._database.run("UPDATE collections SET erased = ? WHERE digest = ?", _ERASED, digest)
         self._database.settle_log()
-
-    def _forget(self, sql: str, number: int) -> int:
-        with self._database.transaction():
-            return self._database.run(sql, number, number, _STRETCH).rowcount
 
     def _tidy(self) -> None:
         named = self._database.rows("SELECT vector FROM collections WHERE vector IS NOT NULL")
@@ -347,7 +354,7 @@ class SqliteStore(ShufflerStore):
         folder.write_mark(self._witness, mark_of(self._database))
 
     def _find(self, digest: bytes) -> Any:
-        return self._database.row(statements.COLLECTION, digest)
+        return self._database.row(_COLLECTION, digest)
 
     def _row(self, digest: bytes) -> Any:
         row = self._find(digest)
@@ -355,13 +362,23 @@ class SqliteStore(ShufflerStore):
             raise rules.unknown(digest)
         return row
 
-    def _asking(self, question: Question) -> list[Collection]:
-        return [_collection(row) for row in self._database.rows(statements.ASKING, *_asked(question))]
+    def _collection(self, row: Any) -> Collection:
+        return Collection(
+            digest=row["digest"],
+            signed=row["signed"],
+            roster=row["roster"],
+            question=Question(row["analyzer"], row["question"], row["epoch"]),
+            state=State(row["state"]),
+            reason=row["reason"],
+            count=self._count(row),
+            frozen=None if row["frozen"] is None else Frozen(row["frozen"], row["frozen_count"]),
+            standing=Standing(Place(row["place"]), row["attempt"], row["left_"], row["transcript"]),
+            erased=bool(row["erased"]),
+            lost=bool(row["lost"]),
+        )
 
-    def _frozen_number(self, digest: bytes) -> int:
-        row = self._row(digest)
-        rules.require_frozen(_collection(row))
-        return int(row["number"])
+    def _asking(self, question: Question) -> list[Collection]:
+        return [self._collection(row) for row in self._database.rows(_ASKING, *_asked(question))]
 
     def _count_refused(self, number: int, reasons: Mapping[str, int]) -> None:
         for reason, count in reasons.items():
@@ -373,22 +390,6 @@ class SqliteStore(ShufflerStore):
 
 def _asked(question: Question) -> tuple[bytes, str, str]:
     return question.analyzer, question.question, question.epoch
-
-
-def _collection(row: Any) -> Collection:
-    return Collection(
-        digest=row["digest"],
-        signed=row["signed"],
-        roster=row["roster"],
-        question=Question(row["analyzer"], row["question"], row["epoch"]),
-        state=State(row["state"]),
-        reason=row["reason"],
-        count=row["count"],
-        frozen=None if row["frozen"] is None else Frozen(row["frozen"], row["frozen_count"]),
-        standing=Standing(Place(row["place"]), row["attempt"], row["left_"], row["transcript"]),
-        erased=bool(row["erased"]),
-        lost=bool(row["lost"]),
-    )
 
 
 def _named(row: Any) -> Named | None:

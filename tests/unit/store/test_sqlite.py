@@ -137,10 +137,8 @@ def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path) -> None:
         "UPDATE collections SET frozen = x'00'",
         "UPDATE collections SET fake_seed = x'00'",
         "UPDATE collections SET attempt = 0",
-        "UPDATE collections SET count = 0",
+        "UPDATE collections SET count = -1",
         "DELETE FROM collections",
-        "UPDATE submissions SET share = x'00'",
-        "DELETE FROM submissions",
         "UPDATE audit SET event = 'another'",
         "DELETE FROM audit",
         "UPDATE store SET identity = x'00'",
@@ -154,6 +152,14 @@ def test_what_is_fixed_cannot_be_changed_by_a_slip(tmp_path: Path, rng: Randomne
         store.put_standing(DIGEST, stored(1), vector_of(1))
         with pytest.raises(LocalFault, match="CONSTRAINT"):
             store._database.run(statement)
+
+
+@pytest.mark.parametrize("statement", ["UPDATE submissions SET share = x'00'", "DELETE FROM submissions"])
+def test_submissions_cannot_be_changed_by_a_slip(tmp_path: Path, statement: str) -> None:
+    with sqlite(tmp_path) as store:
+        frozen(store)
+        with pytest.raises(LocalFault, match="CONSTRAINT"):
+            store._file(DIGEST)._database.run(statement)
 
 
 # The order of writes.
@@ -181,7 +187,7 @@ def test_a_final_vector_is_on_the_disk_before_the_row_that_names_it(
             lambda sql: steps.append(sql) if sql in ("BEGIN IMMEDIATE", "COMMIT") else None
         )
         store.put_standing(DIGEST, stored(1), vector_of(1))
-    name = f"{DIGEST.hex()}.1.vector"
+        (name,) = (path.name for path in (tmp_path / "party" / "vectors").iterdir())
     assert steps == [
         *(f"fsync {name}.partial", f"rename {name}", "fsync vectors"),
         *("BEGIN IMMEDIATE", "COMMIT"),
@@ -194,10 +200,11 @@ def test_vectors_that_no_row_names_are_removed_when_the_store_opens(tmp_path: Pa
         frozen(store)
         store.put_standing(DIGEST, stored(1), vector_of(1))
     vectors = tmp_path / "party" / "vectors"
-    for name in (f"{DIGEST.hex()}.2.vector", f"{DIGEST.hex()}.3.vector.partial"):
+    (named,) = vectors.iterdir()
+    for name in (f"{DIGEST.hex()}.2.7.vector", f"{DIGEST.hex()}.3.7.vector.partial"):
         (vectors / name).write_bytes(b"cut short by a crash")
     with sqlite(tmp_path) as store:
-        assert [path.name for path in vectors.iterdir()] == [f"{DIGEST.hex()}.1.vector"]
+        assert list(vectors.iterdir()) == [named]
         assert np.array_equal(store.final_vector(DIGEST), vector_of(1))
 
 
@@ -206,7 +213,7 @@ def test_a_damaged_vector_is_not_given_out(tmp_path: Path, damage: str) -> None:
     with sqlite(tmp_path) as store:
         frozen(store)
         store.put_standing(DIGEST, stored(1), vector_of(1))
-        path = tmp_path / "party" / "vectors" / f"{DIGEST.hex()}.1.vector"
+        (path,) = (tmp_path / "party" / "vectors").iterdir()
         whole = path.read_bytes()
         path.unlink()
         if damage != "gone":
@@ -219,13 +226,36 @@ def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
     with sqlite(tmp_path) as store:
         opened(store)
         store.submit_many([submission(1)])
-        pages = store._database.row("PRAGMA page_count")[0]
-        store._database.row(f"PRAGMA max_page_count = {pages + 1}")
+        database = store._file(DIGEST)._database
+        pages = database.row("PRAGMA page_count")[0]
+        database.row(f"PRAGMA max_page_count = {pages + 1}")
         with pytest.raises(Full, match="no room left"):
             store.submit_many([submission(number, share=bytes(5_000)) for number in range(2, 20)])
         assert (store.count(DIGEST), len(list(store.triples(DIGEST)))) == (1, 1)
-        store._database.row("PRAGMA max_page_count = 1000000")
+        database.row("PRAGMA max_page_count = 1000000")
         assert store.submit(DIGEST, submission(2).triple, b"share") is Verdict.STORE
+
+
+def test_more_collections_than_open_files_are_served(tmp_path: Path) -> None:
+    digests = [bytes([number]) * 32 for number in range(1, 12)]
+    with sqlite(tmp_path) as store:
+        for number, digest in enumerate(digests):
+            opened(store, digest, Question(b"a", str(number)))
+        for number in range(30):
+            store.submit_many([submission(number, digest) for digest in digests])
+        assert [store.count(digest) for digest in digests] == [30] * len(digests)
+        assert len(store._files) <= 4
+
+
+def test_a_vector_is_not_written_over_the_one_that_is_named(tmp_path: Path) -> None:
+    with sqlite(tmp_path) as store:
+        frozen(store)
+        store.put_standing(DIGEST, stored(1), vector_of(1))
+        (first,) = (tmp_path / "party" / "vectors").iterdir()
+        store.put_standing(DIGEST, stored(1), vector_of(1))
+        (second,) = (tmp_path / "party" / "vectors").iterdir()
+        assert first != second
+        assert np.array_equal(store.final_vector(DIGEST), vector_of(1))
 
 
 # Erasure.
@@ -248,7 +278,7 @@ def test_an_erasure_that_was_interrupted_is_completed_when_the_store_opens(
 ) -> None:
     store = sqlite(tmp_path)
     made = frozen(store, 10)
-    monkeypatch.setattr(SqliteStore, "_forget", _interrupted)
+    monkeypatch.setattr("peos.store.sqlite.wipe", _interrupted)
     with pytest.raises(KeyboardInterrupt):
         store.erase(DIGEST)
     store.close()
@@ -372,6 +402,19 @@ def test_a_witness_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
         (tmp_path / "party" / "witness").write_text(text)
         with pytest.raises(LocalFault, match="cannot be read"):
             sqlite(tmp_path)
+
+
+def test_a_collection_whose_submissions_are_gone_is_noticed(tmp_path: Path) -> None:
+    with sqlite(tmp_path) as store:
+        frozen(store)
+        frozen(store, 3, OTHER, Question(b"another"))
+    (tmp_path / "party" / "submissions" / f"{OTHER.hex()}.sqlite").unlink()
+    with pytest.raises(LocalFault, match="the submissions of 1 collections are gone"):
+        sqlite(tmp_path)
+    with sqlite(tmp_path, restored=True) as store:
+        assert store.collection(OTHER).lost
+        store.erase(OTHER)
+    sqlite(tmp_path).close()
 
 
 # The audit log.
