@@ -1,10 +1,12 @@
 """The engines give the same words, and what comes from workers is as fresh as what is made here."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 from peos.compute import Engine, Inline, Processes, engine
-from peos.compute.engine import LONGEST_CHUNK, chunks
+from peos.compute.engine import LONGEST_CHUNK, Decrypt, Encrypt, Job, Remask, chunks
 from peos.compute.supply import Supply
 from peos.crypto.randomness import Randomness
 from tests.keys import small_key
@@ -72,6 +74,24 @@ def test_little_work_starts_no_process(rng: Randomness) -> None:
     with Processes(2) as idle:
         idle.encrypt(KEY.public, rng.uint64(50))
         assert idle.worker_ids == ()
+
+
+@dataclass(frozen=True)
+class _Sized:
+    """As much of a key as decides where to work."""
+
+    bits: int
+
+
+@pytest.mark.parametrize(
+    ("job", "never", "always"),
+    [(Decrypt(KEY), 150, 300), (Encrypt(KEY.public, 1, False), 3000, 6000), (Remask(KEY.public, 1, 1, True), 50, 100)],
+)
+def test_workers_are_started_where_they_save_more_than_their_start(job: Job, never: int, always: int) -> None:
+    idle = Processes(2)
+    assert not idle.pays(job, _Sized(3072), never)  # type: ignore[arg-type] # its length is all that is asked of it
+    assert idle.pays(job, _Sized(3072), always)  # type: ignore[arg-type] # likewise
+    assert not idle.pays(job, _Sized(512), always)  # type: ignore[arg-type] # likewise
 
 
 def test_a_single_core_is_worked_without_processes() -> None:
