@@ -155,6 +155,37 @@ def test_a_client_that_stops_at_tls_1_2_is_refused_and_the_same_at_1_3_is_not(tm
     run(whole())
 
 
+_UNCONFINED = """
+import grpc, pathlib, socket, ssl, sys
+from concurrent.futures import ThreadPoolExecutor
+pem, key = (pathlib.Path(sys.argv[1], name).read_bytes() for name in ("pem", "key"))
+server = grpc.server(ThreadPoolExecutor(1))
+port = server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([(key, pem)]))
+server.start()
+context = ssl.create_default_context(cadata=pem.decode())
+context.check_hostname = False
+context.set_alpn_protocols(["h2"])
+context.maximum_version = ssl.TLSVersion.TLSv1_2
+with context.wrap_socket(socket.create_connection(("127.0.0.1", port), 5)) as secured:
+    print(secured.version())
+server.stop(0)
+"""
+
+
+def test_without_the_setting_the_client_at_tls_1_2_would_be_let_in(tmp_path: Path) -> None:
+    (tmp_path / "pem").write_bytes(SERVER.pem)
+    (tmp_path / "key").write_bytes(SERVER.key)
+    plain = subprocess.run(  # noqa: S603 (a fixed program)
+        [sys.executable, "-c", _UNCONFINED, str(tmp_path)],
+        env={"PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+    assert plain.stdout == "TLSv1.2\n", plain.stderr
+
+
 def test_a_blocking_channel_is_pinned_in_the_same_way() -> None:
     def blocking(port: int, pin: bytes) -> bytes:
         with blocking_channel(f"127.0.0.1:{port}", pin) as opened:
