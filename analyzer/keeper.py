@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Final
 
 from analyzer.home import Home
 from analyzer.peers import Answer, Peers
@@ -42,21 +42,26 @@ class Keeper:
         self._asked_at: dict[bytes, float] = {}
         self._rest_until: dict[bytes, float] = {}
         self._cleared: set[bytes] = set()
+        self._published: asyncio.Task[None] | None = None  # one at a time: each uses all cores
 
     async def run(self, noticed: Callable[[], None]) -> None:
         """`noticed` is called at each turn: commands of other processes may have brought new collections."""
         for kept in await asyncio.to_thread(self._home.store.all):
             await asyncio.to_thread(self._receiving.sweep, kept)
-        while True:
-            noticed()
-            for kept in await asyncio.to_thread(self._home.store.all):
-                if self._rest_until.get(kept.digest, 0.0) <= time.monotonic():
-                    await self._step_or_rest(kept)
-            await asyncio.sleep(TICK)
-
-    async def _step_or_rest(self, kept: Kept) -> None:
         try:
-            await self.step(kept)
+            while True:
+                noticed()
+                for kept in await asyncio.to_thread(self._home.store.all):
+                    if self._rest_until.get(kept.digest, 0.0) <= time.monotonic():
+                        await self._or_rest(kept, self.step(kept))
+                await asyncio.sleep(TICK)
+        finally:
+            if self._published is not None:
+                self._published.cancel()  # its thread ends when the engine is closed
+
+    async def _or_rest(self, kept: Kept, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
         except asyncio.CancelledError:
             raise
         except Exception as error:  # the other collections go on; the operator finds this in the log
@@ -70,7 +75,9 @@ class Keeper:
                 await asyncio.to_thread(self._publishing.clear, kept)
                 self._cleared.add(kept.digest)
         elif kept.state is State.DELIVERED:
-            await asyncio.to_thread(self._publishing.publish, kept)
+            if self._published is None or self._published.done():
+                work = asyncio.to_thread(self._publishing.publish, kept)
+                self._published = asyncio.ensure_future(self._or_rest(kept, work))
         elif kept.state is not State.DRAFT:
             await asyncio.to_thread(self._receiving.settle, kept)
             await self._watch(self._home.store.get(kept.digest))

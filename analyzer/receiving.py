@@ -31,7 +31,6 @@ from peos.wire.shuffles import ChunkReader, decode_receipt, encode_receipt
 VECTORS: Final = "vectors"
 _CHECKED_AT_A_TIME: Final = 4096  # ciphertexts
 _TAKES: Final = (State.OPEN, State.CLOSED, State.SHUFFLING)
-_HAS: Final = (State.DELIVERED, State.PUBLISHED)
 
 
 class Receiving:
@@ -66,6 +65,8 @@ class Receiving:
             if judge_delivery(self._home.store.deliveries(digest), header) is Verdict.KNOWN:
                 incoming.discard()  # the same came twice at the same time
                 return
+            if self._home.store.get(digest).state not in _TAKES:
+                raise Closed("the collection has ended meanwhile")
             incoming.keep()
             self._home.store.add_delivery(header)
             self._log.of(digest).info(

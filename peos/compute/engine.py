@@ -15,6 +15,7 @@ import numpy as np
 from peos.compute.supply import Supply
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import Packed, PrivateKey, PublicKey
+from peos.errors import LocalFault
 
 Progress = Callable[[int, int], None]
 """Told (done, total) rows, in the calling thread, after each chunk."""
@@ -103,7 +104,8 @@ class Engine(ABC):
         self._run(job, public, (rows, masks), out, progress)
         return out
 
-    def close(self) -> None:  # noqa: B027 - an engine without processes has nothing to end
+    @abstractmethod
+    def close(self) -> None:
         """End the workers; a call that is under way in another thread is given up with LocalFault."""
 
     def __enter__(self) -> Self:
@@ -136,3 +138,10 @@ def chunks(count: int, workers: int) -> Iterator[slice]:
 def cut(inputs: Sequence[Any], where: slice) -> tuple[Any, ...]:
     """One chunk of every input."""
     return tuple(given[where] for given in inputs)
+
+
+def given_up() -> LocalFault:
+    """What a caller gets whose work was ended by `close`: nothing is wrong with the work, it can be done again."""
+    return LocalFault(
+        "the work was given up, because this process is about to end", hint="it goes on at the next start"
+    )

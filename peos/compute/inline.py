@@ -3,7 +3,7 @@
 from threading import Lock
 from typing import Any
 
-from peos.compute.engine import Engine, Job, Progress, chunks, cut
+from peos.compute.engine import Engine, Job, Progress, chunks, cut, given_up
 from peos.compute.supply import Supply
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes.base import PublicKey
@@ -14,7 +14,12 @@ class Inline(Engine):
 
     def __init__(self, rng: Randomness | None = None) -> None:
         self._supply = Supply(rng)
+        self._closed = False
         self._lock = Lock()  # two threads that drew from one stream at a time could draw the same words
+
+    def close(self) -> None:
+        """Work nothing more: a call that is under way ends after the chunk that it is at."""
+        self._closed = True
 
     def _run(
         self,
@@ -25,6 +30,8 @@ class Inline(Engine):
         progress: Progress | None,
     ) -> None:
         for where in chunks(len(out), self.workers):
+            if self._closed:
+                raise given_up()
             with self._lock:
                 out[where] = job.work(self._supply, *cut(inputs, where))
             if progress:

@@ -15,15 +15,15 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait as wait_for_end
 from typing import Any, Final
 
-from peos.compute.engine import Decrypt, Encrypt, Engine, Job, Progress, Remask, chunks, cut
+from peos.compute.engine import Decrypt, Encrypt, Engine, Job, Progress, Remask, chunks, cut, given_up
 from peos.compute.inline import Inline
 from peos.compute.supply import Supply
 from peos.crypto.schemes.base import PublicKey
 from peos.errors import LocalFault
 
-# Measured at 3072 bits on two cores of the machine that this was written on: workers answer 0.2 to 0.6 s after they were
-# asked for; a decryption takes 6.4 ms, an N-th power 17 ms, a zero from tables 0.3 ms. All but the start grow with the
-# cube of the length. So workers are started from about 190 decryptions or 4,000 ciphertexts to remask.
+# Measured at 3072 bits on two cores of a shared machine: workers answer 0.2 to 0.6 s after they
+# were asked for; a decryption takes 6.4 ms, an N-th power 17 ms, a zero from tables 0.3 ms. All but the start grow with
+# the cube of the length. So workers are started from about 190 decryptions or 4,000 ciphertexts to remask.
 _START_SECONDS: Final = 0.6
 _SECONDS: Final = {"decrypt": 6.4e-3, "tables": 3.0e-4, "powers": 1.7e-2}
 _MEASURED_AT: Final = 3072
@@ -47,6 +47,7 @@ class Processes(Engine):
 
     def close(self) -> None:
         """End the workers after the chunk that each is at; a call under way in another thread gets LocalFault."""
+        self._inline.close()
         with self._lock:
             self._closed, pool, self._pool = True, self._pool, None
         if pool:
@@ -99,7 +100,7 @@ class Processes(Engine):
                         progress(before + came, len(out))
         except (BrokenProcessPool, CancelledError):
             if self._closed:
-                raise LocalFault("the work was given up, because this process is about to end") from None
+                raise given_up() from None
             waiting.extendleft(reversed(working.values()))
             self._give_up(pool)
         finally:
@@ -126,7 +127,7 @@ class Processes(Engine):
     def _running_pool(self) -> ProcessPoolExecutor:
         with self._lock:
             if self._closed:
-                raise LocalFault("an engine that was closed works nothing more")
+                raise given_up()
             if self._pool is None:
                 spawn = multiprocessing.get_context("spawn")
                 self._pool = ProcessPoolExecutor(self.workers, mp_context=spawn, initializer=_begin)

@@ -149,6 +149,9 @@ class _Stopping(Engine):
         self.rows += len(rows)
         return self._inline.decrypt(private, rows, progress)
 
+    def close(self) -> None:
+        """There is nothing to end."""
+
     def _run(self, *_: Any) -> None:
         raise AssertionError("only decryption is asked for")
 

@@ -1,6 +1,7 @@
 """The process itself, over the real wire: vectors in, a receipt out, a result; and what stops and what goes on."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import replace
@@ -14,7 +15,7 @@ from analyzer.home import Home
 from analyzer.orders import abort
 from peos.collection.lifecycle import State
 from peos.collection.party import Status
-from peos.compute import Inline
+from peos.compute import Engine, Inline
 from peos.crypto.randomness import system
 from peos.errors import NotYet, PeosError, Refused, RemoteFault, WrongInput
 from peos.net.calls import Caller
@@ -30,12 +31,12 @@ VALUES = np.repeat(np.arange(4), [20, 10, 6, 4])
 class Serving:
     """An analyzer that serves, in the thread of the loop."""
 
-    def __init__(self, world: World, home: Home) -> None:
+    def __init__(self, world: World, home: Home, workers: Engine | None = None) -> None:
         self.home = home
         self._world = world
         self._stop: asyncio.Event = world.loop.run(self._event())
         self._running: Future[None] = world.loop.start(
-            serve.run(home, Log("tests.analyzer"), stop=self._stop, workers=Inline())
+            serve.run(home, Log("tests.analyzer"), stop=self._stop, workers=workers or Inline())
         )
 
     async def _event(self) -> asyncio.Event:
@@ -210,6 +211,41 @@ def test_it_closes_by_the_clock_and_follows_the_shufflers(world: World) -> None:
         _until(world, home, State.ABORTED)
         assert home.kept("fruit").reason == "shuffler 3 (organisation 3) aborted: 12 reports, the minimum is 20"
     finally:
+        running.stop()
+
+
+class _Held(Inline):
+    """Decrypts when it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.let = threading.Event(), threading.Event()
+
+    def decrypt(self, *given: Any) -> Any:
+        """Later."""
+        self.begun.set()
+        assert self.let.wait(20)
+        return super().decrypt(*given)
+
+
+def test_a_long_decryption_holds_up_no_other_collection(world: World) -> None:
+    home, held = world.home(), _Held()
+    world.open(home)
+    sent = _output(world, home)
+    running = Serving(world, home, held)
+    try:
+        for number in (2, 3):
+            _deliver(world, home, world.shufflers[number - 1].peers, sent[number])
+        assert held.begun.wait(10)
+        for shuffler in world.shufflers:
+            shuffler.signed = None
+        world.open(home, name="bread", closes_in=1)
+        _wait(world, lambda: home.kept("bread").state is State.CLOSED)
+        assert home.kept("fruit").state is State.DELIVERED
+        held.let.set()
+        _until(world, home, State.PUBLISHED)
+    finally:
+        held.let.set()
         running.stop()
 
 
