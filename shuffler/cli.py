@@ -2,9 +2,12 @@
 
 import asyncio
 import json
+import os
 import sys
+import time
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -17,6 +20,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Run a shuffler: take in parts, shuffle with the others, deliver.",
 )
+STALE: Final = 10.0  # seconds after which a status is no longer that of a running process
 Config = Annotated[Path, typer.Option("--config", help="shuffler.toml")]
 
 
@@ -34,16 +38,25 @@ def init(config: Config) -> None:
 
 @app.command()
 def serve(
-    config: Config, log: Annotated[Path | None, typer.Option(help="Write the log here, not to stderr.")] = None
+    config: Config,
+    log: Annotated[Path | None, typer.Option(help="Write the log here, not to stderr.")] = None,
+    restored: Annotated[
+        bool, typer.Option("--restored", help="The store comes from a backup: give up what was unfinished in it.")
+    ] = False,
 ) -> None:
     """Take in parts, shuffle and deliver, until told to stop."""
     from peos.net.logs import Log, configure
+    from shuffler.background import is_left
     from shuffler.config import read
     from shuffler.process import run
 
     settings = read(config)
-    configure(log)
-    asyncio.run(run(settings, Log().bind(party=settings.name)))
+    handler = configure(log)
+    asyncio.run(run(settings, Log().bind(party=settings.name), restored=restored))
+    if is_left():
+        # A thread deep in arithmetic would hold up the end; everything durable is closed.
+        handler.flush()
+        os._exit(0)
 
 
 @app.command()
@@ -53,7 +66,7 @@ def accept(config: Config, collection: Annotated[str, typer.Argument(help="The d
     from shuffler.process import ACCEPTED
 
     settings = read(config)
-    known = [str(line["collection"]) for line in _status(settings.folder)]
+    known = [line["collection"] for line in _status(settings.folder)[0]]
     found = [digest for digest in known if digest.startswith(collection)]
     if len(found) != 1 or len(collection) < 8:
         raise WrongInput(
@@ -69,48 +82,46 @@ def status(config: Config, as_json: Annotated[bool, typer.Option("--json", help=
     """Say where each collection stands, what is waited for, and what was refused."""
     from shuffler.config import read
 
-    lines = _status(read(config).folder)
+    lines, age = _status(read(config).folder)
     if as_json:
         shown = [
-            {
-                "collection": line["collection"],
-                "state": line["state"],
-                "reason": line["reason"],
-                "reports": line["reports"],
+            {key: line[key] for key in ("collection", "state", "reason", "reports", "sent", "received", "refused")}
+            | {
                 "waiting": {key: line[key] for key in ("step", "done", "total", "seconds")}
-                | {"from": line["waited_for"]},
-                "refused": line["refused"],
+                | {"from": line["waited_for"]}
             }
             for line in lines
         ]
         typer.echo(json.dumps(shown, ensure_ascii=False))
         return
-    for line in lines or [{}]:
-        typer.echo(_sentence(line) if line else "no collections yet")
+    if age > STALE:
+        typer.echo(f"the shuffler is not running; this is where it stood {age:,.0f} s ago", err=True)
+    for line in lines:
+        typer.echo(_sentence(line))
+    if not lines:
+        typer.echo("no collections yet")
 
 
-def _sentence(line: dict[str, object]) -> str:
-    told = f"{str(line['collection'])[:16]}…  {line['state']}, {line['reports']} submissions"
-    if line["step"]:
-        parties = line["waited_for"]
-        whom = f" from {', '.join(parties)}" if isinstance(parties, list) and parties else ""
-        told += f"; waiting for {line['step']}{whom}, {line['seconds']} s"
-    if line["reason"]:
-        told += f"; {line['reason']}"
-    refused = line["refused"]
-    if isinstance(refused, list) and refused:
-        told += f"; refused: {'; '.join(map(str, refused))}"
-    return told
+def _sentence(line: dict[str, Any]) -> str:
+    from peos.collection.party import Status
+    from shuffler.telling import in_words
+
+    names = (field.name for field in fields(Status))
+    known: dict[str, Any] = {name: tuple(line[name]) if isinstance(line[name], list) else line[name] for name in names}
+    known["collection"] = bytes.fromhex(line["collection"])
+    return in_words(Status(**known))
 
 
-def _status(folder: Path) -> list[dict[str, object]]:
+def _status(folder: Path) -> tuple[list[dict[str, Any]], float]:
+    """What the running process wrote last, and how many seconds ago."""
     from shuffler.process import STATUS
 
+    path = folder / STATUS
     try:
-        found: list[dict[str, object]] = json.loads((folder / STATUS).read_text(encoding="utf-8"))
-    except OSError:
+        found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+        return found, time.time() - path.stat().st_mtime
+    except (OSError, ValueError):
         raise WrongInput(f"no shuffler is running in {folder}", hint="start it with `peos shuffler serve`") from None
-    return found
 
 
 def main() -> int:

@@ -2,13 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, Final
 
 from peos.collection.document import Document
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
-from peos.errors import NotYet, PeosError, RemoteFault
+from peos.errors import BadEncoding, Full, LocalFault, PeosError, RemoteFault
 from peos.net.calls import Caller
 from peos.net.logs import Log
 from peos.shuffle.effects import (
@@ -19,11 +19,13 @@ from peos.shuffle.effects import (
     Erase,
     Event,
     Expired,
+    Heard,
     Mix,
     Output,
     Pass,
     Persist,
-    Receipt,
+    Received,
+    ReceivedVector,
     Report,
     Restarted,
     Send,
@@ -33,19 +35,22 @@ from peos.shuffle.effects import (
     Tick,
     TimedOut,
 )
-from peos.shuffle.messages import Header, Kind, SignedNotice, Step
+from peos.shuffle.messages import NoticeKind, SignedNotice, VectorHeader
 from peos.shuffle.shuffler import Shuffler
 from peos.shuffle.standing import Place, Standing
 from peos.shuffle.vectors import as_rows
-from peos.wire.methods import DELIVER, GET_RECEIPT
+from shuffler.arrivals import Arrivals
+from shuffler.background import in_background
 from shuffler.bench import Bench
-from shuffler.post import Post, send_vector
+from shuffler.delivering import Delivering
+from shuffler.post import Post
 from shuffler.storing import Stored
 
-ANALYZER: Final = 0
 TICK: Final = 1.0
 ENDS: Final = (Place.DONE, Place.DEAD, Place.ABORTED)
+EVENTS: Final = 10_000  # that may wait; an attempt of nine shufflers has fewer words for each of them
 _ROWS_A_SECOND: Final = 500  # a step may take this much longer the more rows there are
+_MOVES: Final = (Received, ReceivedVector, Done)  # questions about an attempt are no progress of it
 
 
 class Conductor:
@@ -60,58 +65,98 @@ class Conductor:
         context: Context,
         identity: Identity,
         bench: Bench,
-        rows: int,
         store: Stored,
         post: Post,
         analyzer: Caller,
         step_seconds: float,
         log: Log,
         clock: Callable[[], float] = time.time,
+        tick: float = TICK,
     ) -> None:
         self.machine = machine
         self.bench = bench
         self.context = context
-        self.reason = ""
-        self._number = number
+        self.trouble = ""  # why the last attempt was left
+        self.reason = ""  # why it ended, if not with a receipt
+        self.arrivals = Arrivals(bench, document.schedule, number)
+        self.delivering = Delivering(number, document, context, store, analyzer, log)
         self._document = document
         self._identity = identity
         self._store = store
         self._post = post
-        self._analyzer = analyzer
-        self._patience = step_seconds + rows / _ROWS_A_SECOND
+        self._patience = step_seconds + bench.rows / _ROWS_A_SECOND
         self._log = log
         self._clock = clock
+        self._pause = tick
         self._events: asyncio.Queue[Event] = asyncio.Queue()
+        self._ordered = ""  # the reason of an end that was ordered
+        self._passed: set[str] = set()
+        self._seen: tuple[object, ...] = ()
         self._moved = time.monotonic()
         self._helpers: set[asyncio.Task[None]] = set()
-        self._delivering: asyncio.Task[None] | None = None
+        self._sending: asyncio.Task[None] | None = None
 
     @property
     def seconds(self) -> float:
         """How long nothing has moved."""
+        seen = (self.machine.standing, self.machine.waiting, self.arrivals.progress, self.bench.done)
+        if seen != self._seen:
+            self._seen, self._moved = seen, time.monotonic()
         return time.monotonic() - self._moved
 
     def give(self, event: Event) -> None:
-        """An event, from the network or from the clock."""
+        """An event of this party's own."""
         self._events.put_nowait(event)
+
+    def take(self, event: Event) -> None:
+        """An event from the network; Full if more wait than can be right."""
+        if self._events.qsize() >= EVENTS:
+            raise Full("more messages wait here than a shuffle has", hint="send the same message again in a while")
+        self.give(event)
+
+    def abort(self, reason: str) -> None:
+        """End it: without a tombstone if the output is under way, with one otherwise."""
+        self._ordered = reason
+        self.give(Expired())
+
+    async def carry(self, header: VectorHeader, chunks: AsyncIterator[bytes]) -> None:
+        """A vector from another shuffler; acknowledged once it is whole and what it claims to be."""
+        try:
+            handle = await self.arrivals.take(header, chunks, self.machine.standing)
+        except BadEncoding:
+            raise  # a broken stream: the sender will try again
+        except RemoteFault as fault:
+            if header.header.context.attempt == self.machine.standing.attempt:
+                self._leave(str(fault))
+            raise
+        if handle is not None:
+            self.give(ReceivedVector(header.header, handle))
 
     async def run(self, *, resumed: bool) -> Standing:
         """Until nothing is left to do; the standing that was reached."""
-        self._help(self._tick())
-        self._help(self._watch_for_receipt())
+        self._look_at_the_clock()  # a deadline that passed while this process was down comes first
         self.give(Restarted() if resumed else Tick())
+        self._help(self._tick())
+        self._help(self.delivering.watch(lambda: self.machine.standing, self.give))
         try:
             while self.machine.standing.place not in ENDS:
-                event = await self._events.get()
-                if not isinstance(event, Tick):
-                    self._moved = time.monotonic()
-                for effect in self.machine.handle(event):
-                    await self._carry_out(effect)
+                await self._handle(await self._events.get())
             return self.machine.standing
         finally:
+            self.bench.discard(self.machine.standing.attempt)
+            self._post.end()
             for task in self._helpers:
                 task.cancel()
             await asyncio.gather(*self._helpers, return_exceptions=True)
+
+    async def _handle(self, event: Event) -> None:
+        if isinstance(event, _MOVES):
+            self._moved = time.monotonic()
+        for effect in self.machine.handle(event):
+            await self._carry_out(effect)
+        if self.machine.standing.place in (Place.DEAD, Place.ABORTED):
+            why = self._ordered or _end(event)
+            self.reason = f"{why}; before that, {self.trouble}" if self.trouble else why
 
     async def _carry_out(self, effect: Effect) -> None:
         match effect:
@@ -124,15 +169,12 @@ class Conductor:
                 for receiver in receivers:
                     self._post.notice(signed, receiver)
             case Persist(standing, vector):
-                rows = as_rows(self.bench.vectors[vector]) if vector else None
-                digest = self.context.collection
-                await self._store(lambda store: store.put_standing(digest, standing, rows))
-                self._log.info("standing", state=standing.place.value, attempt=standing.attempt)
+                await self._persist(standing, vector)
             case Split() | Mix() | Pass():
                 self._help(self._work(effect, self.machine.standing.attempt))
             case Output(standing):
-                if self._delivering is None:
-                    self._delivering = self._help(self._deliver(standing))
+                if self._sending is None:
+                    self._sending = self._help(self._deliver(standing))
             case Discard(attempt):
                 self._post.discard(attempt)
                 self.bench.discard(attempt)
@@ -141,78 +183,67 @@ class Conductor:
                 digest = self.context.collection
                 await self._store(lambda store: store.erase(digest))
             case Report(sentence):
-                self.reason = sentence
-                self._log.warning("an attempt was left", reason=sentence, attempt=self.machine.standing.attempt)
+                self._note(sentence)
+
+    async def _persist(self, standing: Standing, vector: str | None) -> None:
+        if standing.place is not Place.SENDING and self._sending is not None:
+            self._sending.cancel()  # what it reads from is wiped once the standing is another
+            await asyncio.gather(self._sending, return_exceptions=True)
+        rows = as_rows(self.bench.vectors[vector]) if vector else None
+        digest = self.context.collection
+        await self._store(lambda store: store.put_standing(digest, standing, rows))
+        self._log.info("standing", state=standing.place.value, attempt=standing.attempt)
+        self.bench.discard(standing.left)  # also what came for an attempt that was never entered here
 
     async def _work(self, task: Split | Mix | Pass, attempt: int) -> None:
         try:
-            root = await asyncio.to_thread(self.bench.work, task)
-        except (KeyError, PeosError) as error:
+            root = await in_background(lambda: self.bench.work(task))
+        except Exception as error:  # whatever it is, the machine must not wait for this task for ever
             if self.machine.standing.running and self.machine.standing.attempt == attempt:
                 self._log.error("a step could not be worked", error, attempt=attempt)
-                self.give(TimedOut())
+                why = str(error) if isinstance(error, PeosError) else type(error).__name__
+                self._leave(f"this shuffler could not work a step: {why}")
             return  # else its attempt was left meanwhile, and its vectors with it
         self.give(Done(attempt, task.task, root))
 
     async def _deliver(self, standing: Standing) -> None:
-        """Send the stored vector until the analyzer has it whole."""
-        digest = self.context.collection
-        rows = await self._store(lambda store: store.final_vector(digest))
-        context = Context(digest, self.context.frozen, standing.attempt)
-        header = Header(context, Step(len(self._document.schedule.rounds), Kind.DELIVERY), self._number, ANALYZER)
-        while True:
-            try:
-                await send_vector(self._analyzer, DELIVER, header, rows, transcript=standing.transcript)
-            except PeosError as error:
-                self._log.warning("not delivered yet", error)
-                await asyncio.sleep(TICK)
-            else:
-                self._log.info("delivered", attempt=standing.attempt, bytes=int(rows.nbytes))
-                return
-
-    async def _watch_for_receipt(self) -> None:
-        """Ask the analyzer, once there is something that it may have a receipt for."""
-        while True:
-            await asyncio.sleep(TICK)
-            standing = self.machine.standing
-            passes_by = self._number not in self._document.schedule.last and standing.attempt > 0
-            if standing.place is not Place.SENDING and not passes_by:
-                continue
-            try:
-                receipt = await self._analyzer.ask(GET_RECEIPT, self.context.collection, step="receipt")
-            except NotYet:
-                continue
-            except PeosError as error:
-                self._log.warning("no receipt", error)
-                continue
-            here = (receipt.context.collection, receipt.context.frozen)
-            if here != (self.context.collection, self.context.frozen):
-                continue
-            if not receipt.verifies(self._document.analyzer.identity):
-                self._log.warning("a receipt with a wrong signature")
-                continue
-            self.give(Receipt(receipt.context.attempt))
+        try:
+            await self.delivering.send(standing)
+        except LocalFault as fault:
+            # Nothing else can be sent in its place, and whether the analyzer has it already is not known here.
+            self._log.error("the stored vector cannot be delivered", fault)
+            self.abort(f"the stored vector cannot be delivered: {fault}")
 
     async def _tick(self) -> None:
-        """The clock: ask again, give up a step that stalls, and see the deadlines."""
-        passed: set[str] = set()
         while True:
-            await asyncio.sleep(TICK)
-            self.give(Tick())
-            waiting = self.machine.waiting
-            if waiting is not None and waiting.parties and self.seconds > self._patience:
-                missing = ", ".join(f"shuffler {who}" for who in waiting.parties)
-                self.reason = f"{waiting.step}: nothing from {missing} for {self.seconds:.0f} s"
-                self._log.warning("a step took too long", reason=self.reason)
-                self.give(TimedOut())
-            for name, due, event in (
-                ("shuffle", self._document.shuffle_by, Deadline()),
-                ("erase", self._document.erase_by, Expired()),
-            ):
-                if self._clock() >= due and name not in passed:
-                    passed.add(name)
-                    self.reason = self.reason or f"the time to {name} by has passed"
-                    self.give(event)
+            await asyncio.sleep(self._pause)
+            self._look_at_the_clock()
+            if self._events.empty():
+                self.give(Tick())
+
+    def _look_at_the_clock(self) -> None:
+        """Give up a step that stalls, and see the deadlines."""
+        waiting = self.machine.waiting
+        if waiting is not None and waiting.parties and self.seconds > self._patience:
+            missing = ", ".join(f"shuffler {who}" for who in waiting.parties)
+            self._leave(f"{waiting.step}: nothing from {missing} for {self.seconds:.0f} s")
+            self._moved = time.monotonic()
+        now = self._clock()
+        for name, due, event in (
+            ("shuffle", self._document.shuffle_by, Deadline()),
+            ("erase", self._document.erase_by, Expired()),
+        ):
+            if now >= due and name not in self._passed:
+                self._passed.add(name)
+                self.give(event)
+
+    def _leave(self, why: str) -> None:
+        self._note(why)
+        self.give(TimedOut())
+
+    def _note(self, why: str) -> None:
+        self.trouble = why
+        self._log.warning("an attempt is left", reason=why, attempt=self.machine.standing.attempt)
 
     def _help(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
@@ -220,8 +251,15 @@ class Conductor:
         task.add_done_callback(self._helpers.discard)
         return task
 
-    def fault(self, error: RemoteFault) -> None:
-        """Another shuffler broke the protocol in what it sent: leave the attempt."""
-        self.reason = str(error)
-        self._log.warning("an attempt is left", error)
-        self.give(TimedOut())
+
+def _end(event: Event) -> str:
+    """Why a collection ended that was not delivered."""
+    match event:
+        case Heard(notice) if notice.kind is NoticeKind.TOMBSTONE:
+            return f"shuffler {notice.sender} gave it up: it delivered nothing and never will"
+        case Deadline():
+            return "the time to shuffle by has passed"
+        case Expired():
+            return "the time to erase by has passed"
+        case _:
+            return "it was given up"

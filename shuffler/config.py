@@ -3,9 +3,11 @@
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any, Final
 
+from peos.collection.party import Card
 from peos.collection.policy import Policy
 from peos.errors import BadEncoding, WrongInput
 from peos.wire.parties import decode_card
@@ -19,6 +21,7 @@ _POLICY: Final = {
     "least_reports": int,
     "least_fakes": int,
 }
+_NAME_LIMIT: Final = 200
 _LIMITS: Final = {"step_seconds": float, "workers": int}
 
 
@@ -42,19 +45,19 @@ class Config:
     def policy(self) -> Policy:
         """The operator's policy, with the identities of the analyzers' cards."""
         return Policy(
-            tuple(card.identity for _, card in self.analyzer_cards()),
+            tuple(card.identity for card in self.analyzer_cards()),
             self.most_eps_local,
             self.least_reports,
             self.least_fakes,
         )
 
-    def analyzer_cards(self) -> list[tuple[bytes, Any]]:
-        """The cards of the analyzers that may ask, as bytes and read."""
+    def analyzer_cards(self) -> list[Card]:
+        """The cards of the analyzers that may ask."""
         found = []
         for path in self.analyzers:
             try:
                 data = path.read_bytes()
-                found.append((data, decode_card(data)))
+                found.append(decode_card(data))
             except OSError:
                 raise WrongInput(f"{self.path}: policy.analyzers: {path} cannot be read") from None
             except BadEncoding as bad:
@@ -75,13 +78,7 @@ def read(path: Path) -> Config:
     _check(path, listen, _LISTEN, "listen.", required=tuple(_LISTEN))
     _check(path, policy, _POLICY, "policy.", required=("analyzers", "most_eps_local", "least_reports"))
     _check(path, limits, _LIMITS, "limits.", required=())
-    accept = policy.get("accept", "ask")
-    if accept not in ("auto", "ask"):
-        raise WrongInput(f'{path}: policy.accept is "auto" or "ask", not "{accept}"')
-    if policy["least_reports"] < 1 or policy.get("least_fakes", 0) < 0 or not policy["most_eps_local"] > 0:
-        raise WrongInput(f"{path}: policy: least_reports and most_eps_local are above zero, least_fakes not below")
-    if not all(isinstance(one, str) for one in policy["analyzers"]) or not policy["analyzers"]:
-        raise WrongInput(f"{path}: policy.analyzers names at least one file with an analyzer's card")
+    _check_values(path, content)
     here = path.parent
     return Config(
         path=path,
@@ -90,13 +87,36 @@ def read(path: Path) -> Config:
         users=_address(path, "listen.users", listen["users"]),
         peers=_address(path, "listen.peers", listen["peers"]),
         analyzers=tuple(here / one for one in policy["analyzers"]),
-        ask_operator=accept == "ask",
+        ask_operator=policy.get("accept", "ask") == "ask",
         most_eps_local=float(policy["most_eps_local"]),
         least_reports=policy["least_reports"],
         least_fakes=policy.get("least_fakes", 0),
         step_seconds=float(limits.get("step_seconds", 60.0)),
         workers=limits.get("workers"),
     )
+
+
+def _check_values(path: Path, content: dict[str, Any]) -> None:
+    """What the types alone do not say."""
+    listen, policy, limits = content["listen"], content["policy"], content.get("limits", {})
+    if not 1 <= len(content["name"]) <= _NAME_LIMIT or not content["name"].isprintable():
+        raise WrongInput(f"{path}: name has 1 to {_NAME_LIMIT} printable characters")
+    if listen["users"] == listen["peers"]:
+        raise WrongInput(f"{path}: listen.users and listen.peers are two ports, not one")
+    if policy.get("accept", "ask") not in ("auto", "ask"):
+        raise WrongInput(f'{path}: policy.accept is "auto" or "ask", not {policy["accept"]!r}')
+    if not 0 < policy["most_eps_local"] < inf:
+        raise WrongInput(f"{path}: policy.most_eps_local is a number above zero")
+    if policy["least_reports"] < 1:
+        raise WrongInput(f"{path}: policy.least_reports is at least 1")
+    if policy.get("least_fakes", 0) < 0:
+        raise WrongInput(f"{path}: policy.least_fakes is not below zero")
+    if not policy["analyzers"] or not all(isinstance(one, str) for one in policy["analyzers"]):
+        raise WrongInput(f"{path}: policy.analyzers names at least one file with an analyzer's card")
+    if not 1 <= limits.get("step_seconds", 1) < inf:
+        raise WrongInput(f"{path}: limits.step_seconds is at least 1")
+    if limits.get("workers", 1) < 1:
+        raise WrongInput(f"{path}: limits.workers is at least 1")
 
 
 def _check(

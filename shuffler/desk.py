@@ -9,7 +9,7 @@ from peos.collection.lifecycle import State
 from peos.collection.party import Card, check_roster
 from peos.compute import Engine
 from peos.crypto.randomness import system
-from peos.errors import PeosError, Refused, Unknown
+from peos.errors import PeosError, Refused, Unknown, WrongInput
 from peos.ldp.base import Question
 from peos.net.calls import Caller
 from peos.net.client import channel
@@ -17,10 +17,11 @@ from peos.net.logs import Log
 from peos.net.tls import Trust
 from peos.store.base import Collection
 from peos.wire.documents import SignedDocument, decode_signed_document
-from peos.wire.parties import Proposal, decode_card, decode_proposal, encode_proposal
+from peos.wire.parties import Proposal, decode_proposal, encode_proposal
 from shuffler.config import Config
 from shuffler.keys import Keys
 from shuffler.life import Life
+from shuffler.meter import Meter
 from shuffler.storing import Stored
 
 
@@ -36,12 +37,15 @@ class Desk:
         self._engine = engine
         self._log = log
         self._tasks: dict[bytes, asyncio.Task[None]] = {}
+        self._policy = config.policy()
 
     async def resume(self) -> None:
         """Go on with everything that is in the store."""
         for kept in await self._store(lambda store: store.collections()):
             try:
-                self._live(_signed(kept.signed), decode_proposal(kept.roster).cards, kept)
+                cards = decode_proposal(kept.roster).cards
+                self._admit(cards)
+                self._live(decode_signed_document(kept.signed), cards, kept)
             except PeosError as error:
                 self._log.of(kept.digest).error("a stored collection cannot be resumed", error)
 
@@ -56,14 +60,20 @@ class Desk:
         """The signed document's bytes as they came."""
         return await self._store(lambda store: store.collection(digest).signed)
 
+    def count(self, collection: bytes, sent: int, received: int) -> None:
+        """Note bytes that were sent or received of a collection, if it is known here."""
+        life = self.lives.get(collection)
+        if life is not None:
+            life.meter.count(sent, received)
+
     async def propose(self, proposal: Proposal) -> None:
         """Take a collection in, if the policy allows; the same again changes nothing."""
         signed = await asyncio.to_thread(decode_signed_document, proposal.document)
-        if signed.digest in self.lives:
-            return
         document = signed.document
         check_roster(document, proposal.cards)
-        self._config.policy().check(document, me=self._keys.identity.public, now=time.time())
+        if signed.digest not in self.lives:
+            self._policy.check(document, me=self._keys.identity.public, now=time.time())
+            self._admit(proposal.cards)
         state = State.DRAFT if self._config.ask_operator else State.OPEN
         question = Question(document.analyzer.identity, document.question, document.epoch)
         roster = encode_proposal(proposal.document, proposal.signed_cards)
@@ -72,15 +82,21 @@ class Desk:
         if signed.digest not in self.lives:
             self._live(signed, proposal.cards, kept)
 
+    def _admit(self, cards: tuple[Card, ...]) -> None:
+        try:
+            for card in cards:
+                if card.identity != self._keys.identity.public:
+                    self._trust.admit(card.peer_certificate)
+        except WrongInput as wrong:
+            raise Refused(f"the collection is not accepted: {wrong}", hint="make the certificates anew") from None
+
     def _live(self, signed: SignedDocument, cards: tuple[Card, ...], kept: Collection) -> None:
         document = signed.document
         number = [member.identity for member in document.shufflers].index(self._keys.identity.public) + 1
-        for card in cards:
-            if card.identity != self._keys.identity.public:
-                self._trust.admit(card.peer_certificate)
+        meter = Meter()
         *shufflers, analyzer = cards
         callers = {
-            who: self._caller(card, f"shuffler {who} ({card.name})")
+            who: self._caller(card, f"shuffler {who} ({card.name})", meter)
             for who, card in enumerate(shufflers, start=1)
             if who != number
         }
@@ -89,14 +105,14 @@ class Desk:
             number=number,
             cards=cards,
             identity=self._keys.identity,
-            state=State.ABORTED if kept.lost else kept.state,
-            reason=_LOST if kept.lost else kept.reason,
+            kept=kept,
             store=self._store,
             callers=callers,
-            analyzer=self._caller(analyzer, f"the analyzer ({analyzer.name})"),
+            analyzer=self._caller(analyzer, f"the analyzer ({analyzer.name})", meter),
             engine=self._engine,
             step_seconds=self._config.step_seconds,
             log=self._log,
+            meter=meter,
         )
         self.lives[signed.digest] = life
         self._tasks[signed.digest] = asyncio.get_running_loop().create_task(self._watched(life))
@@ -107,11 +123,12 @@ class Desk:
         except asyncio.CancelledError:
             raise
         except Exception as error:  # the process goes on with its other collections; the operator is told
-            life.reason = f"it stopped for a reason of its own ({type(error).__name__}); see the log, then restart"
+            life.stalled = f"it stopped for a reason of its own ({type(error).__name__}): see the log, then restart"
             self._log.of(life.signed.digest).error("a collection stopped", error)
 
-    def _caller(self, card: Card, name: str) -> Caller:
-        return Caller(channel(card.peer_address, card.peer_certificate, self._keys.peers), name, system())
+    def _caller(self, card: Card, name: str, meter: Meter) -> Caller:
+        reached = channel(card.peer_address, card.peer_certificate, self._keys.peers)
+        return Caller(reached, name, system(), meter=meter.count)
 
     async def close(self) -> None:
         """Stop everything; what is durable goes on at the next start."""
@@ -128,14 +145,8 @@ class Desk:
             if life is not None:
                 await life.accept()
                 found(life.signed.digest)
-            path.unlink()
-
-
-_LOST = "its store was lost or restored from a backup: nothing is signed for it any more"
-
-
-def _signed(encoded: bytes) -> SignedDocument:
-    return decode_signed_document(encoded)
+            if not path.is_dir():
+                path.unlink()
 
 
 def _is_digest(name: str) -> bool:
@@ -144,8 +155,8 @@ def _is_digest(name: str) -> bool:
 
 def read_cards(config: Config, trust: Trust) -> None:
     """Let the analyzers of the policy in."""
-    for data in config.analyzer_cards():
-        trust.admit(decode_card(data[0]).peer_certificate)
+    for card in config.analyzer_cards():
+        trust.admit(card.peer_certificate)
 
 
 def require_sender(life: Life, number: int, print_: bytes) -> None:

@@ -1,87 +1,126 @@
 """Submissions on their way into the store: checked one by one, committed in groups, acknowledged when durable.
 
-While one group is being fsynced the next gathers; so the rate is that of checking, not of the disk's fsync.
+While one group is being fsynced the next gathers; so the rate is that of checking, not of the disk's fsync. Whatever
+goes wrong with a group is answered, and never ends the committing.
 """
 
 import asyncio
+import contextlib
+import time
 from collections import Counter
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from peos.collection.document import Document
 from peos.collection.party import Answer
 from peos.collection.submission import Part, Verdict, check_part
 from peos.crypto.schemes.base import PublicKey
-from peos.errors import Closed, Full, NotYet, PeosError, RemoteFault
+from peos.errors import Closed, Full, NotYet, PeosError, RemoteFault, Unknown
+from peos.net.logs import Log
 from peos.store.base import Judged, ShufflerStore, Submission
 from shuffler.storing import Stored
 
 GROUP: Final = 1024
 WAITING: Final = 16_384  # parts that may wait for their group; beyond, users are asked to come back
+WAITING_BYTES: Final = 64 << 20
+_NOTE_EVERY: Final = 1.0  # seconds; a flood of bad parts must not become one of transactions
+_REASON: Final = 200  # characters, the store's limit
 _CONFLICT: Final = "another submission was made under this ticket"
+_TROUBLE: Final = "this shuffler could not keep the part, for a reason of its own"
+_AGAIN: Final = "send the same part again in a while"
+
+Settled = asyncio.Future[Answer]
+
+
+class _Waiting(NamedTuple):
+    submission: Submission
+    answer: Settled
 
 
 class Intake:
     """One for the process: gathers parts of all collections."""
 
-    def __init__(self, store: Stored) -> None:
+    def __init__(self, store: Stored, log: Log) -> None:
         self._store = store
-        self._waiting: list[tuple[Submission, asyncio.Future[Judged]]] = []
+        self._log = log
+        self._waiting: list[_Waiting] = []
+        self._bytes = 0
         self._wake = asyncio.Event()
         self._refused: dict[bytes, Counter[str]] = {}
+        self._noted = time.monotonic()
 
     async def run(self) -> None:
         """Commit what has gathered, again and again."""
         while True:
-            await self._wake.wait()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), _NOTE_EVERY if self._refused else None)
             self._wake.clear()
             while self._waiting:
-                group, self._waiting = self._waiting[:GROUP], self._waiting[GROUP:]
-                submissions = [one for one, _ in group]
-                try:
-                    judged = await self._store(partial(_submit, submissions))
-                except PeosError as error:
-                    for _, future in group:
-                        future.set_exception(error)
-                    continue
-                for (_, future), one in zip(group, judged, strict=True):
-                    if not future.done():
-                        future.set_result(one)
-            await self._note()
+                await self._commit()
+            if self._refused and time.monotonic() - self._noted >= _NOTE_EVERY:
+                await self._note()
 
-    async def take(self, part: Part, document: Document, collection: bytes, public: PublicKey, me: int) -> Answer:
-        """What became of a part; never raises for what a user did."""
+    def offer(self, part: Part, document: Document, collection: bytes, public: PublicKey, me: int) -> Answer | Settled:
+        """What became of a part, or what will say so once it is durable; never raises for what a user did."""
         try:
             triple = check_part(part, document, collection, public, me)
-            if len(self._waiting) >= WAITING:
-                raise Full("more parts wait than can be kept at the moment", hint="send the same part again in a while")
-            future: asyncio.Future[Judged] = asyncio.get_running_loop().create_future()
-            self._waiting.append((Submission(collection, triple, part.share), future))
-            self._wake.set()
-            judged = await future
-            if isinstance(judged, PeosError):
-                raise judged
         except PeosError as error:
-            return self._refuse(part, collection, error)
-        if judged is Verdict.CONFLICT:
-            return Answer(collection, part.id, b"", _CONFLICT, "a ticket is good for one submission")
-        return Answer(collection, part.id, triple.digest)
+            return self._refuse(part, error)
+        if len(self._waiting) >= WAITING or self._bytes >= WAITING_BYTES:
+            return self._refuse(part, Full("more parts wait than can be kept at the moment", hint=_AGAIN))
+        answer: Settled = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Waiting(Submission(collection, triple, part.share), answer))
+        self._bytes += len(part.share)
+        self._wake.set()
+        return answer
 
-    def _refuse(self, part: Part, collection: bytes, error: PeosError) -> Answer:
+    async def _commit(self) -> None:
+        group, self._waiting = self._waiting[:GROUP], self._waiting[GROUP:]
+        self._bytes -= sum(len(one.submission.share) for one in group)
+        submissions = [one.submission for one in group]
+        try:
+            judged: list[Judged] | PeosError = await self._store(partial(_submit, submissions))
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            # The store's own troubles are for the operator; users are told that the same part is welcome later.
+            self._log.error("submissions could not be kept", error, count=len(group))
+            judged = error if isinstance(error, Full) else Full(_TROUBLE, hint=_AGAIN)
+        for number, (submission, answer) in enumerate(group):
+            if not answer.done():  # who asked may have gone; what is kept is kept
+                one = judged if isinstance(judged, PeosError) else judged[number]
+                answer.set_result(self._answer(submission, one))
+
+    def _answer(self, submission: Submission, judged: Judged | PeosError) -> Answer:
+        collection, triple = submission.collection, submission.triple
+        if isinstance(judged, PeosError):
+            return self._refused_with(collection, triple.id, judged)
+        if judged is Verdict.CONFLICT:
+            return Answer(collection, triple.id, b"", _CONFLICT, "a ticket is good for one submission")
+        return Answer(collection, triple.id, triple.digest)
+
+    def _refuse(self, part: Part, error: PeosError) -> Answer:
+        return self._refused_with(part.collection, part.id, error)
+
+    def _refused_with(self, collection: bytes, id_: bytes, error: PeosError) -> Answer:
         retry = isinstance(error, Full | NotYet)
-        if not retry and isinstance(error, RemoteFault | Closed):
-            self._refused.setdefault(collection, Counter())[_short(error)] += 1
+        if isinstance(error, RemoteFault | Closed):
+            reason = str(error).removeprefix("user, submission: ")[:_REASON]
+            self._refused.setdefault(collection, Counter())[reason] += 1
             self._wake.set()
-        return Answer(collection, part.id, b"", str(error), error.hint, retry)
+        elif not (retry or isinstance(error, Unknown)):
+            self._log.error("a part could not be judged", error)
+            return Answer(collection, id_, b"", _TROUBLE, _AGAIN, retry=True)
+        return Answer(collection, id_, b"", str(error), error.hint, retry)
 
     async def _note(self) -> None:
         refused, self._refused = self._refused, {}
+        self._noted = time.monotonic()
         for collection, reasons in refused.items():
-            await self._store(partial(_note, collection, reasons))
-
-
-def _short(error: PeosError) -> str:
-    return str(error).removeprefix("user, submission: ")
+            try:
+                await self._store(partial(_note, collection, reasons))
+            except PeosError as error:
+                self._log.of(collection).warning("refusals were not counted", error, count=reasons.total())
 
 
 def _submit(submissions: list[Submission], store: ShufflerStore) -> list[Judged]:

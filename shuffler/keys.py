@@ -49,6 +49,10 @@ def make(config: Config) -> Keys:
 def load(config: Config) -> Keys:
     """What `make` wrote; the card follows the configuration, should an address have changed."""
     _require_private(config.folder)
+    for name in _FILES:
+        path = config.folder / name
+        if path.exists() and path.stat().st_mode & 0o077:
+            raise WrongInput(f"the file {path} is open to others", hint=f"chmod 600 {path}")
     try:
         secret, *pems = ((config.folder / name).read_bytes() for name in _FILES)
     except OSError:

@@ -1,4 +1,9 @@
-"""One collection with this shuffler, from its acceptance to its erasure: what happens when, and what is waited for."""
+"""One collection with this shuffler, from its acceptance to its erasure: what happens when, and what a failure means.
+
+The state is durable before anything follows from it; a restart goes on from there. What may pass by itself (a party
+that does not answer, a full disk) is waited for until `shuffle_by`, with its reason in the status. What does not pass
+ends the collection: too few reports, another shuffler that ended it or breaks the freeze again and again, a lost store.
+"""
 
 import asyncio
 import contextlib
@@ -7,37 +12,43 @@ from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from peos.collection.freeze import check_minimum
 from peos.collection.lifecycle import State
-from peos.collection.party import Card, Order, Status
+from peos.collection.party import Card, Order
 from peos.compute import Engine
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import system
-from peos.errors import Closed, NotYet, PeosError, RemoteFault
+from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, Refused
 from peos.net.calls import Caller
 from peos.net.logs import Log
-from peos.shuffle.delivery import Delivery
-from peos.shuffle.effects import Deadline, Heard, Tell
+from peos.shuffle.effects import Heard
 from peos.shuffle.fakes import fake_shares
-from peos.shuffle.messages import Notice, SignedNotice
+from peos.shuffle.messages import SignedNotice
 from peos.shuffle.shuffler import Shuffler
 from peos.shuffle.standing import Place, Standing
-from peos.shuffle.vectors import Workbench
-from peos.store.base import ShufflerStore
+from peos.store.base import Collection, ShufflerStore
 from peos.wire.documents import SignedDocument
+from shuffler.background import in_background
 from shuffler.bench import Bench
-from shuffler.conductor import Conductor
-from shuffler.freezing import Freezing
+from shuffler.conductor import ENDS, Conductor
+from shuffler.ending import LOST, Ending
+from shuffler.freezing import Freezing, Frozen, signed
+from shuffler.meter import Meter
 from shuffler.post import Post
 from shuffler.storing import Stored
 
 RETRY: Final = 2.0
+GLANCE: Final = 30.0  # seconds between looks at the clock, which somebody may set
+FAULTS: Final = 5  # of this party's own, one after another, that end a collection which has been frozen
 OVER: Final = (State.PUBLISHED, State.ABORTED)
+ORDERED: Final = "the analyzer aborted the collection"
 
 
 class Life:
-    """The state is durable before anything follows from it; a restart goes on from there."""
+    """Lives in `run`; the other methods are how the network and the operator reach it."""
 
     def __init__(
         self,
@@ -46,46 +57,61 @@ class Life:
         number: int,
         cards: tuple[Card, ...],
         identity: Identity,
-        state: State,
-        reason: str,
+        kept: Collection,
         store: Stored,
         callers: Mapping[int, Caller],
         analyzer: Caller,
         engine: Engine,
         step_seconds: float,
         log: Log,
+        meter: Meter,
     ) -> None:
         self.signed = signed
         self.document = signed.document
         self.number = number
         self.cards = cards
-        self.state = state
-        self.reason = reason
+        self.state = kept.state
+        self.reason = kept.reason
+        self.lost = kept.lost
         self.public = self.document.encryption_key()
-        self.freezing: Freezing | None = None
+        self.store = store
+        self.meter = meter
+        self.freezing: Freezing | Frozen | None = None
         self.conductor: Conductor | None = None
+        self.stalled = ""  # why the next step was not taken yet
+        self.since = time.monotonic()
         self._identity = identity
-        self._store = store
         self._callers = callers
         self._engine = engine
         self._step_seconds = step_seconds
         self._analyzer = analyzer
         self._log = log.of(signed.digest)
         self._post = Post(callers, self._log)
+        self._ending = Ending(number, self.document, signed.digest, identity, store, self._post)
+        self._doom = LOST if kept.lost else ""  # why it must end
+        self._faults = 0
         self._closed = asyncio.Event()
-        self._stalled = ""
-        self._since = time.monotonic()
+        self._over = asyncio.Event()
+        self._moving = asyncio.Lock()
+        self._step: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
-        """Live on until nothing is left to do; what fails for reasons of this party's own is tried again."""
+        """Live on until nothing is left to do."""
+        if self.state in OVER:  # a crash may have come between the end and the erasure
+            await self.store(lambda store: store.erase(self.signed.digest))
         while self.state not in OVER:
+            self._step = asyncio.get_running_loop().create_task(self._next())
             try:
-                await self._next()
-                self._stalled = ""
-            except (RemoteFault, NotYet, Closed) as error:
-                await self._give_up_or_wait(error)
+                await self._step
+                self.stalled, self._faults = "", 0
+            except asyncio.CancelledError:
+                this = asyncio.current_task()
+                if this is None or this.cancelling():
+                    raise
+                # else an order to abort interrupted the step
             except PeosError as error:
-                await self._abort(str(error))
+                await self._judge(error)
+        self._over.set()
 
     async def close(self) -> None:
         """Stop sending, and let go of the channels."""
@@ -94,188 +120,194 @@ class Life:
             await caller.close()
 
     async def accept(self) -> None:
-        """The operator, or the policy, takes part."""
-        if self.state is State.DRAFT:
-            await self._become(State.OPEN)
+        """The operator takes part."""
+        await self._move(State.DRAFT, State.OPEN)
 
     async def order(self, order: Order) -> None:
-        """The analyzer closes the collection early, or aborts it."""
-        if not order.abort:
-            self._closed.set()
-        elif self.conductor is not None:
-            self.conductor.reason = "the analyzer aborted the collection"
-            self.conductor.give(Deadline())
-        elif self.state not in (*OVER, State.DELIVERED):
-            await self._abort("the analyzer aborted the collection")
+        """The analyzer closes the collection before its time, or aborts it; durable when this returns."""
+        if order.abort:
+            await self._abort_by_order()
+        elif self.state is State.DRAFT:
+            raise NotYet("this shuffler's operator has not accepted the collection yet")
+        else:
+            await self._move(State.OPEN, State.CLOSED)
             self._closed.set()
 
-    async def hear(self, notice: Notice) -> None:
+    async def hear(self, notice: SignedNotice) -> None:
         """A notice about an attempt; one that comes after the end is answered with where this shuffler stands."""
+        if self.lost:
+            raise Closed(f"the collection has ended here: {LOST}")
         if self.conductor is not None:
-            self.conductor.give(Heard(notice))
-            return
-        if self.state not in OVER:
-            raise NotYet("the collection is not frozen here yet")
-        standing = await self._store(lambda store: store.standing(self.signed.digest))
-        frozen = await self._store(lambda store: store.collection(self.signed.digest).frozen)
-        if frozen is None:
-            return
-        _, effects = Delivery(self.number, self.document.schedule, standing).on(Heard(notice))
-        context = Context(self.signed.digest, frozen.digest)
-        for effect in effects:
-            if isinstance(effect, Tell):
-                for receiver in effect.receivers:
-                    self._post.notice(SignedNotice.sign(self._identity, context, effect.notice), receiver)
-
-    async def status(self) -> Status:
-        """Where the collection stands here, what is waited for, and what was refused."""
-        digest = self.signed.digest
-        count = await self._store(lambda store: store.count(digest))
-        refused = await self._store(lambda store: store.refused(digest))
-        step, parties = self._waiting()
-        return Status(
-            collection=digest,
-            state=self.state.value,
-            reason=self.reason or (self.conductor.reason if self.conductor else ""),
-            reports=count,
-            step=step,
-            waited_for=parties,
-            seconds=int(self.conductor.seconds if self.conductor else time.monotonic() - self._since),
-            refused=tuple(f"{number} submissions: {why}" for why, number in sorted(refused.items())),
-        )
-
-    def _waiting(self) -> tuple[str, tuple[str, ...]]:
-        if self._stalled:
-            return self._stalled, ()
-        if self.state is State.DRAFT:
-            return "the operator's acceptance (peos shuffler accept)", ()
-        if self.state is State.OPEN:
-            return f"closing in {max(0, int(self.document.closes_at - time.time()))} s", ()
-        if self.freezing is not None and self.freezing.waited_for:
-            return "freeze", (self.freezing.waited_for,)
-        machine = self.conductor.machine if self.conductor else None
-        if machine is None:
-            return "", ()
-        if machine.waiting is not None:
-            names = tuple(self._name(who) for who in machine.waiting.parties)
-            return f"attempt {machine.standing.attempt}, {machine.waiting.step}", names or ("its own work",)
-        if machine.standing.place is Place.SENDING:
-            return "delivery", (self.document.analyzer.name,)
-        if machine.missing:
-            return "where the others stand", tuple(self._name(who) for who in machine.missing)
-        return "the other shufflers' delivery", ()
-
-    def _name(self, number: int) -> str:
-        return f"shuffler {number} ({self.document.shufflers[number - 1].name})"
+            if self.conductor.context != notice.context:
+                raise Refused("the notice is about another frozen list")
+            self.conductor.take(Heard(notice.notice))
+        elif self.state in OVER:
+            await self._ending.answer(notice)
+        else:
+            raise NotYet("the collection is not shuffled here yet")
 
     async def _next(self) -> None:
+        if self._doom:
+            await self._end(self._doom)
+            return
+        if self.state in (State.DRAFT, State.OPEN, State.CLOSED) and time.time() >= self.document.shuffle_by:
+            self._doom = f"the time to shuffle by has passed{f': {self.stalled}' if self.stalled else ''}"
+            return
         match self.state:
             case State.DRAFT:
-                await asyncio.sleep(RETRY)
                 if time.time() >= self.document.closes_at:
-                    await self._abort("it was not accepted before it closed")
+                    self._doom = "it was not accepted before it closed"
+                else:
+                    await asyncio.sleep(RETRY)
             case State.OPEN:
-                await self._until_closing()
-                if self.state is State.OPEN:
-                    await self._become(State.CLOSED)
+                left = self.document.closes_at - time.time()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._closed.wait(), min(max(0.0, left), GLANCE))
+                if time.time() >= self.document.closes_at:
+                    await self._move(State.OPEN, State.CLOSED)
             case State.CLOSED:
                 await self._freeze()
             case State.FROZEN | State.SHUFFLING:
                 await self._shuffle()
             case State.DELIVERED:
-                await self._store(lambda store: store.erase(self.signed.digest))
-                await self._become(State.PUBLISHED)
+                await self.store(lambda store: store.erase(self.signed.digest))
+                await self._move(State.DELIVERED, State.PUBLISHED)
             case _:
                 pass
 
-    async def _until_closing(self) -> None:
-        left = self.document.closes_at - time.time()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._closed.wait(), max(0.0, left))
-
     async def _freeze(self) -> None:
         digest = self.signed.digest
-        freezing = await self._list()
-        frozen, triples = await freezing.run(
-            self._callers, dummies=len(self.document.dummies), minimum=self.document.minimum
-        )
-        await self._store(lambda store: store.put_frozen(digest, frozen, triples))
+        freezing = self.freezing
+        if not isinstance(freezing, Freezing):
+            own = await self.store(lambda store: list(store.triples(digest)))
+            identities = tuple(member.identity for member in self.document.shufflers)
+            freezing = Freezing(self.number, identities, digest, own, self._identity)
+            self.freezing = freezing
+        triples = await freezing.collect(self._callers)
+        try:
+            check_minimum(len(triples), len(self.document.dummies), self.document.minimum)
+        except Refused as too_few:
+            self._doom = str(too_few)
+            return
+        frozen = await freezing.agree(self._callers)
+        try:
+            await self.store(lambda store: store.put_frozen(digest, frozen, triples))
+        except Full:
+            raise
+        except Refused as refusal:  # the question is being answered, or was
+            self._doom = str(refusal)
+            return
+        self.freezing = Frozen(digest, self.store, signed(self._identity, digest, frozen))
         self._moved_to(State.FROZEN)
-
-    async def _list(self) -> Freezing:
-        digest = self.signed.digest
-        own = await self._store(lambda store: list(store.triples(digest)))
-        identities = tuple(member.identity for member in self.document.shufflers)
-        self.freezing = Freezing(self.number, identities, digest, own, self._identity)
-        return self.freezing
 
     async def _shuffle(self) -> None:
         digest = self.signed.digest
-        frozen = await self._store(lambda store: store.collection(digest).frozen)
-        assert frozen is not None, "a collection that is frozen says what"
-        freezing = self.freezing or await self._list()
-        freezing.resume(frozen.digest)  # others may still want to see what was agreed
-        standing = await self._store(lambda store: store.standing(digest))
-        rows = frozen.count + self.document.fakes
-        context = Context(digest, frozen.digest)
+        kept = await self.store(lambda store: store.collection(digest))
+        if kept.frozen is None:
+            raise LocalFault("the store does not say what was frozen")
+        if kept.standing.place in ENDS:
+            await self._settle(kept.standing, "it was given up before a restart")
+            return
+        self.freezing = (
+            self.freezing
+            if isinstance(self.freezing, Frozen)
+            else Frozen(digest, self.store, signed(self._identity, digest, kept.frozen.digest))
+        )
+        context = Context(digest, kept.frozen.digest)
+        rows = kept.frozen.count + self.document.fakes
         bench = Bench(rows, self.document.mechanism.words, self.public, self._engine)
-        await self._lay_out(bench, context, frozen.count)
-        self.conductor = Conductor(
-            machine=Shuffler(self.number, self.document.schedule, context, system(), standing),
+        if kept.standing.place is not Place.SENDING:  # which has nothing left to shuffle
+            await self._lay_out(bench, context, kept.frozen.count)
+        await self._move(State.FROZEN, State.SHUFFLING)
+        conductor = Conductor(
+            machine=Shuffler(self.number, self.document.schedule, context, system(), kept.standing),
             number=self.number,
             document=self.document,
             context=context,
             identity=self._identity,
             bench=bench,
-            rows=rows,
-            store=self._store,
+            store=self.store,
             post=self._post,
             analyzer=self._analyzer,
             step_seconds=self._step_seconds,
             log=self._log,
         )
-        if self.state is State.FROZEN:
-            await self._become(State.SHUFFLING)
-        end = await self.conductor.run(resumed=standing != Standing())
-        reason, self.conductor = self.conductor.reason, None
-        if end.place is Place.DONE:
-            await self._become(State.DELIVERED)
-        else:
-            await self._abort(reason or f"the shuffle ended as {end.place.value}")
+        self.stalled, self.conductor = "", conductor
+        try:
+            end = await conductor.run(resumed=kept.standing != Standing())
+        finally:
+            self.conductor = None
+        await self._settle(end, conductor.reason)
 
-    async def _lay_out(self, bench: Workbench, context: Context, count: int) -> None:
+    async def _settle(self, end: Standing, reason: str) -> None:
+        """Let the state follow the standing in which the shuffle ended."""
+        if end.place is Place.DONE:
+            await self._move(State.SHUFFLING, State.DELIVERED)
+        else:
+            self._doom = reason or f"the shuffle ended as {end.place.value}"
+
+    async def _lay_out(self, bench: Bench, context: Context, count: int) -> None:
         """The frozen vector, out of the store."""
         digest, words = self.signed.digest, self.document.mechanism.words
         size = words * (self.public.ciphertext_bytes if self.number == 1 else 8)
 
-        def read(store: ShufflerStore) -> tuple[bytes, np.ndarray[tuple[int, int], np.dtype[np.uint8]]]:
+        def read(store: ShufflerStore) -> tuple[bytes, NDArray[np.uint8]]:
             shares = np.empty((count, size), np.uint8)
             store.fill_shares(digest, shares)
             return store.fake_seed(digest, system()), shares
 
-        seed, shares = await self._store(read)
+        seed, shares = await self.store(read)
         own = fake_shares(seed, context, self.document.fakes, words)
-        await asyncio.to_thread(bench.lay_out, self.number, shares, own)
+        await in_background(lambda: bench.lay_out(self.number, shares, own))
 
-    async def _give_up_or_wait(self, error: PeosError) -> None:
-        """Before the deadline another party may yet answer; a breach of the protocol, or the deadline, is the end."""
+    async def _judge(self, error: PeosError) -> None:
+        """Wait and try again, or decide that this collection cannot go on."""
         self._log.warning("waiting", error)
-        if time.time() >= self.document.shuffle_by:
-            await self._abort(f"the time to shuffle by has passed: {error}")
+        self._faults = self._faults + 1 if isinstance(error, LocalFault) else 0
+        if not self._doom and await self._is_hopeless(error):
+            self._doom = str(error)
+        self.stalled = str(error)
+        await asyncio.sleep(RETRY / 4 if isinstance(error, NotYet) else RETRY)
+
+    async def _is_hopeless(self, error: PeosError) -> bool:
+        if self.state is State.CLOSED:
+            broken = isinstance(self.freezing, Freezing) and self.freezing.is_hopeless
+            return broken or isinstance(error, Closed)  # that another has ended it is final too
+        if self.state not in (State.FROZEN, State.SHUFFLING):
+            return False
+        standing = await self.store(lambda store: store.standing(self.signed.digest))
+        if standing.place is Place.SENDING:  # irrevocable: it goes on once the store does
+            return False
+        return self._faults >= FAULTS or time.time() >= self.document.shuffle_by
+
+    async def _abort_by_order(self) -> None:
+        if self.state in OVER:
             return
-        self._stalled = str(error)
-        await asyncio.sleep(RETRY)
+        if self.state is State.DELIVERED:
+            raise Closed("the output was delivered: there is nothing left to abort")
+        self._doom = self._doom or ORDERED
+        if self.conductor is not None:
+            self.conductor.abort(ORDERED)
+        elif self._step is not None:
+            self._step.cancel()
+        await self._over.wait()
 
-    async def _abort(self, reason: str) -> None:
-        await self._store(lambda store: store.set_state(self.signed.digest, State.ABORTED, reason))
-        await self._store(lambda store: store.erase(self.signed.digest))
-        self._moved_to(State.ABORTED, reason)
+    async def _end(self, reason: str) -> None:
+        self.conductor = None
+        state = await self._ending.abort(reason)
+        self._doom = "" if state is not State.ABORTED else self._doom
+        if state is State.ABORTED and not isinstance(self.freezing, Freezing):
+            self.freezing = None
+        self._moved_to(state, reason if state is State.ABORTED else "")
 
-    async def _become(self, state: State) -> None:
-        await self._store(lambda store: store.set_state(self.signed.digest, state))
-        self._moved_to(state)
+    async def _move(self, here: State, there: State) -> None:
+        """Go from one state to the next, once, whoever asks first; nothing happens in any other state."""
+        async with self._moving:
+            if self.state is here:
+                await self.store(lambda store: store.set_state(self.signed.digest, there))
+                self._moved_to(there)
 
     def _moved_to(self, state: State, reason: str = "") -> None:
-        self.state, self.reason = state, reason
-        self._since = time.monotonic()
+        self.state, self.reason, self.stalled = state, reason, ""
+        self.since = time.monotonic()
         self._log.info("state", state=state.value, reason=reason)

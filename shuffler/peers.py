@@ -1,14 +1,13 @@
 """The port for the analyzer and the other shufflers: proposals, orders, status, the freeze and the shuffle."""
 
-import asyncio
 from collections.abc import AsyncIterator
 
 from peos.collection.freeze import Announcement, FrozenDigest, Stretch
 from peos.collection.party import Order, Status
-from peos.errors import BadEncoding, NotYet, Refused, RemoteFault, Unknown
-from peos.net.calls import Service, service
+from peos.errors import BadEncoding, Closed, NotYet, Refused, Unknown
+from peos.net.calls import Behaviour, Service, service
 from peos.net.guard import Context, peer_fingerprint
-from peos.shuffle.effects import Received, ReceivedVector
+from peos.shuffle.effects import Received
 from peos.shuffle.messages import Header, SignedNotice, Word
 from peos.wire import parties, shuffles
 from peos.wire.methods import (
@@ -22,11 +21,13 @@ from peos.wire.methods import (
     STATUS,
     TELL,
     VECTOR_HEADER,
+    Method,
 )
+from shuffler import telling
 from shuffler.conductor import Conductor
 from shuffler.desk import Desk, require_sender
-from shuffler.freezing import Freezing
-from shuffler.life import Life
+from shuffler.freezing import Freezing, Frozen
+from shuffler.life import OVER, Life
 
 
 class Peers:
@@ -37,19 +38,18 @@ class Peers:
 
     def service(self) -> Service:
         """The calls, with what answers them."""
-        return service(
-            {
-                PROPOSE: self.propose,
-                CLOSE: self.close,
-                STATUS: self.status,
-                GET_ANNOUNCEMENT: self.announcement,
-                GET_LIST: self.stretches,
-                GET_FROZEN_DIGEST: self.frozen_digest,
-                SAY: self.say,
-                CARRY: self.carry,
-                TELL: self.tell,
-            }
-        )
+        calls: dict[Method, Behaviour] = {
+            PROPOSE: self.propose,
+            CLOSE: self.close,
+            STATUS: self.status,
+            GET_ANNOUNCEMENT: self.announcement,
+            GET_LIST: self.stretches,
+            GET_FROZEN_DIGEST: self.frozen_digest,
+            SAY: self.say,
+            CARRY: self.carry,
+            TELL: self.tell,
+        }
+        return service(calls, meter=self._desk.count)
 
     async def propose(self, proposal: parties.Proposal, context: Context) -> None:
         """A collection, from the analyzer that would run it."""
@@ -64,52 +64,52 @@ class Peers:
             raise Refused("the order is not signed by the collection's analyzer")
         await life.order(order)
 
-    async def status(self, digest: bytes, _: Context) -> Status:
-        """Where a collection stands here; one that is not known is an answer too."""
+    async def status(self, digest: bytes, context: Context) -> Status:
+        """Where a collection stands here, for those who take part; one that is not known is an answer too."""
         try:
-            return await self._desk.life(digest).status()
+            life = self._desk.life(digest)
         except Unknown:
             return Status(digest, state="", known=False)
+        members = (*life.document.shufflers, life.document.analyzer)
+        if peer_fingerprint(context) not in {member.certificate for member in members}:
+            raise Refused("where a collection stands is told to those who take part in it")
+        return await telling.status(life)
 
     async def announcement(self, digest: bytes, context: Context) -> Announcement:
         """The hash of this shuffler's list."""
-        return self._freezing(digest, context).announcement()
+        return await self._freezing(digest, context).announcement()
 
     async def stretches(self, digest: bytes, context: Context) -> AsyncIterator[Stretch]:
         """This shuffler's list."""
-        for stretch in self._freezing(digest, context).stretches():
+        async for stretch in self._freezing(digest, context).stretches():
             yield stretch
 
     async def frozen_digest(self, digest: bytes, context: Context) -> FrozenDigest:
         """What this shuffler froze, signed."""
-        return self._freezing(digest, context).signed()
+        shown = self._freezing(digest, context)
+        _require_going_on(self._desk.life(digest))
+        return await shown.signed()
 
     async def say(self, word: Word, context: Context) -> None:
         """A word of the shuffle."""
         life, conductor = self._shuffling(word.header, context)
         _require_receiver(life, word.header)
-        conductor.give(Received(word))
+        conductor.take(Received(word))
 
     async def carry(self, chunks: AsyncIterator[bytes], context: Context) -> None:
         """A vector; kept once it is whole and what it claims to be."""
-        header = shuffles.decode_vector_header(_vector_header(context))
+        encoded = _vector_header(context)
+        header = shuffles.decode_vector_header(encoded)
         life, conductor = self._shuffling(header.header, context)
         _require_receiver(life, header.header)
-        try:
-            handle = conductor.bench.expect(header)
-            if handle is None:
-                return
-            reader = shuffles.VectorReader(header)
+        life.meter.count(0, len(encoded))
+
+        async def counted() -> AsyncIterator[bytes]:
             async for chunk in chunks:
-                reader.feed(chunk)
-            rows = reader.finish()
-            await asyncio.to_thread(conductor.bench.take_in, handle, header, rows)
-        except BadEncoding:
-            raise  # a broken stream: the sender will try again
-        except RemoteFault as fault:
-            conductor.fault(fault)
-            raise
-        conductor.give(ReceivedVector(header.header, handle))
+                life.meter.count(0, len(chunk))
+                yield chunk
+
+        await conductor.carry(header, counted())
 
     async def tell(self, signed: SignedNotice, context: Context) -> None:
         """A notice about an attempt, under its sender's signature."""
@@ -118,15 +118,14 @@ class Peers:
         require_sender(life, number, peer_fingerprint(context))
         if not signed.verifies(life.document.shufflers[number - 1].identity):
             raise Refused("the notice is not signed by its sender")
-        if life.conductor is not None and life.conductor.context != signed.context:
-            raise Refused("the notice is about another frozen list")
-        await life.hear(signed.notice)
+        await life.hear(signed)
 
-    def _freezing(self, digest: bytes, context: Context) -> Freezing:
+    def _freezing(self, digest: bytes, context: Context) -> Freezing | Frozen:
         life = self._desk.life(digest)
         if peer_fingerprint(context) not in {member.certificate for member in life.document.shufflers}:
             raise Refused("lists are shown to the collection's shufflers only")
         if life.freezing is None:
+            _require_going_on(life)
             raise NotYet("the collection is not closed here yet")
         return life.freezing
 
@@ -134,6 +133,7 @@ class Peers:
         life = self._desk.life(header.context.collection)
         require_sender(life, header.sender, peer_fingerprint(context))
         if life.conductor is None:
+            _require_going_on(life)
             raise NotYet("the collection is not being shuffled here")
         if life.conductor.context.frozen != header.context.frozen:
             raise Refused("the message is about another frozen list")
@@ -145,6 +145,12 @@ def _vector_header(context: Context) -> bytes:
     if len(found) != 1 or not isinstance(found[0], bytes):
         raise BadEncoding("a vector came without its header")
     return found[0]
+
+
+def _require_going_on(life: Life) -> None:
+    """Whoever waits for a collection that has ended here is told so, and why."""
+    if life.state in OVER:
+        raise Closed(f"the collection is {life.state} here{f': {life.reason}' if life.reason else ''}")
 
 
 def _require_receiver(life: Life, header: Header) -> None:

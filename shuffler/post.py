@@ -4,33 +4,44 @@ The same bytes at each try. Nothing here is durable: after a restart the attempt
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peos.errors import PeosError
+from peos.errors import Closed, PeosError
 from peos.net.calls import Caller
 from peos.net.logs import Log
-from peos.shuffle.messages import Header, SignedNotice, Word
+from peos.shuffle.messages import Header, Notice, SignedNotice, Word
 from peos.wire import shuffles
 from peos.wire.methods import CARRY, SAY, TELL, VECTOR_HEADER, Method
 
 VECTOR_TIMEOUT: Final = 3600.0
 _AGAIN: Final = 1.0  # seconds, after the caller's own retries have come to nothing
+_ANY_ATTEMPT: Final = 1 << 32
 
 
 async def send_vector(
-    caller: Caller, method: Method, header: Header, rows: NDArray[np.uint8], *, transcript: bytes = b""
+    caller: Caller,
+    method: Method,
+    header: Header,
+    rows: NDArray[np.uint8],
+    *,
+    transcript: bytes = b"",
+    progress: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Stream a vector: its header as metadata, then its chunks."""
+    """Stream a vector: its header as metadata, then its chunks. `progress` is told how many rows have left."""
     first = next(shuffles.encode_vector(header, rows, transcript=transcript))
 
-    def chunks() -> Any:
+    def chunks() -> Iterator[bytes]:
         messages = shuffles.encode_vector(header, rows, transcript=transcript)
         next(messages)
-        return messages
+        left = 0
+        for chunk in messages:
+            yield chunk
+            left += len(chunk)
+            progress(min(left // rows.shape[1], len(rows)))
 
     await caller.send(method, chunks, step=str(header.step), timeout=VECTOR_TIMEOUT, metadata=((VECTOR_HEADER, first),))
 
@@ -41,29 +52,32 @@ class Post:
     def __init__(self, callers: Mapping[int, Caller], log: Log) -> None:
         self._callers = callers
         self._log = log
-        self._sending: dict[asyncio.Task[None], int] = {}  # with the attempt that each belongs to, 0 for none
-        self.sent = 0  # bytes
+        self._sending: dict[asyncio.Task[None], int] = {}  # with the attempt that each belongs to
+        self._told: set[tuple[Notice, int]] = set()  # notices under way
 
     def word(self, word: Word) -> None:
         """Send a word."""
-        self.sent += len(shuffles.encode_word(word))
         self._send(word.header, lambda caller: caller.ask(SAY, word, step=str(word.header.step)))
 
     def vector(self, header: Header, rows: NDArray[np.uint8]) -> None:
         """Send a vector."""
-        self.sent += rows.nbytes
         self._send(header, lambda caller: send_vector(caller, CARRY, header, rows))
 
     def notice(self, signed: SignedNotice, receiver: int) -> None:
         """Send a notice, once: whoever needs it and did not get it asks."""
-        caller = self._callers[receiver]
-        self._keep(self._once(lambda: caller.ask(TELL, signed, step="delivery"), receiver), 0)
+        if (signed.notice, receiver) not in self._told:
+            self._told.add((signed.notice, receiver))
+            self._keep(self._once(signed, receiver), _ANY_ATTEMPT)
 
     def discard(self, attempt: int) -> None:
-        """Stop sending what belongs to an attempt that was left."""
+        """Stop sending what belongs to this attempt or to those before it."""
         for task, of in self._sending.items():
-            if of == attempt:
+            if of <= attempt:
                 task.cancel()
+
+    def end(self) -> None:
+        """The shuffle is over here: only notices may still be of use to others."""
+        self.discard(_ANY_ATTEMPT - 1)
 
     async def close(self) -> None:
         """Stop sending anything."""
@@ -82,17 +96,23 @@ class Post:
         task.add_done_callback(lambda done: self._sending.pop(done, None))
 
     async def _until_there(self, call: Callable[[], Coroutine[Any, Any, Any]], header: Header) -> None:
+        peer = f"shuffler {header.receiver}"
         while True:
             try:
                 await call()
+            except Closed as over:
+                self._log.info("not wanted any more", step=str(header.step), peer=peer, reason=str(over))
+                return
             except PeosError as error:
-                self._log.warning("not delivered yet", error, step=str(header.step), peer=f"shuffler {header.receiver}")
+                self._log.warning("not delivered yet", error, step=str(header.step), peer=peer)
                 await asyncio.sleep(_AGAIN)
             else:
                 return
 
-    async def _once(self, call: Callable[[], Coroutine[Any, Any, Any]], receiver: int) -> None:
+    async def _once(self, signed: SignedNotice, receiver: int) -> None:
         try:
-            await call()
+            await self._callers[receiver].ask(TELL, signed, step="delivery")
         except PeosError as error:
             self._log.warning("a notice was not delivered", error, peer=f"shuffler {receiver}")
+        finally:
+            self._told.discard((signed.notice, receiver))

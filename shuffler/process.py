@@ -5,14 +5,16 @@ import contextlib
 import json
 import os
 import signal
+import threading
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from peos.compute import engine
+from peos.compute import Engine, engine
 from peos.crypto.randomness import system
+from peos.errors import PeosError
 from peos.net.logs import Log
-from peos.net.server import serve
+from peos.net.server import Running, serve
 from peos.net.tls import Trust, peer_port, user_port
 from peos.store.sqlite import SqliteStore
 from shuffler import keys as keys_
@@ -21,15 +23,16 @@ from shuffler.desk import Desk, read_cards
 from shuffler.intake import Intake
 from shuffler.peers import Peers
 from shuffler.storing import Stored
+from shuffler.telling import status
 from shuffler.users import Users
 
-GRACE: Final = 5.0
+GRACE: Final = 2.0  # seconds for calls and for work that are under way
 GLANCE: Final = 0.5  # seconds between looks at the operator's folder, and writings of the status
 STATUS: Final = "status.json"
 ACCEPTED: Final = "accept"
 
 
-async def run(config: Config, log: Log) -> None:
+async def run(config: Config, log: Log, *, restored: bool = False) -> None:
     """Until SIGINT or SIGTERM; what is durable goes on at the next start."""
     keys = keys_.load(config)
     stop = asyncio.Event()
@@ -37,12 +40,16 @@ async def run(config: Config, log: Log) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     trust = Trust()
     read_cards(config, trust)
-    store = Stored(lambda: SqliteStore(config.folder, system()))
+    store = Stored(lambda: SqliteStore(config.folder, system(), restored=restored))
+    workers = engine(config.workers)
     try:
-        with engine(config.workers) as workers:
-            desk = Desk(config=config, keys=keys, store=store, trust=trust, engine=workers, log=log)
-            await _serve(config, keys, desk, Intake(store), trust, stop, log)
+        desk = Desk(config=config, keys=keys, store=store, trust=trust, engine=workers, log=log)
+        try:
+            await _serve(config, keys, desk, Intake(store, log), trust, stop, log)
+        finally:
+            await desk.close()
     finally:
+        _end(workers)
         store.close()
         log.info("stopped")
 
@@ -50,38 +57,67 @@ async def run(config: Config, log: Log) -> None:
 async def _serve(
     config: Config, keys: keys_.Keys, desk: Desk, intake: Intake, trust: Trust, stop: asyncio.Event, log: Log
 ) -> None:
-    users = await serve(config.users, user_port(keys.users), [Users(desk, intake).service()], log=log)
-    peers = await serve(config.peers, peer_port(keys.peers, trust), [Peers(desk).service()], log=log, trust=trust)
-    committing = asyncio.ensure_future(intake.run())
-    await desk.resume()
-    glancing = asyncio.ensure_future(_glance(config.folder, desk, log))
+    await desk.resume()  # before the ports open: nobody is told that a collection is unknown which is only late
+    beside = [asyncio.ensure_future(intake.run()), asyncio.ensure_future(_glance(config.folder, desk, log))]
+    ports: list[Running] = []
     try:
+        ports.append(await serve(config.users, user_port(keys.users), [Users(desk, intake).service()], log=log))
+        ports.append(
+            await serve(config.peers, peer_port(keys.peers, trust), [Peers(desk).service()], log=log, trust=trust)
+        )
         await stop.wait()
         log.info("draining")
     finally:
-        await asyncio.gather(users.stop(GRACE), peers.stop(GRACE))
-        await desk.close()
-        for task in (committing, glancing):
+        await asyncio.gather(*(port.stop(GRACE) for port in ports))
+        for task in beside:
             task.cancel()
-        await asyncio.gather(committing, glancing, return_exceptions=True)
+        await asyncio.gather(*beside, return_exceptions=True)
         with contextlib.suppress(OSError):
             (config.folder / STATUS).unlink()
+
+
+def _end(workers: Engine) -> None:
+    """End the worker processes: in a while if they are at work, and at once if that takes too long.
+
+    Nothing that they hold is durable, and building tables alone may take ten seconds.
+    """
+    at_work = getattr(workers, "worker_ids", ())
+    closing = threading.Thread(target=workers.close, daemon=True)
+    closing.start()
+    closing.join(GRACE)
+    if closing.is_alive():
+        for process in at_work:
+            with contextlib.suppress(OSError):
+                os.kill(process, signal.SIGKILL)
+        closing.join(GRACE)
 
 
 async def _glance(folder: Path, desk: Desk, log: Log) -> None:
     """Look for the operator's word, and write down where everything stands."""
     accepted = folder / ACCEPTED
-    accepted.mkdir(mode=0o700, exist_ok=True)
-    before = ""
+    trouble = ""
     while True:
-        await desk.accept_from(accepted, lambda digest: log.of(digest).info("accepted by the operator"))
-        lines = [{**asdict(await life.status()), "collection": digest.hex()} for digest, life in desk.lives.items()]
-        now = json.dumps(lines, ensure_ascii=False)
-        if now != before:
-            new = folder / f"{STATUS}.new"
-            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(now)
-            new.replace(folder / STATUS)
-            before = now
+        try:
+            accepted.mkdir(mode=0o700, exist_ok=True)
+            await desk.accept_from(accepted, lambda digest: log.of(digest).info("accepted by the operator"))
+            await _write_status(folder, desk)
+            trouble = ""
+        except (PeosError, OSError) as error:  # the collections go on without it
+            if str(error) != trouble:
+                trouble = str(error)
+                log.error("the status could not be written", error)
         await asyncio.sleep(GLANCE)
+
+
+async def _write_status(folder: Path, desk: Desk) -> None:
+    """Whole at every moment, and young for as long as this process lives."""
+    lines = [
+        asdict(await status(life))
+        | {"collection": digest.hex(), "sent": life.meter.sent, "received": life.meter.received}
+        for digest, life in desk.lives.items()
+    ]
+    new = folder / f"{STATUS}.new"
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(lines, file, ensure_ascii=False)
+    new.replace(folder / STATUS)

@@ -11,14 +11,21 @@ R = TypeVar("R")
 
 
 class Stored:
-    """Runs calls on the store, one after another, in the thread that opened it."""
+    """Runs calls on the store, one after another, in the thread that opened it.
+
+    A caller that is cancelled does not wait any more, but what had begun is finished: nothing durable is half done.
+    """
 
     def __init__(self, open_: Callable[[], ShufflerStore]) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
-        self._store = self._thread.submit(open_).result()
+        try:
+            self._store = self._thread.submit(open_).result()
+        except BaseException:
+            self._thread.shutdown()
+            raise
 
     async def __call__(self, work: Callable[[ShufflerStore], R]) -> R:
-        """Do this in the store's thread; what it returns must not be an iterator of the store's."""
+        """Do this in the store's thread; an iterator that it returns is moved by further calls only."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, self._store)
 
     def close(self) -> None:

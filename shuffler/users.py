@@ -8,11 +8,11 @@ from peos.collection.lifecycle import State
 from peos.collection.party import Answer
 from peos.collection.submission import Part
 from peos.errors import NotYet, PeosError
-from peos.net.calls import Service, service
+from peos.net.calls import Behaviour, Service, service
 from peos.net.guard import Context
-from peos.wire.methods import DESCRIBE, SUBMIT, SUBMIT_MANY
+from peos.wire.methods import DESCRIBE, SUBMIT, SUBMIT_MANY, Method
 from shuffler.desk import Desk
-from shuffler.intake import Intake
+from shuffler.intake import Intake, Settled
 
 IN_FLIGHT: Final = 512  # parts of one stream that are being committed while the next are read
 
@@ -26,7 +26,8 @@ class Users:
 
     def service(self) -> Service:
         """The calls, with what answers them."""
-        return service({DESCRIBE: self.describe, SUBMIT: self.submit, SUBMIT_MANY: self.submit_many})
+        calls: dict[Method, Behaviour] = {DESCRIBE: self.describe, SUBMIT: self.submit, SUBMIT_MANY: self.submit_many}
+        return service(calls, meter=self._desk.count)
 
     async def describe(self, digest: bytes, _: Context) -> bytes:
         """The signed document, as it was received."""
@@ -37,32 +38,36 @@ class Users:
 
     async def submit(self, part: Part, _: Context) -> Answer:
         """One part."""
-        return await self._take(part)
+        answer = self._take(part)
+        return answer if isinstance(answer, Answer) else await answer
 
     async def submit_many(self, parts: AsyncIterator[Part], _: Context) -> AsyncIterator[Answer]:
         """A stream of parts; one answer each, in order, while later ones are already being committed."""
-        under_way: asyncio.Queue[asyncio.Task[Answer] | None] = asyncio.Queue(IN_FLIGHT)
+        under_way: asyncio.Queue[Answer | Settled | Exception | None] = asyncio.Queue(IN_FLIGHT)
 
         async def read() -> None:
             try:
                 async for part in parts:
-                    await under_way.put(asyncio.ensure_future(self._take(part)))
-            finally:
+                    await under_way.put(self._take(part))
+            except Exception as error:  # a part that cannot be read ends the stream with its reason, after the others
+                await under_way.put(error)
+            else:
                 await under_way.put(None)
 
         reader = asyncio.ensure_future(read())
         try:
-            while (task := await under_way.get()) is not None:
-                yield await task
-            await reader  # a part that could not be read ends the stream with its reason
+            while (answer := await under_way.get()) is not None:
+                if isinstance(answer, Exception):
+                    raise answer
+                yield answer if isinstance(answer, Answer) else await answer
         finally:
             reader.cancel()
 
-    async def _take(self, part: Part) -> Answer:
+    def _take(self, part: Part) -> Answer | Settled:
         try:
             life = self._desk.life(part.collection)
             if life.state is State.DRAFT:
                 raise NotYet("this shuffler's operator has not accepted the collection yet")
         except PeosError as error:
             return Answer(part.collection, part.id, b"", str(error), error.hint, isinstance(error, NotYet))
-        return await self._intake.take(part, life.document, part.collection, life.public, life.number)
+        return self._intake.offer(part, life.document, part.collection, life.public, life.number)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, I
 from dataclasses import dataclass
 from typing import Any
 
+from peos.crypto.kdf import DIGEST_BYTES
 from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault
 from peos.net.client import STANDARD, TIMEOUT, Backoff, Waited, retrying
@@ -23,6 +24,12 @@ A streamed request is an async iterator of decoded messages. Raise an error of `
 
 Metadata = tuple[tuple[str, str | bytes], ...]
 
+Meter = Callable[[int, int], None]
+"""Told how many bytes of messages were (sent, received)."""
+
+CollectionMeter = Callable[[bytes, int, int], None]
+"""The same with the collection in front. Messages that name none are not counted: chunks are for whoever reads them."""
+
 
 @dataclass(frozen=True)
 class Service:
@@ -32,26 +39,42 @@ class Service:
     handler: grpc.GenericRpcHandler
 
 
-def service(behaviours: Mapping[Method, Behaviour]) -> Service:
-    """The calls of one service with what answers each."""
+def service(behaviours: Mapping[Method, Behaviour], *, meter: CollectionMeter | None = None) -> Service:
+    """The calls of one service with what answers each; `meter` is told of the bytes that they take and give."""
     names = {method.service for method in behaviours}
     if len(names) != 1:
         raise LocalFault(f"a service is offered by itself, and here are {len(names)}")
     name = f"peos.v1.{names.pop()}"
-    handlers = {method.name: _handler(method, behaviour) for method, behaviour in behaviours.items()}
+    handlers = {method.name: _handler(method, behaviour, meter) for method, behaviour in behaviours.items()}
     return Service(name, grpc.method_handlers_generic_handler(name, handlers))
 
 
-def _handler(method: Method, behaviour: Behaviour) -> Handler:
-    def read(request: Any) -> Any:
-        return _decoded(method, request) if method.streams_in else method.decode(request)
+def _handler(method: Method, behaviour: Behaviour, meter: CollectionMeter | None) -> Handler:
+    def read(request: Any) -> tuple[Any, bytes]:
+        """The request decoded, or a stream of such; and the collection that it names."""
+        if method.streams_in:
+            return _decoded(method, request, meter), b""
+        decoded = method.decode(request)
+        collection = _collection_of(decoded)
+        if meter and collection:
+            meter(collection, 0, len(request))
+        return decoded, collection
+
+    def write(response: Any, asked: bytes) -> bytes:
+        encoded = method.encode_response(response)
+        collection = _collection_of(response) or asked
+        if meter and collection:
+            meter(collection, len(encoded), 0)
+        return encoded
 
     async def answer(request: Any, context: Context) -> bytes:
-        return method.encode_response(await behaviour(read(request), context))
+        decoded, collection = read(request)
+        return write(await behaviour(decoded, context), collection)
 
     async def stream(request: Any, context: Context) -> AsyncIterator[bytes]:
-        async for response in behaviour(read(request), context):
-            yield method.encode_response(response)
+        decoded, collection = read(request)
+        async for response in behaviour(decoded, context):
+            yield write(response, collection)
 
     if method.streams_out:
         if method.streams_in:
@@ -62,9 +85,23 @@ def _handler(method: Method, behaviour: Behaviour) -> Handler:
     return grpc.unary_unary_rpc_method_handler(answer)
 
 
-async def _decoded(method: Method, requests: AsyncIterable[bytes]) -> AsyncIterator[Any]:
+async def _decoded(
+    method: Method, requests: AsyncIterable[bytes], meter: CollectionMeter | None
+) -> AsyncIterator[Any]:
     async for data in requests:
-        yield method.decode(data)
+        decoded = method.decode(data)
+        if meter and (collection := _collection_of(decoded)):
+            meter(collection, 0, len(data))
+        yield decoded
+
+
+def _collection_of(message: Any) -> bytes:
+    """The digest of the collection that a message is about; empty if it does not say."""
+    if isinstance(message, bytes):
+        return message if len(message) == DIGEST_BYTES else b""  # an inquiry
+    about = getattr(message, "header", message)
+    found = getattr(getattr(about, "context", about), "collection", b"")
+    return found if isinstance(found, bytes) else b""
 
 
 class Caller:
@@ -78,12 +115,14 @@ class Caller:
         *,
         backoff: Backoff = STANDARD,
         waiting: Waited | None = None,
+        meter: Meter | None = None,
     ) -> None:
         self.party = party
         self._channel = channel
         self._rng = rng
         self._backoff = backoff
         self._waiting = waiting
+        self._meter = meter or _uncounted
 
     async def close(self) -> None:
         """Close the channel."""
@@ -97,7 +136,8 @@ class Caller:
         call: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = self._channel.unary_unary(method.path)
 
         async def once() -> bytes:
-            return await call(encoded, timeout=timeout, metadata=metadata)
+            self._meter(len(encoded), 0)
+            return self._came(await call(encoded, timeout=timeout, metadata=metadata))
 
         return method.decode_response(await self._repeated(once, step or method.name))
 
@@ -115,10 +155,10 @@ class Caller:
 
         async def encoded() -> AsyncIterator[bytes]:
             for request in requests():
-                yield method.encode(request)
+                yield self._left(method.encode(request))
 
         async def once() -> bytes:
-            return await call(encoded(), timeout=timeout, metadata=metadata)
+            return self._came(await call(encoded(), timeout=timeout, metadata=metadata))
 
         return method.decode_response(await self._repeated(once, step or method.name))
 
@@ -128,8 +168,8 @@ class Caller:
         """One request, a stream of responses; not repeated, since some of it has been used."""
         call: grpc.aio.UnaryStreamMultiCallable[bytes, bytes] = self._channel.unary_stream(method.path)
         try:
-            async for response in call(method.encode(request), timeout=timeout):
-                yield method.decode_response(response)
+            async for response in call(self._left(method.encode(request)), timeout=timeout):
+                yield method.decode_response(self._came(response))
         except grpc.RpcError as error:
             raise from_rpc_error(error, self.party, step or method.name) from None
 
@@ -140,16 +180,28 @@ class Caller:
 
         async def encoded() -> AsyncIterator[bytes]:
             async for request in requests:
-                yield method.encode(request)
+                yield self._left(method.encode(request))
 
         call: grpc.aio.StreamStreamMultiCallable[bytes, bytes] = self._channel.stream_stream(method.path)
         try:
             async for response in call(encoded(), timeout=timeout):
-                yield method.decode_response(response)
+                yield method.decode_response(self._came(response))
         except grpc.RpcError as error:
             raise from_rpc_error(error, self.party, step or method.name) from None
+
+    def _left(self, message: bytes) -> bytes:
+        self._meter(len(message), 0)
+        return message
+
+    def _came(self, message: bytes) -> bytes:
+        self._meter(0, len(message))
+        return message
 
     async def _repeated(self, once: Callable[[], Awaitable[bytes]], step: str) -> bytes:
         return await retrying(
             once, party=self.party, step=step, rng=self._rng, backoff=self._backoff, waiting=self._waiting
         )
+
+
+def _uncounted(_sent: int, _received: int) -> None:
+    """Nobody counts."""

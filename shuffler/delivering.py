@@ -1,0 +1,98 @@
+"""From the stored vector to the analyzer's receipt."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from peos.collection.document import Document
+from peos.crypto.kdf import Context
+from peos.errors import NotYet, PeosError
+from peos.net.calls import Caller
+from peos.net.logs import Log
+from peos.shuffle.effects import Receipt
+from peos.shuffle.messages import Header, Kind, SignedReceipt, Step
+from peos.shuffle.standing import Place, Standing
+from peos.wire.methods import DELIVER, GET_RECEIPT
+from shuffler.post import send_vector
+from shuffler.storing import Stored
+
+ANALYZER: Final = 0
+_FIRST_PAUSE: Final = 1.0
+_LONGEST_PAUSE: Final = 30.0
+
+
+class Delivering:
+    """One last hider's part of the output, sent again and again; and the receipt, for every shuffler."""
+
+    def __init__(
+        self, number: int, document: Document, context: Context, store: Stored, analyzer: Caller, log: Log
+    ) -> None:
+        self.rows = 0  # that have left
+        self.total = 0
+        self.trouble = ""  # of the last try
+        self._number = number
+        self._document = document
+        self._context = context
+        self._store = store
+        self._analyzer = analyzer
+        self._log = log
+
+    async def send(self, standing: Standing) -> None:
+        """Send the stored vector until the analyzer has it whole; LocalFault if it cannot be read any more."""
+        rows = await self._store(lambda store: store.final_vector(self._context.collection))
+        context = Context(self._context.collection, self._context.frozen, standing.attempt)
+        header = Header(context, Step(len(self._document.schedule.rounds), Kind.DELIVERY), self._number, ANALYZER)
+        self.total = len(rows)
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                await send_vector(
+                    self._analyzer, DELIVER, header, rows, transcript=standing.transcript, progress=self._left
+                )
+            except PeosError as error:
+                self._note("not delivered yet", error)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            else:
+                self.trouble = ""
+                self._log.info("delivered", attempt=standing.attempt, bytes=int(rows.nbytes))
+                return
+
+    async def watch(
+        self, standing: Callable[[], Standing], give: Callable[[Receipt], None], *, every: float = _FIRST_PAUSE
+    ) -> None:
+        """Ask for the receipt for as long as there may be one; who passes by learns from it that all is over."""
+        last = self._document.schedule.last
+        while True:
+            await asyncio.sleep(every)
+            here = standing()
+            if here.place is not Place.SENDING and (self._number in last or here.attempt == 0):
+                continue
+            await self._look(here, give)
+
+    async def _look(self, here: Standing, give: Callable[[Receipt], None]) -> None:
+        try:
+            receipt: SignedReceipt = await self._analyzer.ask(GET_RECEIPT, self._context.collection, step="receipt")
+        except NotYet:
+            return
+        except PeosError as error:
+            self._note("no receipt", error)
+            return
+        of = receipt.context
+        if (of.collection, of.frozen) != (self._context.collection, self._context.frozen):
+            self._log.warning("a receipt of another list")
+        elif not receipt.verifies(self._document.analyzer.identity):
+            self._log.warning("a receipt with a wrong signature")
+        elif here.place is Place.SENDING and (of.attempt, receipt.transcript) != (here.attempt, here.transcript):
+            self._log.warning("a receipt of another attempt than the one that is sent", attempt=of.attempt)
+        else:
+            give(Receipt(of.attempt))
+
+    def _left(self, rows: int) -> None:
+        self.rows = rows
+
+    def _note(self, event: str, error: PeosError) -> None:
+        """Each trouble once: a delivery may be tried for days."""
+        if str(error) != self.trouble:
+            self.trouble = str(error)
+            self._log.warning(event, error)

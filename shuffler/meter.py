@@ -1,0 +1,14 @@
+"""What this process has sent and received of one collection: the bytes of messages, without what carries them."""
+
+
+class Meter:
+    """Counts since the process started."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+        self.received = 0
+
+    def count(self, sent: int, received: int) -> None:
+        """Add what has passed."""
+        self.sent += sent
+        self.received += received
