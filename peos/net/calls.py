@@ -85,9 +85,7 @@ def _handler(method: Method, behaviour: Behaviour, meter: CollectionMeter | None
     return grpc.unary_unary_rpc_method_handler(answer)
 
 
-async def _decoded(
-    method: Method, requests: AsyncIterable[bytes], meter: CollectionMeter | None
-) -> AsyncIterator[Any]:
+async def _decoded(method: Method, requests: AsyncIterable[bytes], meter: CollectionMeter | None) -> AsyncIterator[Any]:
     async for data in requests:
         decoded = method.decode(data)
         if meter and (collection := _collection_of(decoded)):
