@@ -88,4 +88,4 @@ def show(found: dict[str, Any], console: Console, *, everything: bool = False) -
         console.print(f"… and {len(order) - len(shown):,} values that are rarer; --all shows them")
     console.print()
     for sentence in found["guarantees"]["coalitions"]:
-        console.print(sentence)
+        console.print(sentence, soft_wrap=True)
