@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from peos.errors import PeosError, WrongInput
+from peos.errors import NotYet, PeosError, WrongInput
 from peos.net.certificates import fingerprint
 from peos.net.errors import Public, to_status
 from peos.net.logs import Log
@@ -119,7 +119,9 @@ class Guard(grpc.aio.ServerInterceptor):
         if isinstance(error, grpc.aio.AbortError):
             raise error
         public = to_status(error)
-        if isinstance(error, PeosError):
+        if isinstance(error, NotYet):
+            self._log.debug("a call was too early", method=method)  # callers ask again; each time is no news
+        elif isinstance(error, PeosError):
             self._log.warning("a call was refused", error, method=method, status=public.status.name)
         else:
             self._log.error("a call failed", error, method=method)
