@@ -1,0 +1,124 @@
+"""One shuffler's collection in memory, with the others played by the test."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, Final
+
+from peos.collection.lifecycle import State
+from peos.collection.submission import Triple
+from peos.crypto.kdf import Context
+from peos.crypto.randomness import Randomness
+from peos.errors import NotYet, PeosError
+from peos.net.calls import Caller
+from peos.net.logs import Log
+from peos.shuffle.messages import SignedNotice
+from peos.shuffle.standing import Place, Standing
+from peos.store.base import Submission, Vector
+from peos.store.memory import MemoryStore
+from peos.wire.methods import Method
+from shuffler.ending import Ending
+from shuffler.post import Post
+from shuffler.storing import Stored
+from tests.unit.collection.made import COLLECTION, DOCUMENT, SHUFFLERS, triple
+from tests.unit.store.made import ASKED, FROZEN, TRANSCRIPT, vector
+
+ME: Final = 3  # a last hider of three
+LOG: Final = Log("test")
+HERE: Final = Context(COLLECTION, FROZEN)
+
+
+class Told(Post):
+    """Remembers the notices that were to be sent."""
+
+    def __init__(self) -> None:
+        super().__init__({}, LOG)
+        self.notices: list[tuple[SignedNotice, int]] = []
+
+    def notice(self, signed: SignedNotice, receiver: int) -> None:
+        """Remember it."""
+        assert signed.verifies(SHUFFLERS[signed.notice.sender - 1].public)
+        self.notices.append((signed, receiver))
+
+
+class Other(Caller):
+    """Another party, whose answers the test gives: a value, an error, or a function of the request."""
+
+    def __init__(self, party: str, answers: dict[Method, Any]) -> None:
+        self.party = party
+        self.answers = answers
+        self.asked: list[Method] = []
+
+    async def ask(self, method: Method, request: Any, **_: Any) -> Any:
+        """The answer that the test gave."""
+        self.asked.append(method)
+        return _given(self.answers.get(method, NotYet(f"{self.party}: nothing yet")), request)
+
+    async def stream(self, method: Method, request: Any, **_: Any) -> AsyncIterator[Any]:
+        """The answers that the test gave, one after another."""
+        self.asked.append(method)
+        for one in _given(self.answers.get(method, NotYet(f"{self.party}: nothing yet")), request):
+            yield one
+
+    async def send(self, method: Method, requests: Callable[[], Any], **_: Any) -> Any:
+        """Takes everything in, and answers."""
+        self.asked.append(method)
+        return _given(self.answers.get(method, NotYet(f"{self.party}: nothing yet")), list(requests()))
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
+def _given(answer: Any, request: Any) -> Any:
+    if isinstance(answer, PeosError):
+        raise answer
+    return answer(request) if callable(answer) else answer
+
+
+def triples(count: int = 6) -> list[Triple]:
+    """Submissions, in the order of the rows."""
+    return sorted(triple(f"user {number}") for number in range(count))
+
+
+def memory(place: Place | None = None, *, frozen: bool = True) -> MemoryStore:
+    """A store with one collection: closed, or frozen and shuffling with a standing."""
+    store = MemoryStore(Randomness(b"\x01" * 32))
+    store.put_collection(COLLECTION, b"signed", b"roster", ASKED, State.OPEN)
+    store.submit_many([Submission(COLLECTION, one, bytes(8)) for one in triples()])
+    store.set_state(COLLECTION, State.CLOSED)
+    if frozen:
+        store.put_frozen(COLLECTION, FROZEN, triples())
+        store.set_state(COLLECTION, State.SHUFFLING)
+    if place is not None:
+        stand(store, place)
+    return store
+
+
+def stand(store: MemoryStore, place: Place) -> None:
+    """Come to a standing of attempt 2, by the way that leads there."""
+    store.put_standing(COLLECTION, Standing(Place.FREE, 2, 1))
+    final: Vector = vector(2)
+    way = {
+        Place.FREE: (),
+        Place.STORED: (Place.STORED,),
+        Place.SENDING: (Place.STORED, Place.SENDING),
+        Place.DONE: (Place.STORED, Place.SENDING, Place.DONE),
+        Place.ABORTED: (Place.STORED, Place.SENDING, Place.ABORTED),
+        Place.DEAD: (Place.DEAD,),
+    }
+    for one in way[place]:
+        store.put_standing(COLLECTION, Standing(one, 2, 1, TRANSCRIPT), final if one is Place.STORED else None)
+
+
+def ending(store: MemoryStore, told: Told) -> tuple[Ending, Stored]:
+    """The last words of this shuffler."""
+    stored = Stored(lambda: store)
+    return Ending(ME, DOCUMENT, COLLECTION, SHUFFLERS[ME - 1], stored, told), stored
+
+
+def run(test: Awaitable[None]) -> None:
+    """Run an asynchronous test to its end, which comes soon."""
+
+    async def whole() -> None:
+        await asyncio.wait_for(asyncio.ensure_future(test), 20)
+
+    asyncio.run(whole())

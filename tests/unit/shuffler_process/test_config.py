@@ -1,0 +1,127 @@
+"""shuffler.toml: the samples are read, and whatever is wrong is one sentence with the file and the key."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from peos.collection.party import Card
+from peos.crypto.identity import Identity
+from peos.crypto.randomness import Randomness
+from peos.errors import WrongInput
+from peos.net.certificates import as_der, make_certificate
+from peos.wire.parties import sign_card
+from shuffler import keys
+from shuffler.config import read
+
+DEPLOY: Final = Path(__file__).parents[3] / "deploy"
+MINIMAL: Final = (DEPLOY / "shuffler.minimal.toml").read_text(encoding="utf-8")
+FULL: Final = (DEPLOY / "shuffler.full.toml").read_text(encoding="utf-8")
+
+
+def written(folder: Path, text: str) -> Path:
+    """A configuration in a file."""
+    path = folder / "shuffler.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_minimal_sample_waits_for_the_operator_and_uses_every_core() -> None:
+    config = read(DEPLOY / "shuffler.minimal.toml")
+    assert config.folder == DEPLOY / "north"
+    assert config.analyzers == (DEPLOY / "analyzer.card",)
+    assert config.ask_operator
+    assert config.workers is None
+
+
+def test_the_full_sample_names_every_setting() -> None:
+    from shuffler.config import _LIMITS, _LISTEN, _POLICY, _TOP
+
+    config = read(DEPLOY / "shuffler.full.toml")
+    assert config.workers == 2
+    assert config.folder == Path("/var/lib/peos/north")
+    settings = {*_LIMITS, *_LISTEN, *_POLICY, *_TOP}
+    assert {name for name in settings if re.search(rf"^\[?{name}\b", FULL, re.MULTILINE)} == settings
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sentence"),
+    [
+        ('name = "north"', "", "name is missing"),
+        ('name = "north"', 'name = ""', "name has 1 to 200 printable characters"),
+        ('name = "north"', 'name = "north"\nnane = 1', "nane is not a setting"),
+        ('name = "north"', "name = 7", "name must be a text"),
+        ("[policy]", "[polity]", "polity is not a setting"),
+        ('"127.0.0.1:7002"', '"127.0.0.1:7001"', "listen.users and listen.peers are two ports, not one"),
+        ('"127.0.0.1:7002"', '"127.0.0.1"', "listen.peers is host:port"),
+        ('"127.0.0.1:7002"', '"127.0.0.1:70000"', "listen.peers is host:port"),
+        ("least_reports = 1000", "least_reports = 0", "policy.least_reports is at least 1"),
+        ("least_reports = 1000", "least_reports = true", "policy.least_reports must be a whole number"),
+        ("least_reports = 1000", "least_reports = 1.5", "policy.least_reports must be a whole number"),
+        ("least_reports = 1000", "", "policy.least_reports is missing"),
+        ("most_eps_local = 6.0", "most_eps_local = nan", "policy.most_eps_local is a number above zero"),
+        ("most_eps_local = 6.0", "most_eps_local = inf", "policy.most_eps_local is a number above zero"),
+        ("most_eps_local = 6.0", 'accept = "never"\nmost_eps_local = 6.0', 'policy.accept is "auto" or "ask"'),
+        ('["analyzer.card"]', "[]", "policy.analyzers names at least one file"),
+        ('["analyzer.card"]', "[7]", "policy.analyzers names at least one file"),
+        ("least_reports = 1000", "least_reports = 9\n[limits]\nworkers = 0", "limits.workers is at least 1"),
+        ("least_reports = 1000", "least_reports = 9\n[limits]\nstep_seconds = 0", "limits.step_seconds is at least 1"),
+        ("[listen]", "[listen", "is not TOML"),
+    ],
+)
+def test_each_fault_is_one_sentence_with_the_file_and_the_key(
+    tmp_path: Path, before: str, after: str, sentence: str
+) -> None:
+    assert before in MINIMAL, "the sample has changed: change this test with it"
+    path = written(tmp_path, MINIMAL.replace(before, after))
+    with pytest.raises(WrongInput) as caught:
+        read(path)
+    assert str(path) in str(caught.value)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_card_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    config = read(written(tmp_path, MINIMAL))
+    with pytest.raises(WrongInput, match=r"policy.analyzers: .*analyzer.card cannot be read"):
+        config.policy()
+    (tmp_path / "analyzer.card").write_bytes(b"no card")
+    with pytest.raises(WrongInput, match=r"policy.analyzers: .*analyzer.card is not a card"):
+        config.policy()
+
+
+def test_the_policy_knows_the_analyzers_by_their_cards(tmp_path: Path) -> None:
+    analyzer, certificate = Identity(b"\x01" * 32), make_certificate("analyzer", Randomness(b"\x01" * 32))
+    card = Card("analyzer", analyzer.public, "127.0.0.1:1", as_der(certificate.pem))
+    (tmp_path / "analyzer.card").write_bytes(sign_card(card, analyzer))
+    assert read(written(tmp_path, MINIMAL)).policy().analyzers == (analyzer.public,)
+
+
+def test_keys_are_drawn_once_and_kept_from_others(tmp_path: Path) -> None:
+    config = read(written(tmp_path, MINIMAL))
+    with pytest.raises(WrongInput, match="does not exist"):
+        keys.load(config)
+    made = keys.make(config)
+    files = [path for path in config.folder.iterdir() if path.is_file()]
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+    assert config.folder.stat().st_mode & 0o777 == 0o700
+    assert made.identity.secret.hex() not in repr(made)
+    with pytest.raises(WrongInput, match="has keys already"):
+        keys.make(config)
+    assert keys.load(config).identity.public == made.identity.public
+    key = config.folder / "peers.key"
+    key.chmod(0o640)
+    with pytest.raises(WrongInput, match=r"peers.key is open to others"):
+        keys.load(config)
+    key.unlink()
+    with pytest.raises(WrongInput, match="has no keys of a shuffler"):
+        keys.load(config)
+
+
+def test_a_folder_that_is_open_to_others_is_refused(tmp_path: Path) -> None:
+    config = read(written(tmp_path, MINIMAL))
+    config.folder.mkdir(mode=0o755)
+    for what in (keys.make, keys.load):
+        with pytest.raises(WrongInput, match="is open to others"):
+            what(config)
