@@ -77,7 +77,9 @@ class Party:
 
     def start(self) -> None:
         """Start its server; it goes on from whatever is durable."""
-        self._log = self.log.open("ab")
+        self._log = open(  # noqa: SIM115 - it is closed when the process is stopped
+            os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600), "ab"
+        )
         command = [sys.executable, "-m", self.module, "serve", "--config", str(self.config)]
         self.process = subprocess.Popen(  # noqa: S603
             command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log, start_new_session=True

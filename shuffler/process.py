@@ -114,7 +114,7 @@ async def _write_status(folder: Path, desk: Desk) -> None:
     lines = [
         asdict(await status(life))
         | {"collection": digest.hex(), "sent": life.meter.sent, "received": life.meter.received}
-        for digest, life in desk.lives.items()
+        for digest, life in list(desk.lives.items())  # proposals come in between
     ]
     new = folder / f"{STATUS}.new"
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -1,0 +1,99 @@
+"""What must be in no log: the secrets of a run, and a search for any 16 bytes of them in whatever form.
+
+A share of a user's report is shorter than 16 bytes and is looked for whole.
+"""
+
+import base64
+import binascii
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from analyzer.home import Home
+from peos.localcluster import Party
+from peos.wire.submissions import decode_part
+
+FRAGMENT: Final = 16
+_HEX: Final = re.compile(rb"[0-9a-fA-F]{32,}")
+_BASE64: Final = re.compile(rb"[A-Za-z0-9+/_-]{22,}")
+
+
+def private_key(pem: bytes) -> bytes:
+    """The secret number of a port's key, without the public one that is written beside it."""
+    key = load_pem_private_key(pem, None)
+    assert isinstance(key, EllipticCurvePrivateKey), "every port's key is on a curve"
+    return key.private_numbers().private_value.to_bytes(32, "big")
+
+
+def of_shuffler(shuffler: Party) -> dict[str, list[bytes]]:
+    """Its identity and the keys of its ports."""
+    state = shuffler.folder / "state"
+    keys = [private_key((state / name).read_bytes()) for name in ("peers.key", "users.key")]
+    return {f"keys of {shuffler.name}": [bytes.fromhex((state / "identity.key").read_text()), *keys]}
+
+
+def of_analyzer(home: Home) -> dict[str, list[bytes]]:
+    """Its passphrase, its keys, and of every collection the decryption key and the shares of the dummies."""
+    keys = home.keys
+    phrase = home.config.passphrase_file.read_bytes().strip()
+    found = {
+        "passphrase": [phrase, bytes.fromhex(phrase.decode())],
+        "keys of the analyzer": [keys.identity.secret, keys.enrolment.secret, private_key(keys.certificate.key)],
+    }
+    for kept in home.store.all():
+        encoded = home.private_key(kept).encode()
+        public = home.private_key(kept).public.encode()
+        found[f"decryption key of {kept.name}"] = [piece for piece in _pieces(encoded) if piece not in public]
+        assert kept.parts is not None, "the dummies are in"
+        parts = [part for one in home.open_parts(kept, kept.parts) for part in one]
+        found[f"shares of the dummies of {kept.name}"] = [part.share for part in parts]
+    return found
+
+
+def of_users(client: Party, tickets: Path) -> dict[str, list[bytes]]:
+    """The tickets' signatures, and the shares that were sent with them."""
+    lines = tickets.read_text(encoding="ascii").split()
+    with closing(sqlite3.connect(f"file:{client.folder / 'memory' / 'memory.sqlite'}?mode=ro", uri=True)) as memory:
+        parts = [decode_part(row[0]) for row in memory.execute("SELECT encoded FROM parts")]
+    return {
+        f"tickets of {client.name}": [bytes.fromhex(line.partition(":")[2]) for line in lines],
+        f"shares of {client.name}": [part.share for part in parts],
+    }
+
+
+def traces(text: bytes, secrets: Iterable[bytes]) -> list[bytes]:
+    """The secrets that a text holds a fragment of: as it is, in hexadecimal or in base64; short ones whole."""
+    fragments = {piece for written in _decoded(text) for piece in _pieces(written)}
+    numbers = set(re.findall(rb"\d+", text))
+    found = []
+    for secret in secrets:
+        if len(secret) >= FRAGMENT:
+            shown = not fragments.isdisjoint(_pieces(secret))
+        else:
+            written_out = {b"%d" % int.from_bytes(secret, order) for order in ("little", "big")}
+            shown = secret.hex().encode() in text or not numbers.isdisjoint(written_out)
+        if shown:
+            found.append(secret)
+    return found
+
+
+def _pieces(content: bytes) -> list[bytes]:
+    return [content[at : at + FRAGMENT] for at in range(len(content) - FRAGMENT + 1)]
+
+
+def _decoded(text: bytes) -> Iterator[bytes]:
+    """The text, and whatever in it may be an encoding of bytes, at every alignment."""
+    yield text
+    for run in _HEX.findall(text):
+        for start in (0, 1):
+            yield binascii.unhexlify(run[start : start + (len(run) - start) // 2 * 2])
+    for run in _BASE64.findall(text):
+        plain = run.replace(b"-", b"+").replace(b"_", b"/")
+        for start in range(4):
+            yield base64.b64decode(plain[start : start + (len(plain) - start) // 4 * 4])

@@ -1,0 +1,235 @@
+"""What people do wrong, and what an analyzer might do on purpose: one sentence each, and nothing is sent."""
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from analyzer.config import read
+from analyzer.draft import Request, draft
+from analyzer.home import Home
+from analyzer.peers import Peers
+from analyzer.store import Kept
+from analyzer.telling import Teller
+from peos.localcluster import Party
+from peos.wire.parties import encode_invitation
+from tests.e2e.conftest import DOMAIN, USERS, Concluded
+from tests.e2e.town import Ran, Town, command, digest_of
+
+
+def require_sentence(ran: Ran, code: int, *expected: str) -> None:
+    """A refusal as people should get it."""
+    assert ran.code == code, ran
+    assert ran.out == ""
+    lines = ran.err.splitlines()
+    assert len(lines) == 1, ran.err
+    assert "Traceback" not in ran.err
+    for word in expected:
+        assert word in lines[0], ran.err
+
+
+def drafted(home: Home, name: str) -> Kept:
+    """A collection of its own key; the question is the same for all of them."""
+    asked = Request(name, "which?", "now", 8, 4, 1e-6, None, None, 4.0, "8", "grr", None, 2, "paillier", 600, 600, 600)
+    return draft(home, asked, Teller())
+
+
+def proposed(home: Home, kept: Kept, to: set[int]) -> None:
+    """Taken by these shufflers, and by no other."""
+
+    async def to_them() -> None:
+        async with Peers(home.keys, home.proposal(kept).cards[:-1]) as peers:
+            assert not await peers.propose(kept.proposal, to)
+
+    asyncio.run(to_them())
+
+
+def require_nothing_sent(town: Town, client: Party, collections: Sequence[str]) -> None:
+    """Nobody holds a report, and the user has neither prepared nor spent anything."""
+    assert command("client", "status", "--config", client.config, "--json").json == []
+    ledger = command("client", "ledger", "--config", client.config, "--json").json
+    assert (float(ledger["spent"]), ledger["charges"], ledger["others"]) == (0.0, [], [])
+    for shuffler in town.cluster.shufflers:
+        for collection in collections:
+            assert town.standing(shuffler, collection).get("reports", 0) == 0
+
+
+def test_a_user_who_would_get_a_document_of_her_own_sends_nothing(concluded: Concluded, tmp_path: Path) -> None:
+    town = concluded.town
+    home = Home(read(town.analyzer.config))
+    try:
+        ours, hers = drafted(home, "for-all"), drafted(home, "for-one")
+        assert ours.digest != hers.digest
+        proposed(home, ours, {1, 2})
+        proposed(home, hers, {3})
+        invitations = {}
+        for kept in (ours, hers):
+            invitations[kept.name] = tmp_path / f"{kept.name}.invitation"
+            signed_cards = home.proposal(kept).signed_cards[:-1]
+            invitations[kept.name].write_bytes(encode_invitation(kept.digest, signed_cards))
+    finally:
+        home.close()
+    ticket = town.tickets("for-all", 1)
+    client = town.cluster.client("wary", budget=100.0)
+    for name, stranger in (("for-all", "shuffler-3"), ("for-one", "shuffler-1")):
+        words = ("--invitation", invitations[name], "--ticket-file", ticket, "--value", 1)
+        ran = command("client", "submit", "--config", client.config, *words)
+        require_sentence(ran, 3, stranger, "knows no such collection")
+    require_nothing_sent(town, client, [ours.digest.hex(), hers.digest.hex()])
+
+
+def test_shufflers_that_a_user_does_not_know_are_sent_nothing(concluded: Concluded) -> None:
+    town = concluded.town
+    created = town.ask("pinned", "--mechanism", "grr", domain=DOMAIN, users=USERS)
+    assert created.code == 0, created.err
+    ticket = town.tickets("pinned", 1)
+    known = town.cluster.identities()
+    digest = digest_of(town, "pinned")
+
+    def held() -> list[int]:
+        time.sleep(1.0)  # shufflers write their status down twice a second
+        return [town.standing(one, digest)["reports"] for one in town.cluster.shufflers]
+
+    client = town.cluster.client("careful", most_eps_local=48.0, budget=48.0)
+    pins = client.config.read_text(encoding="utf-8")
+    words = ("--invitation", town.invitation("pinned"), "--ticket-file", ticket, "--value", 1)
+    client.config.write_text(pins.replace(known[1], "ab" * 32), encoding="utf-8")
+    ran = command("client", "submit", "--config", client.config, *words)
+    require_sentence(ran, 3, "shuffler 2 (shuffler-2)", "not among the organisations that you trust", known[1])
+    assert held() == [32, 32, 32], "the analyzer's dummies, and nothing else"
+    require_nothing_sent(town, client, [])
+    client.config.write_text(pins, encoding="utf-8")  # and with the right pins the same command goes through
+    sent = command("client", "submit", "--config", client.config, *words)
+    assert sent.code == 0, sent.err
+    assert held() == [33, 33, 33]
+
+
+@pytest.fixture(scope="module")
+def asked(concluded: Concluded) -> Town:
+    """A town with an open collection to do things wrong with."""
+    town = concluded.town
+    created = town.ask("open", "--mechanism", "grr", domain=DOMAIN, users=USERS)
+    assert created.code == 0, created.err
+    return town
+
+
+@pytest.mark.parametrize("role", ["analyzer", "shuffler"])
+def test_a_configuration_that_is_not_there(role: str, tmp_path: Path) -> None:
+    for order in ("init", "serve", "status"):
+        require_sentence(command(role, order, "--config", tmp_path / "no.toml"), 2, "no.toml cannot be read")
+
+
+def test_a_client_without_its_configuration(tmp_path: Path) -> None:
+    require_sentence(command("client", "ledger", "--config", tmp_path / "no.toml"), 2, "no.toml cannot be read")
+    tickets = ("--collection", "x", "--count", 1, "--out", tmp_path / "t")
+    require_sentence(command("enrol", "--config", tmp_path / "no.toml", *tickets), 2, "no.toml cannot be read")
+
+
+def test_a_setting_that_does_not_exist(asked: Town, tmp_path: Path) -> None:
+    client = asked.cluster.client("misspelt")
+    for party, order in ((asked.analyzer, "analyzer"), (asked.cluster.shufflers[0], "shuffler"), (client, "client")):
+        wrong = tmp_path / f"{order}.toml"
+        wrong.write_text("colour = 3\n" + party.config.read_text(encoding="utf-8"), encoding="utf-8")
+        require_sentence(command(order, "status", "--config", wrong), 2, f"{order}.toml: colour is not a setting")
+
+
+def test_an_order_for_a_collection_that_is_not_there(asked: Town) -> None:
+    for order in ("freeze", "abort", "status", "result"):
+        require_sentence(asked.analyst(order, "nowhere"), 2, "there is no collection nowhere")
+    for name in ("../nowhere", "no where"):
+        require_sentence(asked.analyst("result", name), 2, "cannot name a collection")
+    shuffler = asked.cluster.shufflers[0].config
+    require_sentence(command("shuffler", "accept", "--config", shuffler, "0123456789"), 2, "0 collections")
+
+
+def test_a_port_that_somebody_else_has(asked: Town, tmp_path: Path) -> None:
+    shuffler = asked.cluster.shufflers[0]
+    config = tmp_path / "shuffler.toml"
+    with socket.socket() as taken, socket.socket() as free:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        free.bind(("127.0.0.1", 0))
+        ports = asked.cluster.ports[shuffler.name]
+        text = shuffler.config.read_text(encoding="utf-8")
+        text = text.replace(f":{ports[0]}", f":{free.getsockname()[1]}")
+        text = text.replace(f":{ports[1]}", f":{taken.getsockname()[1]}")
+        config.write_text(text, encoding="utf-8")
+        free.close()
+        assert command("shuffler", "init", "--config", config).code == 0
+        ran = command("shuffler", "serve", "--config", config)
+        sentence = ran.err.splitlines()[-1]  # after its log
+        assert (ran.code, ran.out) == (2, "")
+        assert "cannot listen at 127.0.0.1:" in sentence
+        assert "Traceback" not in ran.err
+
+
+def test_an_analyzer_and_a_shuffler_start_once_in_a_folder(asked: Town) -> None:
+    for role, party in (("analyzer", asked.analyzer), ("shuffler", asked.cluster.shufflers[0])):
+        ran = command(role, "serve", "--config", party.config)
+        assert (ran.code, ran.out) == (2, "")
+        assert "another process is using" in ran.err.splitlines()[-1]
+        assert "Traceback" not in ran.err
+
+
+def test_answers_that_cannot_be_given(asked: Town, tmp_path: Path) -> None:
+    client = asked.cluster.client("clumsy", most_eps_local=48.0, budget=48.0)
+    good = asked.tickets("open", 3).read_text(encoding="ascii")
+    tickets, values = tmp_path / "tickets.txt", tmp_path / "values.txt"
+    words = ("--invitation", asked.invitation("open"), "--tickets", tickets, "--values", values)
+
+    def submitted(ticket_lines: str, value_lines: str, *more: str) -> Ran:
+        tickets.write_text(ticket_lines, encoding="ascii")
+        values.write_text(value_lines, encoding="ascii")
+        return command("client", "submit-file", "--config", client.config, *words, *more)
+
+    lines = good.splitlines(keepends=True)
+    spoilt = lines[0] + "not a ticket\n" + lines[2]
+    require_sentence(submitted(spoilt, "1\n2\n3\n"), 2, "tickets.txt, line 2: not a ticket")
+    outside = f"1\n{DOMAIN}\n3\n"
+    require_sentence(submitted(good, outside), 2, "values.txt, line 2: the value is not", f"0 to {DOMAIN - 1}")
+    require_sentence(submitted(good, "1\ntwo\n3\n"), 2, "values.txt, line 2: not a whole number")
+    require_sentence(submitted(lines[0] * 2, "1\n2\n"), 2, "tickets.txt, line 2: the ticket is there twice")
+    forged = lines[0][:-2] + ("0" if lines[0][-2] != "0" else "1") + "\n"
+    require_sentence(submitted(forged, "1\n"), 2, "line 1: the ticket is not valid for this collection")
+    ran = submitted(good, "1\ntwo\n3\n", "--json")
+    assert (ran.code, ran.out) == (2, "")
+    assert set(json.loads(ran.err)) == {"error", "where", "hint"}
+    require_nothing_sent(asked, client, [])
+
+
+def test_the_same_name_with_other_parameters(asked: Town) -> None:
+    again = asked.ask("open", "--mechanism", "grr", domain=DOMAIN, users=USERS)
+    assert again.code == 0, "the same parameters go on with it"
+    other = asked.ask("open", "--mechanism", "grr", domain=DOMAIN + 1, users=USERS)
+    require_sentence(other, 2, "a collection open was created with other parameters")
+
+
+def test_what_a_shufflers_operator_does_not_allow(asked: Town) -> None:
+    ran = asked.ask("weak", "--mechanism", "grr", "--minimum", 1, domain=DOMAIN, users=USERS)
+    assert (ran.code, ran.out) == (3, "")
+    assert "its minimum is 1 reports, here it must be 2" in ran.err.splitlines()[-1]
+    assert not asked.invitation("weak").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("analyzer", "result", "--config", "no.toml", "x"),
+        ("analyzer", "create", "--config", "no.toml"),
+        ("shuffler", "status", "--config", "no.toml"),
+        ("client", "status", "--config", "no.toml"),
+        ("plan", "--users", "0", "--domain", "4", "--delta", "1e-6"),
+        ("demo", "--scheme", "rot13"),
+    ],
+)
+def test_with_json_errors_are_objects(words: tuple[str, ...], tmp_path: Path) -> None:
+    ran = command(*words, "--json", folder=tmp_path)
+    assert (ran.code, ran.out) == (2, "")
+    told = json.loads(ran.err)
+    assert set(told) == {"error", "where", "hint"}
+    assert told["error"]
+    assert told["where"].startswith(f"peos {words[0]}")

@@ -1,0 +1,137 @@
+"""Every party is stopped and started between the steps of one collection, and killed in some: nothing is lost."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from peos.localcluster import LocalCluster, Party
+from tests.e2e.town import Town, digest_of, group, paused, says, told, until
+
+USERS = 40
+DOMAIN = 48
+STOPS_WITHIN = 10.0  # seconds from SIGTERM to the end
+NAME = "kept"
+
+
+def stop(party: Party) -> None:
+    """SIGTERM, as an operator gives it: it ends in time, with exit code 0, and nobody of its group stays."""
+    assert party.process is not None, "it runs"
+    process = party.process
+    os.kill(process.pid, signal.SIGTERM)  # the leader alone: its workers are its own to end
+    begun = time.monotonic()
+    code = process.wait(2 * STOPS_WITHIN)
+    took = time.monotonic() - begun
+    until(lambda: not group(process.pid), f"the end of every process of {party.name}", patience=5.0)
+    party.stop()
+    assert took < STOPS_WITHIN, f"{party.name} took {took:.1f} s to end"
+    assert code == 0, f"{party.name} ended with {code}"
+
+
+def kill(party: Party) -> None:
+    """SIGKILL to the process that was started; its workers notice by themselves."""
+    assert party.process is not None, "it runs"
+    process = party.process
+    process.kill()
+    process.wait()
+    until(lambda: not group(process.pid), f"the end of the workers of {party.name}", patience=5.0)
+    party.stop()
+
+
+def restart(town: Town, party: Party) -> None:
+    """SIGTERM, and the next start."""
+    stop(party)
+    town.cluster.restart(party)
+
+
+def shuffles(town: Town, party: Party, collection: str) -> dict[str, Any]:
+    """What its status says of the collection, once it is shuffling."""
+    found: dict[str, Any] = {}
+
+    def is_so() -> bool:
+        nonlocal found
+        found = town.standing(party, collection)
+        return found.get("state") == "shuffling"
+
+    until(is_so, f"{party.name} shuffling", every=0.2)
+    return found
+
+
+@contextmanager
+def interrupted(town: Town, party: Party, collection: str, *, holding: Party) -> Iterator[None]:
+    """The body runs while `party` is in the middle of the shuffle, which `holding` keeps from ending."""
+    with paused(holding):
+        line = shuffles(town, party, collection)
+        yield
+    assert line["state"] == "shuffling"
+
+
+def given(result: dict[str, Any]) -> list[int]:
+    """How often each value was given: local noise changes no report of this collection."""
+    counted = np.array(result["frequency"]) * result["users"]
+    assert np.abs(counted - np.rint(counted)).max() < 0.01, counted
+    return [int(one) for one in np.rint(counted)]
+
+
+def test_a_collection_survives_every_restart(tmp_path: Path) -> None:
+    values = list(range(USERS))
+    with LocalCluster(tmp_path / "cluster", shufflers=3) as cluster:
+        cluster.init(most_eps_local=48.0)
+        cluster.start()
+        town = Town(cluster)
+        first, second, third = cluster.shufflers
+        created = town.ask(NAME, "--mechanism", "grr", domain=DOMAIN, users=USERS)
+        assert created.code == 0, created.err
+        digest = digest_of(town, NAME)
+
+        for party in cluster.parties:  # after create
+            restart(town, party)
+        assert {town.standing(one, digest)["state"] for one in cluster.shufflers} == {"open"}
+
+        town.answer(NAME, values)
+        for party in cluster.parties:  # after submissions
+            restart(town, party)
+        assert {town.standing(one, digest)["reports"] for one in cluster.shufflers} == {USERS + 32}
+
+        with paused(third):  # the freeze cannot end without it, and the shuffle not either
+            assert town.analyst("freeze", NAME).code == 1, "one shuffler could not be told"
+        town.freeze(NAME)
+        shuffles(town, first, digest)
+        for party, other, end in ((first, third, stop), (second, first, kill), (third, second, stop)):
+            with interrupted(town, party, digest, holding=other):
+                end(party)
+                cluster.restart(party)
+        with paused(second):
+            restart(town, town.analyzer)
+
+        seen = len(told(town.analyzer))
+        until(lambda: says(town.analyzer, "the output is complete"), "the output")
+        kill(town.analyzer)  # delivered, and not published
+        assert not says(town.analyzer, "published"), "it was killed before"
+        assert town.analyst("status", NAME, "--json").json["state"] == "delivered"
+        cluster.restart(town.analyzer)
+        stop(town.analyzer)
+        cluster.restart(town.analyzer)
+        result = town.result(NAME)
+        assert given(result) == [1] * USERS + [0] * (DOMAIN - USERS)
+        assert says(town.analyzer, "published", since=seen)
+        for party in cluster.parties:
+            stop(party)
+
+
+def test_an_orphan_would_be_seen() -> None:
+    program = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])"
+    words = [sys.executable, "-c", program]
+    with subprocess.Popen(words, start_new_session=True) as leader:  # noqa: S603  # our own program
+        leader.wait()
+        left = group(leader.pid)
+        assert len(left) == 1, "its child stays"
+        os.kill(left[0], signal.SIGKILL)
+        until(lambda: not group(leader.pid), "the end of the child")

@@ -1,0 +1,108 @@
+"""Who has what open: the files, mappings and working folders of each party's processes, sampled while they run."""
+
+import itertools
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+EVERY: Final = 0.05
+
+
+class Watch:
+    """Samples every party's processes and remembers each path below a party's folder, with who had it open.
+
+    A process belongs to a party if its command line names a file in that party's folder, or if its parent belongs to
+    the party: workers and their helpers are spawned by whoever they work for.
+    """
+
+    def __init__(self, folders: dict[str, Path]) -> None:
+        self._folders = {party: str(folder) + "/" for party, folder in folders.items()}
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self.seen: set[tuple[str, str]] = set()  # party, path
+        self.samples = 0
+        self.processes: dict[str, set[int]] = {party: set() for party in folders}
+
+    def __enter__(self) -> "Watch":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        self._thread.join()
+
+    @property
+    def intrusions(self) -> list[tuple[str, str]]:
+        """Who had a path open that lies in another party's folder."""
+        return sorted(
+            (party, path)
+            for party, path in self.seen
+            if any(path.startswith(folder) for other, folder in self._folders.items() if other != party)
+        )
+
+    def _watch(self) -> None:
+        while not self._stopping.is_set():
+            begun = time.monotonic()
+            self.sample()
+            self._stopping.wait(max(0.0, EVERY - (time.monotonic() - begun)))
+
+    def sample(self) -> None:
+        """One look at all of them."""
+        for pid, party in self._owners().items():
+            self.processes[party].add(pid)
+            for path in _open_paths(pid):
+                if any(path.startswith(folder) for folder in self._folders.values()):
+                    self.seen.add((party, path))
+        self.samples += 1
+
+    def _owners(self) -> dict[int, str]:
+        parents, owners = {}, {}
+        for entry in os.listdir("/proc"):
+            if not entry.isdigit():
+                continue
+            try:
+                parents[int(entry)] = int(_read(f"/proc/{entry}/stat").rpartition(b")")[2].split()[1])
+                line = os.fsdecode(_read(f"/proc/{entry}/cmdline")).split("\0")
+            except (OSError, IndexError):
+                continue  # it has ended meanwhile
+            party = self._named_by(line)
+            if party:
+                owners[int(entry)] = party
+        for pid in parents:
+            ancestor = pid
+            while ancestor not in owners and ancestor in parents:
+                ancestor = parents[ancestor]
+            if ancestor in owners:
+                owners[pid] = owners[ancestor]
+        return owners
+
+    def _named_by(self, line: list[str]) -> str:
+        """The party whose configuration a command was given; a path elsewhere in it says nothing of who runs it."""
+        for word, following in itertools.pairwise(line):
+            if word == "--config":
+                return next((party for party, folder in self._folders.items() if following.startswith(folder)), "")
+        return ""
+
+
+def _open_paths(pid: int) -> Iterator[str]:
+    try:
+        yield os.readlink(f"/proc/{pid}/cwd") + "/"
+        for descriptor in os.listdir(f"/proc/{pid}/fd"):
+            try:
+                yield os.readlink(f"/proc/{pid}/fd/{descriptor}")
+            except OSError:
+                continue  # closed meanwhile
+        for line in _read(f"/proc/{pid}/maps").splitlines():
+            words = line.split(maxsplit=5)
+            if len(words) == 6:
+                yield os.fsdecode(words[5])
+    except OSError:
+        return  # it has ended meanwhile
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
