@@ -86,14 +86,14 @@ class Ledger:
     most_spent_by_another: int
 
     def to_json(self) -> dict[str, Any]:
-        """For --json; ε as decimal texts, which lose nothing."""
+        """For --json."""
         return {
-            "budget": shown(self.budget),
-            "spent": shown(self.own_spent),
-            "left": shown(max(self.budget - self.own_spent, 0)),
+            "budget": self.budget / MILLIONTHS,
+            "spent": self.own_spent / MILLIONTHS,
+            "left": max(self.budget - self.own_spent, 0) / MILLIONTHS,
             "charges": [_charge(charge) for charge in self.own],
             "others": [_charge(charge) for charge in self.others],
-            "most_spent_by_another": shown(self.most_spent_by_another),
+            "most_spent_by_another": self.most_spent_by_another / MILLIONTHS,
         }
 
 
@@ -102,5 +102,5 @@ def _charge(charge: Charge) -> dict[str, Any]:
         "collection": charge.collection.hex(),
         "question": charge.question,
         "users": charge.users,
-        "eps_local": shown(charge.cost),
+        "eps_local": charge.cost / MILLIONTHS,
     }

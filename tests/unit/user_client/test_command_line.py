@@ -75,7 +75,7 @@ def test_five_hundred_users_by_file_then_status_and_ledger(desk: Desk) -> None:
     assert standing["acknowledged"] == {f"shuffler {n} (org-{n})": 500 for n in (1, 2, 3)}
     assert set(standing["missing"].values()) == {0}
     book = json.loads(desk.run("ledger", "--json")[1])
-    assert (book["spent"], book["most_spent_by_another"], book["others"][0]["users"]) == ("0", "2", 500)
+    assert (book["spent"], book["most_spent_by_another"], book["others"][0]["users"]) == (0.0, 2.0, 500)
 
 
 def test_one_answer_by_file_and_standard_input(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -173,7 +173,7 @@ def test_the_budget_refuses_and_names_what_spent_it(town: Town, client: Open, dr
         client().open(town.invitation).submit(17, town.ticket(1))
     assert draws == [1, 1]
     assert client(budget=6.0).open(town.invitation).submit(17, town.ticket(1)).accepted
-    assert client().ledger().to_json()["spent"] == "6"
+    assert client().ledger().to_json()["spent"] == 6.0
 
 
 def test_a_charge_is_rounded_up_and_the_budget_down() -> None:
