@@ -137,7 +137,7 @@ class Conductor:
         self._look_at_the_clock()  # a deadline that passed while this process was down comes first
         self.give(Restarted() if resumed else Tick())
         self._help(self._tick())
-        self._help(self.delivering.watch(lambda: self.machine.standing, self.give))
+        self._help(self.delivering.watch(lambda: self.machine.standing, self.give, every=self._pause))
         try:
             while self.machine.standing.place not in ENDS:
                 await self._handle(await self._events.get())

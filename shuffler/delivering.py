@@ -59,7 +59,7 @@ class Delivering:
                 return
 
     async def watch(
-        self, standing: Callable[[], Standing], give: Callable[[Receipt], None], *, every: float = _FIRST_PAUSE
+        self, standing: Callable[[], Standing], give: Callable[[Receipt], None], *, every: float
     ) -> None:
         """Ask for the receipt for as long as there may be one; who passes by learns from it that all is over."""
         last = self._document.schedule.last

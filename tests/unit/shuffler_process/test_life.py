@@ -1,0 +1,347 @@
+"""A collection's life: orders durable before they are answered, what passes is waited for, what does not is the end."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from peos.collection.document import Document
+from peos.collection.freeze import Announcement, Freeze, list_hash
+from peos.collection.lifecycle import State
+from peos.collection.party import Order
+from peos.collection.submission import Triple
+from peos.compute import Inline
+from peos.crypto.randomness import Randomness
+from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, RemoteFault, Unknown
+from peos.shuffle.messages import Notice, NoticeKind, SignedNotice
+from peos.shuffle.standing import Place, Standing
+from peos.store.memory import MemoryStore
+from peos.wire.documents import SignedDocument
+from peos.wire.freezes import stretches
+from peos.wire.methods import GET_ANNOUNCEMENT, GET_FROZEN_DIGEST, GET_LIST, Method
+from shuffler import freezing as freezing_
+from shuffler import life as life_
+from shuffler.freezing import signed
+from shuffler.life import Life
+from shuffler.meter import Meter
+from shuffler.storing import Stored
+from shuffler.telling import in_words, status
+from tests.unit.collection.made import COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
+from tests.unit.shuffler_process.played import HERE, LOG, ME, Other, memory, run, triples
+
+CLOSE: Final = Order(COLLECTION, abort=False, signature=bytes(64))
+ABORT: Final = Order(COLLECTION, abort=True, signature=bytes(64))
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(life_, "RETRY", 0.02)
+    monkeypatch.setattr(Document, "encryption_key", lambda _: PUBLIC)  # below the floor for keys that come in
+
+
+class Signed(SignedDocument):
+    """A document under the digest that everything in these tests has, whatever a test changes in it."""
+
+    @property
+    def digest(self) -> bytes:
+        """That one."""
+        return COLLECTION
+
+
+def alive(
+    store: MemoryStore, stored: Stored, others: dict[int, Other] | None = None, *, lost: bool = False, **changes: int
+) -> Life:
+    """The collection with this shuffler; its deadlines are far off but for what a test changes."""
+    now = int(time.time())
+    far = {"closes_at": now + 100, "shuffle_by": now + 200, "erase_by": now + 300, "minimum": 1} | changes
+    document = replace(DOCUMENT, **far)  # type: ignore[arg-type]  # all of them are numbers
+    kept = replace(store.collection(COLLECTION), lost=lost)
+    return Life(
+        signed=Signed(b"", b"", document),
+        number=ME,
+        cards=(),
+        identity=SHUFFLERS[ME - 1],
+        kept=kept,
+        store=stored,
+        callers=others if others is not None else {1: Other("shuffler 1", {}), 2: Other("shuffler 2", {})},
+        analyzer=Other("the analyzer", {}),
+        engine=Inline(Randomness(b"\x01" * 32)),
+        step_seconds=60.0,
+        log=LOG,
+        meter=Meter(),
+    )
+
+
+def lived(test: Callable[[MemoryStore, Stored], Awaitable[None]], store: MemoryStore) -> None:
+    """Run a test on a store."""
+    stored = Stored(lambda: store)
+    run(test(store, stored))
+    stored.close()
+
+
+def opened(state: State = State.OPEN) -> MemoryStore:
+    """A store with one collection that takes submissions, or waits for the operator."""
+    from tests.unit.store.made import ASKED
+
+    store = MemoryStore(Randomness(b"\x01" * 32))
+    store.put_collection(COLLECTION, b"signed", b"roster", ASKED, state)
+    return store
+
+
+def others(own: list[Triple]) -> dict[int, Other]:
+    """The other shufflers with their lists."""
+    listed: dict[Method, Any] = {
+        GET_ANNOUNCEMENT: Announcement(COLLECTION, list_hash(own)),
+        GET_LIST: list(stretches(COLLECTION, tuple(own))),
+    }
+    return {number: Other(f"shuffler {number}", dict(listed)) for number in (1, 2)}
+
+
+def frozen_digest() -> bytes:
+    """What is frozen where all three hold the same."""
+    freeze = Freeze(1, tuple(one.public for one in SHUFFLERS), COLLECTION, triples())
+    for who in (2, 3):
+        freeze.announced(who, list_hash(triples()))
+        freeze.listed(who, triples())
+    return freeze.digest
+
+
+async def reached(holds: Callable[[], bool], what: str) -> None:
+    """Wait for something that comes soon."""
+    give_up = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < give_up, what
+        await asyncio.sleep(0.01)
+
+
+def test_an_order_to_close_is_durable_before_it_is_answered() -> None:
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        life = alive(store, stored)  # not even running
+        await life.order(CLOSE)
+        assert store.collection(COLLECTION).state is State.CLOSED
+        await life.order(CLOSE)  # again: nothing changes
+
+    lived(test, opened())
+
+
+def test_a_draft_cannot_be_closed_and_opens_at_the_operators_word() -> None:
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        life = alive(store, stored)
+        running = asyncio.ensure_future(life.run())
+        with pytest.raises(NotYet, match="operator has not accepted"):
+            await life.order(CLOSE)
+        assert "acceptance" in (await status(life)).step
+        await life.accept()
+        await life.accept()
+        assert store.collection(COLLECTION).state is State.OPEN
+        running.cancel()
+
+    lived(test, opened(State.DRAFT))
+
+
+def test_a_draft_that_is_not_accepted_in_time_ends() -> None:
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        await alive(store, stored, closes_at=1).run()
+        assert store.collection(COLLECTION).reason == "it was not accepted before it closed"
+
+    lived(test, opened(State.DRAFT))
+
+
+def test_a_closing_time_that_passed_while_it_was_down_closes_at_once() -> None:
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        life = alive(store, stored, closes_at=1)
+        running = asyncio.ensure_future(life.run())
+        await reached(lambda: store.collection(COLLECTION).state is State.CLOSED, "closed")
+        running.cancel()
+
+    lived(test, opened())
+
+
+@pytest.mark.parametrize("state", [State.DRAFT, State.OPEN, State.CLOSED])
+def test_the_time_to_shuffle_by_ends_what_is_not_frozen(state: State) -> None:
+    store = opened(state) if state is not State.CLOSED else memory(frozen=False)
+
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        await alive(store, stored, closes_at=1, shuffle_by=2).run()
+        assert store.collection(COLLECTION).reason.startswith("the time to shuffle by has passed")
+
+    lived(test, store)
+
+
+@pytest.mark.parametrize("state", [State.DRAFT, State.OPEN, State.CLOSED])
+def test_an_order_to_abort_ends_it_in_any_state_before_the_freeze(state: State) -> None:
+    store = opened(state) if state is not State.CLOSED else memory(frozen=False)
+
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        life = alive(store, stored)
+        running = asyncio.ensure_future(life.run())
+        await asyncio.sleep(0.05)
+        await life.order(ABORT)
+        here = store.collection(COLLECTION)
+        assert (here.state, here.reason, here.erased) == (State.ABORTED, life_.ORDERED, True)
+        await life.order(ABORT)
+        await life.order(CLOSE)
+        await running
+
+    lived(test, store)
+
+
+def test_too_few_reports_are_the_end_and_nothing_is_signed() -> None:
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        life = alive(store, stored, others(triples()), minimum=5)
+        await life.run()
+        assert store.collection(COLLECTION).reason == "0 reports, the minimum is 5"  # six, and 32 dummies are due
+        assert life.freezing is not None
+        with pytest.raises(NotYet):
+            await life.freezing.signed()
+
+    lived(test, memory(frozen=False))
+
+
+def test_another_shufflers_end_is_the_end_here_with_its_reason() -> None:
+    ended = Closed("shuffler 2, freeze, announcement: the collection is aborted here: 3 reports, the minimum is 5")
+
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        parties = others(triples())
+        parties[2].answers[GET_ANNOUNCEMENT] = ended
+        await alive(store, stored, parties).run()
+        assert store.collection(COLLECTION).reason == str(ended)
+
+    lived(test, memory(frozen=False))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RemoteFault("does not answer at its address", party="shuffler 2", step="freeze"),
+        NotYet("shuffler 2, freeze: the collection is not closed here yet"),
+        Unknown("shuffler 2, freeze: this shuffler knows no such collection"),
+        Full("shuffler 2, freeze: has as much to do as it can take"),
+    ],
+    ids=["unreachable", "not yet", "unknown", "busy"],
+)
+def test_what_may_pass_is_waited_for_with_its_reason(error: PeosError) -> None:
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        parties = others(triples())
+        parties[2].answers[GET_ANNOUNCEMENT] = error
+        life = alive(store, stored, parties)
+        running = asyncio.ensure_future(life.run())
+        await reached(lambda: parties[2].asked.count(GET_ANNOUNCEMENT) >= 8, "tried again and again")
+        told = await status(life)
+        assert told.state == "closed"
+        assert told.reason == str(error)
+        assert told.waited_for == ("shuffler 2",)
+        assert "waiting for freeze, announcement from shuffler 2" in in_words(told)
+        running.cancel()
+
+    lived(test, memory(frozen=False))
+
+
+def test_a_breach_that_persists_is_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(freezing_, "BREACH_SECONDS", 0.1)
+
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        parties = others(triples())
+        parties[1].answers[GET_ANNOUNCEMENT] = Announcement(COLLECTION, bytes(32))
+        await alive(store, stored, parties).run()
+        assert "shuffler 1, freeze: showed another list than it announced" in store.collection(COLLECTION).reason
+
+    lived(test, memory(frozen=False))
+
+
+def test_a_full_disk_at_the_freeze_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(life_, "check_minimum", lambda *_: None)  # six submissions, where there are 32 dummies
+
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        parties, failing = others(triples()), [Full("there is no room left")] * 3
+        put = store.put_frozen
+
+        def sometimes(*given: Any) -> None:
+            if failing:
+                raise failing.pop()
+            put(*given)
+
+        setattr(store, "put_frozen", sometimes)  # noqa: B010 - as a disk that is full for a while
+        life = alive(store, stored, parties)
+        for number in (1, 2):
+            parties[number].answers[GET_FROZEN_DIGEST] = signed(SHUFFLERS[number - 1], COLLECTION, frozen_digest())
+        running = asyncio.ensure_future(life.run())
+        await reached(lambda: store.collection(COLLECTION).frozen is not None, "frozen")
+        assert failing == []
+        running.cancel()
+
+    lived(test, memory(frozen=False))
+
+
+def test_a_lost_store_ends_its_collections_and_hears_nothing() -> None:
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        life = alive(store, stored, lost=True)
+        asked = SignedNotice.sign(SHUFFLERS[0], HERE, Notice(NoticeKind.ASK, 1, 2))
+        with pytest.raises(Closed, match="restored from a backup"):
+            await life.hear(asked)
+        await life.run()
+        assert "restored from a backup" in store.collection(COLLECTION).reason
+
+    lived(test, memory(Place.STORED))
+
+
+def test_a_delivery_that_was_done_before_a_crash_is_published_and_not_aborted() -> None:
+    store = memory(Place.DONE)
+    store.erase(COLLECTION)  # the crash came after the erasure, and before the state said so
+
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        await alive(store, stored).run()
+        assert store.collection(COLLECTION).state is State.PUBLISHED
+
+    lived(test, store)
+
+
+@pytest.mark.parametrize("place", [Place.DEAD, Place.ABORTED])
+def test_an_end_before_a_crash_is_completed(place: Place) -> None:
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        await alive(store, stored).run()
+        here = store.collection(COLLECTION)
+        assert (here.state, here.erased) == (State.ABORTED, True)
+        assert here.standing.place is place
+
+    lived(test, memory(place))
+
+
+def test_what_a_crash_left_unerased_after_the_end_is_erased() -> None:
+    store = memory(Place.DEAD)
+    store.set_state(COLLECTION, State.ABORTED, "a reason")
+
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        await alive(store, stored).run()
+        assert store.collection(COLLECTION).erased
+
+    lived(test, store)
+
+
+def test_shares_that_are_lost_end_the_collection_with_a_tombstone_after_some_tries() -> None:
+    tries = []
+
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        def lost(*_: Any) -> None:
+            tries.append(1)
+            raise LocalFault("fewer shares are stored than were frozen")
+
+        setattr(store, "fill_shares", lost)  # noqa: B010 - as a damaged store
+        await alive(store, stored).run()
+        here = store.collection(COLLECTION)
+        assert here.reason == "fewer shares are stored than were frozen"
+        assert here.standing == Standing(Place.DEAD, 2, 1)
+        assert len(tries) == life_.FAULTS
+
+    lived(test, memory(Place.FREE))
+
+
+def test_notices_before_the_shuffle_are_asked_for_again_later() -> None:
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        with pytest.raises(NotYet):
+            await alive(store, stored).hear(SignedNotice.sign(SHUFFLERS[0], HERE, Notice(NoticeKind.OPEN, 1, 1)))
+
+    lived(test, memory(frozen=False))
