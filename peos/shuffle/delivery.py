@@ -125,7 +125,9 @@ class Delivery:
         if attempt <= standing.left:
             return self, (Tell(Notice(NoticeKind.LOST, self.me, attempt), (who,)),)
         if standing.place is not Place.FREE:
-            if attempt == standing.attempt and self.me in self.schedule.last:
+            # Only while the vector is here: one that gave up has erased it, and its word would have others deliver.
+            here = standing.place in (Place.STORED, Place.SENDING)
+            if here and attempt == standing.attempt and self.me in self.schedule.last:
                 return self, (Tell(Notice(NoticeKind.STORED, self.me, attempt, standing.transcript), (who,)),)
             return self._stay()
         if attempt > standing.attempt and not standing.running:
@@ -199,10 +201,17 @@ class Delivery:
         return opened, (Persist(opened.standing), Tell(Notice(NoticeKind.OPEN, self.me, attempt), self._others))
 
     def _ask(self) -> tuple[Effect, ...]:
-        """Ask whoever is waited for; one that is sending needs no question, its transport retries."""
-        if not self.missing:
-            return ()
-        return (Tell(Notice(NoticeKind.ASK, self.me, self.standing.attempt), self.missing),)
+        """Ask whoever is waited for, and say again that an attempt was left.
+
+        One that is sending needs no question, its transport retries. But whoever has done its part of an attempt waits
+        for nobody: if a lost(a) did not reach it, only hearing it again takes it out.
+        """
+        standing, missing = self.standing, self.missing
+        asked = (Tell(Notice(NoticeKind.ASK, self.me, standing.attempt), missing),) if missing else ()
+        if standing.place is not Place.FREE or standing.running or not standing.left:
+            return asked
+        unheard = missing if self.me == OPENER else (OPENER,)
+        return (Tell(Notice(NoticeKind.LOST, self.me, standing.left), unheard), *asked)
 
     def _on_restart(self) -> Decision:
         now = replace(self, heard=frozenset())

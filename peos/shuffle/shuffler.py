@@ -29,6 +29,7 @@ class Shuffler:
         self._attempt: Attempt | None = None
         self._awaited = awaited(schedule, me)
         self._early: dict[tuple[Step, int], Received | ReceivedVector] = {}  # of the attempt to be opened next
+        self._early_for = 0  # its number
 
     @property
     def standing(self) -> Standing:
@@ -65,6 +66,8 @@ class Shuffler:
         if header.context.attempt > self.standing.attempt:
             # The sender has seen the opening already. Nobody is two attempts ahead: all leave one before the next.
             if header.context.attempt == self.standing.attempt + 1 and (header.step, header.sender) in self._awaited:
+                if self._early_for != header.context.attempt:  # what came for an attempt that was never entered here
+                    self._early, self._early_for = {}, header.context.attempt
                 self._early.setdefault((header.step, header.sender), event)
             return []
         if attempt is None or header.context.attempt != attempt.context.attempt:
