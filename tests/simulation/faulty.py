@@ -1,0 +1,212 @@
+"""Machines with one mistake each, to show that the simulation sees it. Each is what somebody might well write."""
+
+import hashlib
+from dataclasses import replace
+
+from peos.crypto.kdf import Context
+from peos.crypto.randomness import Randomness
+from peos.shuffle.delivery import Decision, Delivery
+from peos.shuffle.effects import Deadline, Effect, Event, Output, Persist, Restarted, Tell, TimedOut
+from peos.shuffle.messages import Notice, NoticeKind
+from peos.shuffle.schedule import Schedule
+from peos.shuffle.shuffler import Shuffler
+from peos.shuffle.standing import Place, Standing
+from peos.shuffle.vectors import Vector
+from tests.simulation.party import Party
+
+
+class Deciding(Shuffler):
+    """A shuffler with other decisions between attempts."""
+
+    delivery_type: type[Delivery] = Delivery
+
+    def __init__(
+        self, me: int, schedule: Schedule, context: Context, rng: Randomness, standing: Standing | None = None
+    ) -> None:
+        super().__init__(me, schedule, context, rng, standing)
+        self._delivery = self.delivery_type(me, schedule, standing or Standing())
+
+
+class ForgetsWhatItStored(Party):
+    """Comes back as if it had been in the midst of the attempt that it stored, or even sent."""
+
+    def _remembered(self) -> Standing:
+        standing = self.durable.standing
+        stored = standing.place in (Place.STORED, Place.SENDING)
+        return replace(standing, place=Place.FREE, transcript=b"") if stored else standing
+
+
+class ForgetsEverything(Party):
+    """Comes back with an empty store, and takes part."""
+
+    def _remembered(self) -> Standing:
+        return Standing()
+
+
+class ContinuesAnAttempt(Party):
+    """Goes on with an attempt whose state was in memory, and is gone."""
+
+    class machine_type(Shuffler):  # noqa: N801 - the name of the attribute that it overrides
+        """Begins the same attempt again."""
+
+        def handle(self, event: Event) -> list[Effect]:
+            if isinstance(event, Restarted) and self.standing.running:
+                return self._begin(self.standing.attempt)
+            return super().handle(event)
+
+
+class RedrawsFakes(Party):
+    """Draws its fakes anew whenever it lays out the frozen vector."""
+
+    def _lay_out(self, shares: Vector, rng: Randomness) -> None:
+        if self._lives > 1:
+            self.durable.fake_seed = hashlib.sha256(self.durable.fake_seed).digest()
+        super()._lay_out(shares, rng)
+
+
+class WritesTwice(Party):
+    """Makes the standing durable at once, and the final vector a little later."""
+
+    def persist(self, standing: Standing, vector: Vector | None, reason: str) -> None:
+        super().persist(standing, None, reason)
+        if vector is not None:
+            self._world.after(3, self._alive(lambda: super(WritesTwice, self).persist(standing, vector, "")))
+
+
+class _SendsEarly(Delivery):
+    def stored(self, transcript: bytes, vector: str) -> Decision:
+        sending = replace(self.standing, place=Place.SENDING, transcript=transcript)
+        return replace(self, standing=sending), (Persist(sending, vector), Output(sending))
+
+
+class SendsBeforeAllStored(Party):
+    """Delivers as soon as it has its own vector."""
+
+    class machine_type(Deciding):  # noqa: N801 - as above
+        """With hasty decisions."""
+
+        delivery_type = _SendsEarly
+
+
+class _SignsLost(Delivery):
+    def on(self, event: Event) -> Decision:
+        impatient = isinstance(event, TimedOut) and self.standing.place is Place.STORED
+        return self._leave() if impatient else super().on(event)
+
+
+class SignsLostAfterStored(Party):
+    """Leaves what it stored when a time-out comes."""
+
+    class machine_type(Deciding):  # noqa: N801 - as above
+        """With impatient decisions."""
+
+        delivery_type = _SignsLost
+
+
+class ReusesContributions(Party):
+    """Draws the secrets of every attempt from the same stream."""
+
+    class machine_type(Shuffler):  # noqa: N801 - as above
+        """Starts its stream again."""
+
+        def _begin(self, number: int) -> list[Effect]:
+            self._rng = Randomness(bytes([self._delivery.me]) * 32)
+            return super()._begin(number)
+
+
+class SpeaksFirst(Party):
+    """Signs, and makes durable afterwards."""
+
+    class machine_type(Shuffler):  # noqa: N801 - as above
+        """Changes the order of effects."""
+
+        def handle(self, event: Event) -> list[Effect]:
+            return sorted(super().handle(event), key=lambda effect: not isinstance(effect, Tell))
+
+
+class _BuriesWhatItSends(Delivery):
+    def on(self, event: Event) -> Decision:
+        if not isinstance(event, Deadline) or self.standing.place is not Place.SENDING:
+            return super().on(event)
+        dead = replace(self.standing, place=Place.DEAD)
+        buried = Tell(Notice(NoticeKind.TOMBSTONE, self.me, dead.attempt), self._others)
+        return replace(self, standing=dead), (Persist(dead), buried)
+
+
+class SignsATombstoneWhileSending(Party):
+    """Gives up at the deadline although its vector may have arrived."""
+
+    class machine_type(Deciding):  # noqa: N801 - as above
+        """With a deadline that always holds."""
+
+        delivery_type = _BuriesWhatItSends
+
+
+class _SaysItOnce(Delivery):
+    def _ask(self) -> tuple[Effect, ...]:
+        return tuple(asked for asked in super()._ask() if not _is_lost(asked))
+
+
+def _is_lost(effect: Effect) -> bool:
+    return isinstance(effect, Tell) and effect.notice.kind is NoticeKind.LOST
+
+
+class SaysItLeftOnlyOnce(Party):
+    """Does not repeat that it left an attempt: whoever did not hear it waits until the deadline."""
+
+    class machine_type(Deciding):  # noqa: N801 - as above
+        """Says everything once."""
+
+        delivery_type = _SaysItOnce
+
+
+class _NeverAnswers(Delivery):
+    def _answer(self, who: int, attempt: int) -> Decision:
+        return self._stay() if attempt else super()._answer(who, attempt)
+
+
+class NeverAnswers(Party):
+    """Does not say where it stands when it is asked."""
+
+    class machine_type(Deciding):  # noqa: N801 - as above
+        """Is silent."""
+
+        delivery_type = _NeverAnswers
+
+
+class _AnswersAfterTheEnd(Delivery):
+    def _answer(self, who: int, attempt: int) -> Decision:
+        ended = self.standing.place in (Place.ABORTED, Place.DONE) and self.standing.left < attempt
+        if not ended or self.me not in self.schedule.last:
+            return super()._answer(who, attempt)
+        said = Notice(NoticeKind.STORED, self.me, self.standing.attempt, self.standing.transcript)
+        return self, (Tell(said, (who,)),)
+
+
+class SaysStoredAfterErasing(Party):
+    """Still says that it stored when it has given up, and its vector is gone."""
+
+    class machine_type(Deciding):  # noqa: N801 - as above
+        """Remembers too well."""
+
+        delivery_type = _AnswersAfterTheEnd
+
+
+PLANTED: dict[str, type[Party]] = {
+    kind.__name__: kind
+    for kind in (
+        ForgetsWhatItStored,
+        ForgetsEverything,
+        ContinuesAnAttempt,
+        RedrawsFakes,
+        WritesTwice,
+        SendsBeforeAllStored,
+        SignsLostAfterStored,
+        ReusesContributions,
+        SpeaksFirst,
+        SignsATombstoneWhileSending,
+        SaysItLeftOnlyOnce,
+        NeverAnswers,
+        SaysStoredAfterErasing,
+    )
+}

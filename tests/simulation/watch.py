@@ -1,0 +1,241 @@
+"""What must hold of every run: the rules, each with its name, checked as things happen and at the end.
+
+The watch sees the truth: what is durable where, everything that was signed, sent or computed. It knows the rules of
+protocol.md §3 to §6 and nothing of how the machines keep them.
+
+Not failures, and never reported: an attempt that was left although it could have been finished; a collection that was
+aborted because a party was gone, or a deadline came; a tombstone at the deadline although all had stored; a
+passer-by's tombstone beside a delivery; a last hider that gives up at `erase_by` although the analyzer has all.
+"""
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from peos.crypto.kdf import Context, StreamKey
+from peos.crypto.randomness import U64
+from peos.shuffle.analyzer import Part, add_up
+from peos.shuffle.effects import Deadline, Event, Expired, Heard, Mix, Pass, Split, Task
+from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, Word
+from peos.shuffle.schedule import Schedule
+from peos.shuffle.standing import Place, Standing
+from peos.shuffle.vectors import Vector
+from tests.security.linear.glass import plain_words
+
+ENDS = (Place.DONE, Place.DEAD, Place.ABORTED)
+Stored = tuple[int, bytes]  # an attempt and its transcript
+
+
+class Violation(Exception):
+    """A rule was broken. `rule` names it; shrinking keeps to it."""
+
+    def __init__(self, rule: str, what: str) -> None:
+        super().__init__(f"{rule}: {what}")
+        self.rule = rule
+
+
+def broken(rule: str, what: str) -> NoReturn:
+    """Stop the run."""
+    raise Violation(rule, what)
+
+
+@dataclass
+class Watch:
+    """One run's record. `expected` are the frozen words and the fakes, as they were when the shuffle began."""
+
+    schedule: Schedule
+    context: Context
+    expected: U64 | None
+    durable: dict[int, Standing] = field(default_factory=dict)
+    signed: dict[int, set[Notice]] = field(default_factory=lambda: defaultdict(set))
+    stored: dict[Stored, dict[int, Vector | None]] = field(default_factory=lambda: defaultdict(dict))
+    sent: dict[int, Stored] = field(default_factory=dict)
+    taken: dict[int, tuple[Stored, Vector | None]] = field(default_factory=dict)  # by the analyzer
+    entered: int = 0  # the highest attempt that anybody entered
+    reached: Counter[str] = field(default_factory=Counter)  # what happened, to show that much does
+    _bodies: dict[Header, bytes] = field(default_factory=dict)
+    _vectors: dict[Header, bytes] = field(default_factory=dict)
+    _secrets: dict[bytes, Header] = field(default_factory=dict)
+    _keys: dict[bytes, tuple[object, ...]] = field(default_factory=dict)
+    _uses: set[tuple[int, type, bytes]] = field(default_factory=set)
+
+    # What becomes durable.
+
+    def persisted(self, who: int, standing: Standing, vector: Vector | None, cause: Event) -> None:
+        """A standing is becoming durable because of `cause`."""
+        before = self.durable.get(who, Standing())
+        self._check_step(who, before, standing, cause)
+        self.reached[f"{before.place.value} to {standing.place.value}"] += 1
+        self.durable[who] = standing
+        self.entered = max(self.entered, standing.attempt)
+        if standing.place is Place.STORED and before.place is not Place.STORED:
+            self._store(who, (standing.attempt, standing.transcript), vector)
+
+    def _check_step(self, who: int, before: Standing, after: Standing, cause: Event) -> None:
+        what = f"shuffler {who} from {words(before)} to {words(after)}"
+        if after.attempt < before.attempt or after.left < before.left:
+            broken("attempts only grow", what)
+        for other, (attempt, _) in self.sent.items():
+            if after.running and after.attempt > attempt:
+                broken("nothing is opened after a delivery", f"{what}, and shuffler {other} may have sent {attempt}")
+        if before.place in ENDS and after != before:
+            broken("an end is final", what)
+        if before.place is Place.SENDING and after.place not in (Place.SENDING, Place.DONE, Place.ABORTED):
+            broken("sending is for good", what)
+        if before.place is Place.STORED and after.place is Place.FREE and not self._is_lost(who, before):
+            broken("stored is left only for a reason", f"{what}: nobody had lost attempt {before.attempt}")
+        if after.place is Place.DEAD and before.place is not Place.DEAD:
+            dying = isinstance(cause, Deadline | Expired)
+            dying |= isinstance(cause, Heard) and cause.notice in self.signed[cause.notice.sender]
+            if not dying:
+                broken("nobody dies without a reason", f"{what}, on {type(cause).__name__}")
+        if after.place is Place.DONE and not self.output():
+            broken("done means received", f"{what}: the analyzer has no output")
+
+    def _is_lost(self, who: int, before: Standing) -> bool:
+        """Whether another last hider has signed that it lost the attempt, or stored it with another transcript."""
+        others = [one for one in self.schedule.last if one != who]
+        lost = any(Notice(NoticeKind.LOST, one, before.attempt) in self.signed[one] for one in others)
+        return lost or len([1 for attempt, _ in self.stored if attempt == before.attempt]) > 1
+
+    def _store(self, who: int, at: Stored, vector: Vector | None) -> None:
+        self.stored[at][who] = vector
+        if len(self.stored[at]) < len(self.schedule.last):
+            return
+        self._check_rows(at, {one: kept for one, kept in self.stored[at].items() if kept is not None})
+
+    def _check_rows(self, at: Stored, vectors: dict[int, Vector]) -> None:
+        """Conservation: what the last hiders hold is the frozen words and the fakes, each exactly once."""
+        if self.expected is None:
+            return
+        context = Context(self.context.collection, self.context.frozen, at[0])
+        parts = {who: Part(context, at[1], vector) for who, vector in vectors.items()}
+        rows = add_up(self.schedule, parts, plain_words(vectors[self.schedule.last[0]]).reshape(-1, 1)).reshape(-1)
+        found, wanted = Counter(rows.tolist()), Counter(self.expected.tolist())
+        if found != wanted:
+            lost = sum((wanted - found).values())
+            broken("every row comes out once", f"attempt {at[0]}: {lost} of {len(self.expected)} rows did not come out")
+
+    # What is said.
+
+    def tells(self, who: int, notice: Notice) -> None:
+        """A notice is signed: it must be true of what is durable at this moment."""
+        self.signed[who].add(notice)
+        now = self.durable.get(who, Standing())
+        match notice.kind:
+            case NoticeKind.STORED:
+                true = now.place in (Place.STORED, Place.SENDING)
+                true = true and (now.attempt, now.transcript) == (notice.attempt, notice.transcript)
+            case NoticeKind.LOST:
+                true = notice.attempt <= now.left
+            case NoticeKind.OPEN:
+                true = now.running and now.attempt == notice.attempt
+            case NoticeKind.TOMBSTONE:
+                true = now.place is Place.DEAD
+                if who in self.sent:
+                    broken("no tombstone beside a delivery", f"shuffler {who} sent attempt {self.sent[who][0]}")
+            case NoticeKind.ASK:
+                true = True
+        if not true:
+            broken(
+                "what is signed is durable",
+                f"shuffler {who} signed {notice.kind.name.lower()}({notice.attempt}), and is {words(now)}",
+            )
+
+    def says(self, who: int, word: Word) -> None:
+        """A word of an attempt leaves: the only one for its place, and its secrets were never seen before."""
+        header = word.header
+        now = self.durable.get(who, Standing())
+        if not (now.running and now.attempt == header.context.attempt):
+            broken("what is said is durable", f"shuffler {who} speaks in {header.context.attempt}, and is {words(now)}")
+        if self._bodies.setdefault(header, word.body) != word.body:
+            broken("one word for one place", f"shuffler {who} says two things at {header.step}")
+        if header.step.kind in (Kind.REVEAL, Kind.SEED):
+            first = self._secrets.setdefault(word.body, header)
+            same = first.step == header.step and first.context == header.context and first.sender == who
+            # A contribution is revealed to all other hiders; a leaving seed is one hider's own.
+            if not same or (header.step.kind is Kind.SEED and first != header):
+                broken("nothing random is used twice", f"shuffler {who} at {header.step}, first at {first.step}")
+
+    def carries(self, who: int, header: Header, sha256: bytes) -> None:
+        """A vector leaves: the only one for its place."""
+        if self._vectors.setdefault(header, sha256) != sha256:
+            broken("one vector for one place", f"shuffler {who} sends two at {header.step}")
+
+    def works(self, who: int, task: Task) -> None:
+        """A task begins. Every stream belongs to one attempt, place and purpose, and a party uses it once."""
+        attempt, _, number = task.out.split("/")
+        match task:
+            case Split():
+                self._streams(who, task, task.streams, ("part", attempt, number))
+            case Mix():
+                self._streams(who, task, task.streams, ("part", attempt, number))
+                self._streams(who, task, (task.permutation,), ("permutation", attempt, number))
+                self._streams(who, task, (*task.plus, *task.minus), ("mask", attempt, number))
+                self._streams(who, task, (task.salt,), ("salt", attempt, who, task.task))
+            case Pass():
+                self._streams(who, task, (task.salt,), ("salt", attempt, who, task.task))
+                for key in task.permutations:
+                    if self._keys.get(key.secret, ("", ""))[:2] != ("permutation", attempt):
+                        broken("nothing random is used twice", f"shuffler {who} permutes by a stream of another use")
+                self._once(who, task, task.permutations)
+
+    def _streams(self, who: int, task: Task, keys: tuple[StreamKey, ...], use: tuple[object, ...]) -> None:
+        for key in keys:
+            first = self._keys.setdefault(key.secret, use)
+            if first != use:
+                broken("nothing random is used twice", f"shuffler {who}: a stream of {first} again in {use}")
+        self._once(who, task, keys)
+
+    def _once(self, who: int, task: Task, keys: tuple[StreamKey, ...]) -> None:
+        for key in keys:
+            if (who, type(task), key.secret) in self._uses:
+                broken("nothing random is used twice", f"shuffler {who}: one stream in two tasks ({task.out})")
+            self._uses.add((who, type(task), key.secret))
+
+    def erases(self, who: int) -> None:
+        """Shares, vectors and the seed of the fakes are forgotten, which only an end allows."""
+        if self.durable.get(who, Standing()).place not in ENDS:
+            broken("nothing is erased before the end", f"shuffler {who}")
+
+    # What reaches the analyzer.
+
+    def sends(self, who: int, standing: Standing) -> None:
+        """A final vector is about to be on its way."""
+        at = (standing.attempt, standing.transcript)
+        if self.durable.get(who) != standing or standing.place is not Place.SENDING:
+            broken("what is sent is durable", f"shuffler {who} sends {words(standing)}")
+        missing = [one for one in self.schedule.last if one not in self.stored.get(at, {})]
+        if missing:
+            broken("sent only what all stored", f"shuffler {who} sends attempt {at[0]}, {missing} never stored it")
+        if any(notice.kind is NoticeKind.TOMBSTONE for notice in self.signed[who]):
+            broken("no delivery after a tombstone", f"shuffler {who} sends attempt {at[0]}")
+        self.sent[who] = at
+        if len(set(self.sent.values())) > 1:
+            broken("one output at most", f"attempts {sorted({attempt for attempt, _ in self.sent.values()})} were sent")
+
+    def delivered(self, who: int, at: Stored, vector: Vector | None) -> None:
+        """A final vector arrived whole."""
+        if self.expected is not None and vector is None:
+            broken("what was stored is there", f"shuffler {who} delivers attempt {at[0]} without its vector")
+        known = self.taken.setdefault(who, (at, vector))
+        if known[0] != at or (vector is not None and known[1] is not None and known[1].tobytes() != vector.tobytes()):
+            broken("one output at most", f"shuffler {who} delivers a second vector")
+        if self.output():
+            self._check_rows(at, {one: kept for one, (_, kept) in self.taken.items() if kept is not None})
+
+    def output(self) -> Stored | None:
+        """What the analyzer can combine."""
+        if any(who not in self.taken for who in self.schedule.last):
+            return None
+        (at, *others) = {at for at, _ in self.taken.values()}
+        return None if others else at
+
+
+def words(standing: Standing) -> str:
+    """A standing in words."""
+    if standing.running:
+        return f"in attempt {standing.attempt}"
+    if standing.place is Place.FREE:
+        return f"free after {standing.left}"
+    return f"{standing.place.value}({standing.attempt})"
