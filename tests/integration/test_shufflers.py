@@ -85,7 +85,7 @@ def test_every_report_comes_out_exactly_once(town: Town) -> None:
     run(test())
 
 
-@pytest.mark.parametrize("kill", [False, True], ids=["SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize("kill", [pytest.param(False, marks=pytest.mark.long), True], ids=["SIGTERM", "SIGKILL"])
 def test_each_shuffler_is_stopped_in_the_middle_of_an_attempt(town: Town, kill: bool) -> None:
     async def test() -> None:
         async with played(town, f"middle {kill}") as play:

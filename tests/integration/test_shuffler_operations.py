@@ -1,0 +1,195 @@
+"""What an operator may meet: kills under load and at work, a store from a backup, a collection that has to wait."""
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Iterator
+from pathlib import Path
+
+import pytest
+
+from peos.collection.party import Answer
+from peos.crypto.randomness import Randomness
+from peos.errors import NotYet, PeosError
+from peos.localcluster import Party
+from peos.net.submit import describe, send_parts
+from tests.integration.played import Town, played
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
+    """Processes that serve every test of this file."""
+    made = Town(tmp_path_factory.mktemp("operations"))
+    with made.cluster:
+        yield made
+
+
+def run(test: Awaitable[None]) -> None:
+    """Run an asynchronous test to its end."""
+
+    async def whole() -> None:
+        await test
+
+    asyncio.run(whole())
+
+
+def alive(process: int) -> bool:
+    """Whether a process runs, and is not only waiting to be taken off the list."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def descendants(process: int) -> list[int]:
+    """Its children and theirs."""
+    try:
+        direct = [int(one) for one in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    except OSError:
+        return []
+    return [*direct, *(further for one in direct for further in descendants(one))]
+
+
+def test_a_kill_during_a_load_of_submissions_loses_none_that_was_acknowledged(town: Town) -> None:
+    count = 400
+
+    async def test() -> None:
+        async with played(town, "load", listening=False) as play:
+            submissions = play.prepared(count)
+            acknowledged: set[tuple[int, bytes]] = set()
+            killed_after: list[int] = []
+            victim = town.shufflers[1]
+
+            def again() -> None:
+                victim.stop()
+                town.cluster.restart(victim)
+
+            def note(number: int, answer: Answer) -> None:
+                assert not answer.refusal, answer
+                acknowledged.add((number, answer.id))
+                if len(acknowledged) >= 150 and not killed_after:
+                    killed_after.append(sum(who == 2 for who, _ in acknowledged))
+                    assert victim.process is not None
+                    os.kill(victim.process.pid, signal.SIGKILL)
+                    threading.Thread(target=again).start()
+
+            outcomes = await asyncio.to_thread(
+                send_parts, town.cards, submissions, rng=Randomness(b"\x01" * 32), on_answer=note, deadline=40.0
+            )
+            assert all(outcome.accepted for outcome in outcomes)
+            assert killed_after[0] < count, "it was killed before it had everything"
+            assert [status.reports for status in await play.status()] == [count] * 3, f"killed after {killed_after}"
+            await play.order(abort=True)
+
+    run(test())
+
+
+@pytest.mark.parametrize("kill", [False, pytest.param(True, marks=pytest.mark.long)], ids=["SIGTERM", "SIGKILL"])
+def test_workers_end_with_the_shuffler_whatever_they_are_at(town: Town, kill: bool) -> None:
+    async def test() -> None:
+        # So many fakes are encrypted by worker processes, which first build tables for some ten seconds.
+        async with played(town, f"workers {kill}", listening=False, fakes=6000) as play:
+            await play.submit(4)
+            await play.order()
+            party = town.shufflers[0]
+            assert party.process is not None
+            main = party.process.pid
+            give_up = time.monotonic() + 30
+            while not descendants(main):
+                assert time.monotonic() < give_up, "no worker was started"
+                await asyncio.sleep(0.1)
+            await asyncio.sleep(0.5)
+            family = descendants(main)
+            begun = time.monotonic()
+            await asyncio.to_thread(stop_alone, party, signal.SIGKILL if kill else signal.SIGTERM)
+            seconds = time.monotonic() - begun
+            assert seconds < 10, f"it took {seconds:.1f} s to end"
+            await asyncio.sleep(1.0)
+            assert not [one for one in family if alive(one)], "workers outlived their shuffler"
+            town.cluster.restart(party)
+            await play.order(abort=True)
+            await play.until_all("aborted")
+
+    run(test())
+
+
+def stop_alone(party: Party, number: signal.Signals) -> None:
+    """Signal the process and not its workers, as a service manager may; and wait for its end."""
+    assert party.process is not None
+    os.kill(party.process.pid, number)
+    party.process.wait(30)
+    party.stop()
+
+
+def test_a_store_from_a_backup_is_refused_and_then_given_up_for_what_was_unfinished(town: Town, tmp_path: Path) -> None:
+    async def test() -> None:
+        async with played(town, "backup", listening=False) as play:
+            party = town.shufflers[2]
+            party.stop()
+            state, backup = party.folder / "state", tmp_path / "backup"
+            backup.mkdir()
+            for path in state.glob("store.sqlite*"):
+                shutil.copy(path, backup)
+            town.cluster.restart(party)
+            await play.order()
+            party.stop()
+            for path in state.glob("store.sqlite*"):
+                path.unlink()
+            for path in backup.iterdir():
+                shutil.copy(path, state)
+            with pytest.raises(PeosError, match="restored from a backup, or is lost"):
+                party.run("serve", "--config", str(party.config))
+            command = [sys.executable, "-m", "shuffler", "serve", "--restored", "--config", str(party.config)]
+            with (tmp_path / "log").open("wb") as log:
+                party.process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)  # noqa: S603 - our own program
+            party.wait_until_listening(town.cluster.ports[party.name])
+            here = await play.until(lambda here: here[2].state == "aborted", "the end at shuffler 3")
+            assert "restored from a backup" in here[2].reason
+            ended = await play.until_all("aborted")  # the others learn of it, and end too
+            assert "shuffler 3" in ended[0].reason
+            assert "restored from a backup" in ended[0].reason
+            party.stop()
+            town.cluster.restart(party)  # without the option again: what was given up is known
+
+    run(test())
+
+
+def test_a_collection_waits_for_the_operators_word(town: Town) -> None:
+    party = town.shufflers[0]
+    party.stop()
+    auto = party.config.read_text()
+    party.config.write_text(auto.replace('accept = "auto"', 'accept = "ask"'))
+    town.cluster.restart(party)
+
+    async def test() -> None:
+        async with played(town, "asked", listening=False) as play:
+            here = await play.status()
+            assert [status.state for status in here] == ["draft", "open", "open"]
+            with pytest.raises(NotYet, match="operator has not accepted"):
+                await asyncio.to_thread(describe, town.cards[0], play.digest)
+            await asyncio.sleep(1.0)  # until the status that the command reads is written
+            with pytest.raises(PeosError, match="0 collections of this shuffler begin with"):
+                party.run("accept", "--config", str(party.config), "00000000")
+            party.run("accept", "--config", str(party.config), play.digest.hex()[:12])
+            await play.until_all("open")
+            assert await asyncio.to_thread(describe, town.cards[0], play.digest) == play.signed
+            (line,) = [
+                line
+                for line in json.loads(party.run("status", "--json", "--config", str(party.config)))
+                if line["collection"] == play.digest.hex()
+            ]
+            assert line["waiting"]["total"] == 33
+            await play.order(abort=True)
+
+    try:
+        run(test())
+    finally:
+        party.stop()
+        party.config.write_text(auto)
+        town.cluster.restart(party)
