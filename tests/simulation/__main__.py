@@ -27,13 +27,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description="Shufflers under faults, by seed.")
     parser.add_argument("--schedules", type=int, default=10_000, help="how many seeds")
     parser.add_argument("--seed", type=int, default=0, help="the first of them")
+    parser.add_argument("--shufflers", type=int, default=0, help="so many in every schedule, not as the seed says")
     parser.add_argument("--trace", action="store_true", help="print this one seed's run step by step")
     parser.add_argument("--planted", choices=sorted(PLANTED), help="put machines with this mistake in everyone's place")
     chosen = parser.parse_args(arguments)
     kind = PLANTED[chosen.planted] if chosen.planted else Party
     if chosen.trace:
-        return trace(trial(chosen.seed), kind)
-    return sweep(chosen.seed, chosen.schedules, kind)
+        return trace(trial(chosen.seed, chosen.shufflers), kind)
+    return sweep(chosen.seed, chosen.schedules, chosen.shufflers, kind)
 
 
 def everyone(drawn: Trial, kind: type[Party]) -> dict[int, type[Party]]:
@@ -55,12 +56,12 @@ def trace(drawn: Trial, kind: type[Party]) -> int:
     return 0
 
 
-def sweep(first: int, schedules: int, kind: type[Party]) -> int:
+def sweep(first: int, schedules: int, shufflers: int, kind: type[Party]) -> int:
     """Seeds one after another, until a rule is broken."""
     began = said = time.monotonic()
     reached: Counter[str] = Counter()
     for done, seed in enumerate(range(first, first + schedules)):
-        drawn = trial(seed)
+        drawn = trial(seed, shufflers)
         found, world = examined(drawn, everyone(drawn, kind))
         if found is not None:
             report(seed, done, drawn, found, kind)

@@ -208,10 +208,11 @@ class Dice:
         return self.below(100) < percent
 
 
-def trial(seed: int) -> Trial:
-    """The trial of a seed: mostly three shufflers without vectors, one to eight faults."""
+def trial(seed: int, shufflers: int = 0) -> Trial:
+    """The trial of a seed: one to eight faults, mostly three shufflers without vectors unless a number is given."""
     dice = Dice(seed)
-    shufflers = dice.of((3,) * 17 + (4, 4, 5))
+    drawn = dice.of((3,) * 17 + (4, 4, 5))
+    shufflers = shufflers or drawn
     vectors = dice.chance(20)
     operations = tuple(_operation(dice, shufflers) for _ in range(dice.between(1, 8)))
     # A deadline comes early in a quarter of all trials, often just when an attempt is about to be delivered.
@@ -268,6 +269,6 @@ def simpler(operation: Operation) -> list[Operation]:
         if isinstance(number, bool) or not isinstance(number, int) or field.name in ("who", "sender", "receiver"):
             continue
         least = 0 if field.name in ("at", "after") else 1
-        smaller = sorted({least, number // 2, number - 1})
+        smaller = sorted({least, number // 2, number * 3 // 4, number - 1})
         found += [replace(operation, **{field.name: value}) for value in smaller if least <= value < number]
     return found

@@ -1,6 +1,7 @@
 """The simulation can fail: each planted mistake is caught within the schedules of a normal run, and shrinks well."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,8 @@ from tests.simulation.shrink import shrunk
 from tests.simulation.test_schedules import BATCH, BATCHES
 from tests.simulation.watch import Violation, Watch
 from tests.simulation.world import World, failure
+
+PAGE = Path(__file__).parents[2] / "docs" / "simulation.md"
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,8 @@ def test_a_planted_mistake_is_caught(name: str) -> None:
             break
     assert found is not None, f"{name} was not caught in {BATCH * BATCHES} schedules"
     assert found.rule == EXPECTED[name].rule, f"{name} at schedule {seed + 1}: {found}"
+    row = f"| {name} | {found.rule} | {seed + 1} |"
+    assert row in PAGE.read_text(encoding="utf-8"), f"docs/simulation.md should say: {row}"
 
     def fails(candidate: Trial) -> bool:
         again = failure(candidate, everyone(candidate, kind))

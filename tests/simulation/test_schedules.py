@@ -2,6 +2,7 @@
 
 from collections import Counter
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from tests.simulation.__main__ import main
 from tests.simulation.operations import Trial, trial
 from tests.simulation.world import World, examined
 
+PAGE = Path(__file__).parents[2] / "docs" / "simulation.md"
 BATCH, BATCHES = 400, 8  # 3,200 schedules in a normal run
 MANY = 60_000
 
@@ -82,6 +84,14 @@ def test_the_trace_tells_a_run_from_its_faults_to_its_end(capsys: pytest.Capture
     for telling in ("-- ", "shuffler 2    persists: stored(", "signs stored(", "delivers attempt", "has the receipt"):
         assert telling in printed, telling
     assert printed.rstrip().endswith("1 done, 2 done, 3 done")
+
+
+def test_the_run_that_the_page_shows_is_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--seed", "13", "--trace"]) == 0
+    printed = iter(capsys.readouterr().out.splitlines())
+    shown = PAGE.read_text(encoding="utf-8").split("```text\n")[1].split("```")[0].splitlines()
+    for line in shown:
+        assert line in printed, f"{line!r} is not printed after the line before it"
 
 
 def test_the_command_runs_schedules(capsys: pytest.CaptureFixture[str]) -> None:

@@ -82,6 +82,8 @@ class Watch:
             broken("an end is final", what)
         if before.place is Place.SENDING and after.place not in (Place.SENDING, Place.DONE, Place.ABORTED):
             broken("sending is for good", what)
+        if after.place is Place.ABORTED and before.place not in (Place.SENDING, Place.ABORTED):
+            broken("who never delivered dies, and signs it", what)
         if before.place is Place.STORED and after.place is Place.FREE and not self._is_lost(who, before):
             broken("stored is left only for a reason", f"{what}: nobody had lost attempt {before.attempt}")
         if after.place is Place.DEAD and before.place is not Place.DEAD:
@@ -223,6 +225,10 @@ class Watch:
             broken("one output at most", f"shuffler {who} delivers a second vector")
         if self.output():
             self._check_rows(at, {one: kept for one, (_, kept) in self.taken.items() if kept is not None})
+
+    def all_sent(self) -> bool:
+        """Whether every last hider had its vector on its way, so that none can have signed a tombstone."""
+        return len(self.sent) == len(self.schedule.last)
 
     def output(self) -> Stored | None:
         """What the analyzer can combine."""

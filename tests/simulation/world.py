@@ -159,6 +159,9 @@ class World:
             calm = [attempt for attempt, tick in self.opened.items() if tick > self.calm]
             if calm and min(calm) < self.watch.entered:
                 broken("an undisturbed attempt is not left", f"attempt {min(calm)} was begun after the last fault")
+        in_time = self.trial.erase_by >= self.calm + self.bound and not any(one.gone for one in self.parties.values())
+        if self.watch.all_sent() and in_time and not self.watch.output():
+            broken("what all send arrives", f"all last hiders sent attempt {next(iter(self.watch.sent.values()))[0]}")
         for who, party in self.parties.items():
             if not party.gone and self._place(who) in ENDS:
                 self._check_end(who, party)
