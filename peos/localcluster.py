@@ -6,6 +6,7 @@ Nothing is shared but what would travel by mail: cards, invitations and tickets.
 
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -23,14 +24,21 @@ from peos.errors import PeosError, WrongInput
 START_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 20.0
 HOST: Final = "127.0.0.1"
+PORTS: Final = (20_000, 32_000)
+_given: set[int] = set()
 
 
 def free_port() -> int:
-    """A port that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-    return port
+    """A port that was free a moment ago, never given twice by this process.
+
+    It lies below those that systems choose for outgoing connections, so that nobody has it while its party restarts.
+    """
+    while True:
+        port = random.SystemRandom().randrange(*PORTS)
+        with socket.socket() as probe:
+            if port not in _given and probe.connect_ex((HOST, port)):
+                _given.add(port)
+                return port
 
 
 @dataclass

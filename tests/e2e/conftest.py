@@ -1,119 +1,14 @@
-"""One run of a town for all tests that only look: four collections at the same time on the same three shufflers."""
+"""The run that most tests here look at, made once."""
 
-import datetime
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
 
 import pytest
 
-from analyzer.config import read
-from analyzer.home import Home
-from peos.collection.party import Card
-from peos.crypto.identity import Identity
-from peos.crypto.randomness import Randomness
-from peos.localcluster import LocalCluster, Party
-from peos.net.certificates import Certificate, as_der, make_certificate
-from peos.wire.parties import sign_card
-from tests.e2e import leaks
-from tests.e2e.town import Town, digest_of, until
-from tests.e2e.watch import Watch
-
-USERS: Final = 24
-DOMAIN: Final = 30  # more values than users: those that nobody gave are zero
-CHOSEN: Final = 3
-_RNG: Final = Randomness(b"\x0e" * 32)
-
-# An analyzer that the shufflers' operators admitted and that the tests play, and one whose certificate is over.
-GUEST: Final = make_certificate("guest peers", _RNG)
-EXPIRED: Final = make_certificate(
-    "late peers", _RNG, days=1, now=datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=3)
-)
-
-
-@dataclass
-class Concluded:
-    """A town after its run; the processes are still there."""
-
-    town: Town
-    results: dict[str, dict[str, Any]]
-    digests: dict[str, str]
-    watch: Watch
-    clients: dict[str, Party]
-    secrets: dict[str, list[bytes]]
-
-
-def _admit(shuffler: Party, cards: list[Path]) -> None:
-    text = shuffler.config.read_text(encoding="utf-8")
-    more = "".join(f', "{card}"' for card in cards)
-    shuffler.config.write_text(text.replace('analyzer.card"]', f'analyzer.card"{more}]'), encoding="utf-8")
-
-
-def _card(folder: Path, name: str, certificate: Certificate) -> Path:
-    identity = Identity.generate(_RNG)
-    path = folder / f"{name}.card"
-    path.write_bytes(sign_card(Card(name, identity.public, "127.0.0.1:1", as_der(certificate.pem)), identity))
-    return path
+from tests.e2e.whole_run import Concluded, whole_run
 
 
 @pytest.fixture(scope="session")
 def concluded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Concluded]:
-    """GRR, SOLH and SUE published and one collection aborted for want of reports, all under way at the same time."""
-    folder = tmp_path_factory.mktemp("town")
-    every_value = list(range(USERS))
-    with LocalCluster(folder / "cluster", shufflers=3) as cluster:
-        cluster.init(most_eps_local=48.0, least_reports=2)
-        guests = [_card(folder, "guest", GUEST), _card(folder, "late", EXPIRED)]
-        for shuffler in cluster.shufflers:
-            _admit(shuffler, guests)
-        names = ("grr", "solh", "sue", "few")
-        folders = {party.name: party.folder for party in cluster.parties}
-        folders |= {f"users-of-{name}": cluster.folder / f"users-of-{name}" for name in names}
-        with Watch(folders) as watch:
-            cluster.start()
-            town = Town(cluster)
-            with ThreadPoolExecutor(2) as both:
-                jobs = {
-                    "grr": both.submit(town.open, "grr", every_value, "--mechanism", "grr", domain=DOMAIN),
-                    "solh": both.submit(_open_chosen, town, "solh"),
-                    "sue": both.submit(_open_chosen, town, "sue"),
-                    "few": both.submit(_open_few, town),
-                }
-                clients = {name: job.result() for name, job in jobs.items()}
-                digests = {name: digest_of(town, name) for name in names}
-                private = _secrets_of(town, clients)
-                list(both.map(town.freeze, names))
-                results = dict(zip(names[:3], map(town.result, names[:3]), strict=True))
-            until(
-                lambda: town.analyst("status", "few", "--json").json["state"] == "aborted", "the end of `few`", every=1
-            )
-        yield Concluded(town, results, digests, watch, clients, private)
-
-
-def _open_chosen(town: Town, mechanism: str) -> Party:
-    """All users give the same answer, with real noise and a few fakes."""
-    values = [CHOSEN] * USERS
-    return town.open(mechanism, values, "--mechanism", mechanism, domain=8, eps_local=8.0, fakes=8)
-
-
-def _open_few(town: Town) -> Party:
-    """Five answers where twelve are the minimum."""
-    ran = town.ask("few", "--mechanism", "grr", "--minimum", 12, domain=DOMAIN, users=USERS)
-    assert ran.code == 0, ran.err
-    return town.answer("few", list(range(5)))
-
-
-def _secrets_of(town: Town, clients: dict[str, Party]) -> dict[str, list[bytes]]:
-    """While they are there: decryption keys and shares are erased at the end."""
-    home = Home(read(town.analyzer.config))
-    try:
-        found = leaks.of_analyzer(home)
-    finally:
-        home.close()
-    for shuffler in town.cluster.shufflers:
-        found |= leaks.of_shuffler(shuffler)
-    for name, client in clients.items():
-        found |= leaks.of_users(client, town.folder / f"{name}.tickets")
-    return found
+    """A town after its run; its processes are still there."""
+    with whole_run(tmp_path_factory.mktemp("town")) as made:
+        yield made

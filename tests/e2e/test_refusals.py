@@ -17,8 +17,8 @@ from analyzer.store import Kept
 from analyzer.telling import Teller
 from peos.localcluster import Party
 from peos.wire.parties import encode_invitation
-from tests.e2e.conftest import DOMAIN, USERS, Concluded
 from tests.e2e.town import Ran, Town, command, digest_of
+from tests.e2e.whole_run import DOMAIN, USERS, Concluded
 
 
 def require_sentence(ran: Ran, code: int, *expected: str) -> None:
@@ -91,7 +91,7 @@ def test_shufflers_that_a_user_does_not_know_are_sent_nothing(concluded: Conclud
     digest = digest_of(town, "pinned")
 
     def held() -> list[int]:
-        time.sleep(1.0)  # shufflers write their status down twice a second
+        time.sleep(0.6)  # shufflers write their status down twice a second
         return [town.standing(one, digest)["reports"] for one in town.cluster.shufflers]
 
     client = town.cluster.client("careful", most_eps_local=48.0, budget=48.0)

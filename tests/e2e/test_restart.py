@@ -19,12 +19,14 @@ USERS = 40
 DOMAIN = 48
 STOPS_WITHIN = 10.0  # seconds from SIGTERM to the end
 NAME = "kept"
+at_work: list[int] = []  # how many others were in a party's group when it was ended
 
 
 def stop(party: Party) -> None:
     """SIGTERM, as an operator gives it: it ends in time, with exit code 0, and nobody of its group stays."""
     assert party.process is not None, "it runs"
     process = party.process
+    at_work.append(len(group(process.pid)) - 1)
     os.kill(process.pid, signal.SIGTERM)  # the leader alone: its workers are its own to end
     begun = time.monotonic()
     code = process.wait(2 * STOPS_WITHIN)
@@ -39,6 +41,7 @@ def kill(party: Party) -> None:
     """SIGKILL to the process that was started; its workers notice by themselves."""
     assert party.process is not None, "it runs"
     process = party.process
+    at_work.append(len(group(process.pid)) - 1)
     process.kill()
     process.wait()
     until(lambda: not group(process.pid), f"the end of the workers of {party.name}", patience=5.0)
@@ -122,8 +125,15 @@ def test_a_collection_survives_every_restart(tmp_path: Path) -> None:
         result = town.result(NAME)
         assert given(result) == [1] * USERS + [0] * (DOMAIN - USERS)
         assert says(town.analyzer, "published", since=seen)
+        assert sum(line["event"] == "published" for line in told(town.analyzer)) == 1
+        until(lambda: _is_published(town, digest), "the end with every shuffler", every=0.5)
+        assert max(at_work) > 0, f"no worker was there that could have stayed: {at_work}"
         for party in cluster.parties:
             stop(party)
+
+
+def _is_published(town: Town, collection: str) -> bool:
+    return all(town.standing(one, collection)["state"] == "published" for one in town.cluster.shufflers)
 
 
 def test_an_orphan_would_be_seen() -> None:

@@ -14,9 +14,9 @@ from peos.localcluster import Party
 from peos.net.submit import describe
 from peos.wire.documents import decode_signed_document
 from peos.wire.parties import decode_invitation
-from tests.e2e.conftest import CHOSEN, DOMAIN, USERS, Concluded
 from tests.e2e.leaks import FRAGMENT, traces
 from tests.e2e.town import command, told
+from tests.e2e.whole_run import CHOSEN, DOMAIN, USERS, Concluded
 
 ALPHA = 1e-6
 RESULT = {"schema", "ok", "digest", "users", "dropped", "parameters", "labels", "frequency", "stderr", "interval95"}

@@ -17,7 +17,7 @@ from peos.net.submit import describe
 from peos.net.tls import Trust
 from peos.wire.methods import GET_RECEIPT, STATUS
 from peos.wire.parties import decode_card
-from tests.e2e.conftest import EXPIRED, GUEST, Concluded
+from tests.e2e.whole_run import EXPIRED, GUEST, Concluded
 
 DIGEST = bytes(32)
 SECONDS = 5.0
@@ -96,7 +96,7 @@ def test_the_certificate_of_the_late_one_is_pinned_and_only_its_date_is_wrong(co
 
 
 def test_the_analyzers_port_knows_the_shufflers_and_nobody_else(concluded: Concluded) -> None:
-    *shufflers, analyzer = cards(concluded)
+    *_, analyzer = cards(concluded)
     with pytest.raises(PeosError) as turned_away:
         asked(analyzer.peer_address, analyzer.peer_certificate, GUEST, GET_RECEIPT)
     assert not isinstance(turned_away.value, Refused)
@@ -104,7 +104,6 @@ def test_the_analyzers_port_knows_the_shufflers_and_nobody_else(concluded: Concl
     own = Certificate((shuffler / "peers.pem").read_bytes(), (shuffler / "peers.key").read_bytes())
     with pytest.raises(Refused, match="collection"):
         asked(analyzer.peer_address, analyzer.peer_certificate, own, GET_RECEIPT)
-    assert len(shufflers) == 3
 
 
 def test_swapped_certificates_are_noticed_by_whoever_calls(concluded: Concluded) -> None:
