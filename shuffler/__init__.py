@@ -2,12 +2,20 @@
 
     config      shuffler.toml
     keys        identity and certificates in the party's folder
+    storing     the store behind its one thread
+    background  heavy work beside the event loop
+    meter       bytes sent and received
     intake      submissions: checked, committed in groups, acknowledged
     freezing    lists and frozen digests, pulled from the other shufflers
     bench       this party's vectors, and the work on them
+    arrivals    vectors on their way in
     post        what goes out to the other shufflers, until it is there
+    delivering  from the stored vector to the analyzer's receipt
     conductor   one collection's machine: events in, effects out
+    ending      how a collection ends that is not delivered
     life        one collection from its acceptance to its erasure
+    telling     what is said of it: state, what is waited for, why
+    desk        all collections
     users       the port for users
     peers       the port for the analyzer and the other shufflers
     process     all of it, started and drained

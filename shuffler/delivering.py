@@ -58,9 +58,7 @@ class Delivering:
                 self._log.info("delivered", attempt=standing.attempt, bytes=int(rows.nbytes))
                 return
 
-    async def watch(
-        self, standing: Callable[[], Standing], give: Callable[[Receipt], None], *, every: float
-    ) -> None:
+    async def watch(self, standing: Callable[[], Standing], give: Callable[[Receipt], None], *, every: float) -> None:
         """Ask for the receipt for as long as there may be one; who passes by learns from it that all is over."""
         last = self._document.schedule.last
         while True:

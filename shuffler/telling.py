@@ -89,7 +89,7 @@ def _waiting(life: Life, count: int) -> Waiting:
         return _shuffling(life, life.conductor)
     match life.state:
         case State.DRAFT:
-            return Waiting("acceptance (peos shuffler accept)", ("this shuffler's operator",), seconds=since)
+            return Waiting("acceptance (peos shuffler accept)", (f"the operator of {_me(life)[0]}",), seconds=since)
         case State.OPEN:
             left = max(0, int(life.document.closes_at - time.time()))
             minimum = life.document.minimum + len(life.document.dummies)
@@ -99,9 +99,9 @@ def _waiting(life: Life, count: int) -> Waiting:
             seconds = time.monotonic() - here.since
             return Waiting(here.step, (here.waited_for,), here.done, here.total, seconds)
         case State.FROZEN | State.SHUFFLING:
-            return Waiting("the frozen shares to be laid out", ("this shuffler",), seconds=since)
+            return Waiting("the frozen shares to be laid out", _me(life), seconds=since)
         case _:
-            return Waiting(f"the step after {life.state.value}", ("this shuffler",), seconds=since)
+            return Waiting(f"the step after {life.state.value}", _me(life), seconds=since)
 
 
 def _shuffling(life: Life, conductor: Conductor) -> Waiting:
@@ -110,7 +110,7 @@ def _shuffling(life: Life, conductor: Conductor) -> Waiting:
     if waiting is not None and not waiting.parties:
         noun = _OWN.get(waiting.step.kind, _NOUNS[waiting.step.kind])
         done, total = (conductor.bench.done, rows) if waiting.step.kind is Kind.CIPHER_ROOT else (0, 0)
-        return Waiting(_named(attempt, waiting.step, noun), ("this shuffler",), done, total, seconds)
+        return Waiting(_named(attempt, waiting.step, noun), _me(life), done, total, seconds)
     if waiting is not None:
         step = _named(attempt, waiting.step, _NOUNS[waiting.step.kind])
         done = total = 0
@@ -137,6 +137,11 @@ def _named(attempt: int, step: Step, noun: str) -> str:
 
 def _names(life: Life, numbers: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(f"shuffler {who} ({life.document.shufflers[who - 1].name})" for who in numbers)
+
+
+def _me(life: Life) -> tuple[str, ...]:
+    """This shuffler under the name that the others give it, too: its status is shown among theirs."""
+    return _names(life, (life.number,))
 
 
 def _analyzer(life: Life) -> str:

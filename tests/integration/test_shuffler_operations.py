@@ -9,17 +9,22 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from pathlib import Path
 
 import pytest
 
 from peos.collection.party import Answer
+from peos.collection.submission import Part, bind
+from peos.collection.ticket import mint
 from peos.crypto.randomness import Randomness
 from peos.errors import NotYet, PeosError
 from peos.localcluster import Party
+from peos.net.calls import Caller
+from peos.net.client import channel
 from peos.net.submit import describe, send_parts
-from tests.integration.played import Town, played
+from peos.wire.methods import SUBMIT_MANY
+from tests.integration.played import ENROLMENT, RNG, Town, played
 
 
 @pytest.fixture(scope="module")
@@ -193,3 +198,46 @@ def test_a_collection_waits_for_the_operators_word(town: Town) -> None:
         party.stop()
         party.config.write_text(auto)
         town.cluster.restart(party)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", [1, 2], ids=["ciphertexts", "shares"])
+def test_a_thousand_submissions_a_second_are_acknowledged_on_one_core(town: Town, number: int) -> None:
+    count, streams = 4000, 4
+
+    async def test() -> None:
+        async with played(town, f"rate {number}", listening=False) as play:
+            shares = tuple(part.share for part in play.prepared(1)[0])
+            ids = [RNG.bytes(16) for _ in range(count)]
+            made = (bind(play.digest, one, mint(ENROLMENT, play.digest, one), shares, RNG) for one in ids)
+            parts = [parts[number - 1] for parts in made]
+            card, process = town.cards[number - 1], town.shufflers[number - 1].process
+            assert process is not None
+
+            async def stream(some: list[Part]) -> int:
+                caller = Caller(channel(card.user_address, card.user_certificate), card.name, RNG)
+                answers = [answer async for answer in caller.exchange(SUBMIT_MANY, _each(some))]
+                await caller.close()
+                return sum(not answer.refusal for answer in answers)
+
+            before, begun = processor_seconds(process.pid), time.monotonic()
+            taken = sum(await asyncio.gather(*(stream(parts[first::streams]) for first in range(streams))))
+            wall, spent = time.monotonic() - begun, processor_seconds(process.pid) - before
+            assert taken == count
+            told = f"{count} in {wall:.2f} s, of which {spent:.2f} s on the processor: {count / spent:,.0f} a second"
+            print(told)  # noqa: T201 - a figure to report, shown by -s
+            assert count / spent >= 1000, told
+            await play.order(abort=True)
+
+    run(test())
+
+
+async def _each(parts: list[Part]) -> AsyncIterator[Part]:
+    for part in parts:
+        yield part
+
+
+def processor_seconds(process: int) -> float:
+    """What all threads of a process have used."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")

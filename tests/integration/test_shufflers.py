@@ -138,6 +138,7 @@ async def order_one(play: Played, caller: Caller) -> None:
     await caller.ask(CLOSE, parties.sign_order(play.digest, play.town.identity))
 
 
+@pytest.mark.long  # the machine waits for a clock, and for pauses; in memory it is shown in tests/unit/shuffler_process
 def test_the_closing_time_passes_while_a_shuffler_is_down(town: Town) -> None:
     async def test() -> None:
         async with played(town, "late", closes_at=int(time.time()) + 5) as play:

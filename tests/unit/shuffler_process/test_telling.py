@@ -28,9 +28,7 @@ NAME = "0001020304050607…"
             "shuffler 2 (south): 40,000 of 100,000, 12 s",
         ),
         (
-            Status(
-                DIGEST, "aborted", reason="812 reports, the minimum is 900", reports=812, refused=("3 submissions: x",)
-            ),
+            Status(DIGEST, "aborted", reason="812 reports, the minimum is 900", reports=812, refused=("3 parts: x",)),
             f"{NAME}  aborted, 812 submissions; 812 reports, the minimum is 900; refused: 3 parts: x",
         ),
         (
