@@ -5,7 +5,8 @@ protocol.md §3 to §6 and nothing of how the machines keep them.
 
 Not failures, and never reported: an attempt that was left although it could have been finished; a collection that was
 aborted because a party was gone, or a deadline came; a tombstone at the deadline although all had stored; a
-passer-by's tombstone beside a delivery; a last hider that gives up at `erase_by` although the analyzer has all.
+passer-by's tombstone beside a delivery; a last hider that gives up at `erase_by` although the analyzer has all; a
+tombstone that is durable but was not signed, because the process was killed between the two.
 """
 
 from collections import Counter, defaultdict

@@ -49,7 +49,7 @@ from tests.simulation.watch import ENDS, Violation, Watch, broken, words
 FROZEN: Final = Context(b"c" * 32, b"f" * 32)
 USERS: Final = 4
 FAKES: Final = 2
-PER_ROUND: Final = 40  # ticks a round may cost, all attempts and time-outs together, once the faults have stopped
+PER_ROUND: Final = 12  # ticks a round may cost, all attempts and time-outs together, once the faults have stopped
 TASK: Final = 2
 Links = Drop | Delay | Double | Scramble | Partition
 
@@ -132,7 +132,7 @@ class World:
     @property
     def bound(self) -> int:
         """How long after the last fault a collection may take."""
-        return 100 + PER_ROUND * len(self.schedule.rounds)
+        return 120 + PER_ROUND * len(self.schedule.rounds)
 
     @property
     def horizon(self) -> int:
