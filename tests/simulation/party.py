@@ -73,6 +73,22 @@ class CarriedVector:
     sha256: bytes
 
 
+@dataclass(frozen=True)
+class Delivered:
+    """A final vector on its way to the analyzer."""
+
+    standing: Standing
+    vector: Vector | None
+
+
+class Taken:
+    """The analyzer's word that it has a vector whole."""
+
+
+class IsThereAReceipt:
+    """A shuffler's question to the analyzer."""
+
+
 class Party:
     """Shuffler `number` of a world."""
 
@@ -195,10 +211,10 @@ class Party:
                 world.send(self.number, header.receiver, what)
         standing = machine.standing
         if self._delivering is not None:
-            world.send(self.number, ANALYZER, (self._delivering, self.durable.vector))
+            world.send(self.number, ANALYZER, Delivered(self._delivering, self.durable.vector))
         passes_by = self.number not in world.schedule.last and standing.attempt > 0
         if standing.place is Place.SENDING or passes_by:
-            world.send(self.number, ANALYZER, None)  # is there a receipt?
+            world.send(self.number, ANALYZER, IsThereAReceipt())
 
     # What comes in.
 
@@ -254,7 +270,7 @@ class Party:
                 self._outbox.pop(what, None)
             case Heard() | Receipt():
                 self.feed(what)
-            case Place.SENDING:  # the analyzer has the vector
+            case Taken():
                 self._delivering = None
 
     def _takes(self, header: Header, sender: int) -> bool:
@@ -316,7 +332,7 @@ class Party:
             case Output(standing):
                 watch.sends(self.number, standing)
                 self._delivering = standing
-                world.send(self.number, ANALYZER, (standing, self.durable.vector))
+                world.send(self.number, ANALYZER, Delivered(standing, self.durable.vector))
             case Discard(attempt):
                 self._outbox = {to: kept for to, kept in self._outbox.items() if to.context.attempt > attempt}
                 if self._bench:

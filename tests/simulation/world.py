@@ -43,7 +43,7 @@ from tests.simulation.operations import (
     Torn,
     Trial,
 )
-from tests.simulation.party import TICK, Durable, Party
+from tests.simulation.party import TICK, Delivered, Durable, Party, Taken
 from tests.simulation.watch import ENDS, Violation, Watch, broken, words
 
 FROZEN: Final = Context(b"c" * 32, b"f" * 32)
@@ -236,15 +236,15 @@ class World:
     def _arrive(self, sender: int, receiver: int, what: object) -> None:
         if receiver != ANALYZER:
             self.parties[receiver].hear(sender, what)
-        elif isinstance(what, tuple):
-            self._take(sender, *what)
+        elif isinstance(what, Delivered):
+            self._take(sender, what.standing, what.vector)
         elif (output := self.watch.output()) is not None:
             self.send(ANALYZER, sender, Receipt(output[0]))
 
     def _take(self, sender: int, standing: Standing, vector: Vector | None) -> None:
         self.note(ANALYZER, f"has the vector of attempt {standing.attempt} from {sender}")
         self.watch.delivered(sender, (standing.attempt, standing.transcript), vector)
-        self.send(ANALYZER, sender, Place.SENDING)
+        self.send(ANALYZER, sender, Taken())
 
     # Faults.
 
