@@ -20,7 +20,7 @@ plan: $(VENV)/ready
 	@$(BIN)/peos plan $(ARGS)
 
 test: lint
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 test-long: $(VENV)/ready
 	$(BIN)/python -m pytest -m long

@@ -81,7 +81,11 @@ def test_the_readme_plan_answers_as_printed() -> None:
     command, printed = transcript.removeprefix("$ ").split("\n", 1)
     arguments = command.split()[1:]
     ran = subprocess.run(  # noqa: S603  # the README's own command
-        [sys.executable, "-m", "peos.cli", *arguments], capture_output=True, text=True, check=True, env={"COLUMNS": "100"}
+        [sys.executable, "-m", "peos.cli", *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"COLUMNS": "100"},
     )
     assert [line.rstrip() for line in ran.stdout.splitlines()] == [line.rstrip() for line in printed.splitlines()]
     asked = subprocess.run(  # noqa: S603
