@@ -17,8 +17,8 @@ from peos.shuffle.vectors import Workbench
 class Bench(Workbench):
     """One collection's vectors. Work on an attempt that was left meanwhile leaves nothing behind."""
 
-    def __init__(self, rows: int, words: int, public: PublicKey, engine: Engine) -> None:
-        super().__init__(rows, words, public, system())
+    def __init__(self, rows: int, words: int, public: PublicKey, engine: Engine, *, statistical: bool = False) -> None:
+        super().__init__(rows, words, public, system(), statistical=statistical)
         self.rows = rows
         self.done = 0  # rows of the pass under way
         self.left = 0  # the highest attempt that was left
@@ -28,11 +28,13 @@ class Bench(Workbench):
 
     def encrypt(self, words: U64) -> Packed:
         """This shuffler's shares of the fakes, encrypted as users encrypt theirs."""
-        return self._engine.encrypt(self.public, words)
+        return self._engine.encrypt(self.public, words, statistical=self._statistical)
 
     def remask(self, ciphertexts: Packed, masks: U64, hop: int) -> Packed:
         """The pass over the ciphertexts."""
-        return self._engine.remask(self.public, ciphertexts, masks, hop, progress=self._came)
+        return self._engine.remask(
+            self.public, ciphertexts, masks, hop, statistical=self._statistical, progress=self._came
+        )
 
     def work(self, task: Task) -> bytes:
         """See `Workbench`; KeyError if the attempt is left while it is worked."""

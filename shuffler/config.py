@@ -12,7 +12,7 @@ from peos.collection.policy import Policy
 from peos.errors import BadEncoding, WrongInput
 from peos.wire.parties import decode_card
 
-_TOP: Final = {"name": str, "folder": str, "listen": dict, "policy": dict, "limits": dict}
+_TOP: Final = {"name": str, "folder": str, "listen": dict, "policy": dict, "encryption": dict, "limits": dict}
 _LISTEN: Final = {"users": str, "peers": str}
 _POLICY: Final = {
     "analyzers": list,
@@ -22,6 +22,7 @@ _POLICY: Final = {
     "least_fakes": int,
 }
 _NAME_LIMIT: Final = 200
+_ENCRYPTION: Final = {"statistical": bool}
 _LIMITS: Final = {"step_seconds": float, "workers": int}
 
 
@@ -39,6 +40,7 @@ class Config:
     most_eps_local: float
     least_reports: int
     least_fakes: int
+    statistical: bool  # re-randomise without assuming an honestly made key, at a hundred times the price
     step_seconds: float  # how long a step of the shuffle may take, beside what its rows take
     workers: int | None  # processes for passes over ciphertexts; one a core if not given
 
@@ -78,6 +80,7 @@ def read(path: Path) -> Config:
     _check(path, listen, _LISTEN, "listen.", required=tuple(_LISTEN))
     _check(path, policy, _POLICY, "policy.", required=("analyzers", "most_eps_local", "least_reports"))
     _check(path, limits, _LIMITS, "limits.", required=())
+    _check(path, content.get("encryption", {}), _ENCRYPTION, "encryption.", required=())
     _check_values(path, content)
     here = path.parent
     return Config(
@@ -91,6 +94,7 @@ def read(path: Path) -> Config:
         most_eps_local=float(policy["most_eps_local"]),
         least_reports=policy["least_reports"],
         least_fakes=policy.get("least_fakes", 0),
+        statistical=content.get("encryption", {}).get("statistical", False),
         step_seconds=float(limits.get("step_seconds", 60.0)),
         workers=limits.get("workers"),
     )
@@ -139,6 +143,7 @@ _KINDS: Final[Mapping[type, str]] = {
     list: "a list",
     float: "a number",
     int: "a whole number",
+    bool: "true or false",
 }
 
 

@@ -111,6 +111,7 @@ class Desk:
             analyzer=self._caller(analyzer, f"the analyzer ({analyzer.name})", meter),
             engine=self._engine,
             step_seconds=self._config.step_seconds,
+            statistical=self._config.statistical,
             log=self._log,
             meter=meter,
         )

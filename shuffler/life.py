@@ -63,6 +63,7 @@ class Life:
         analyzer: Caller,
         engine: Engine,
         step_seconds: float,
+        statistical: bool = False,
         log: Log,
         meter: Meter,
     ) -> None:
@@ -84,6 +85,7 @@ class Life:
         self._callers = callers
         self._engine = engine
         self._step_seconds = step_seconds
+        self._statistical = statistical
         self._analyzer = analyzer
         self._log = log.of(signed.digest)
         self._post = Post(callers, self._log)
@@ -215,7 +217,8 @@ class Life:
         )
         context = Context(digest, kept.frozen.digest)
         rows = kept.frozen.count + self.document.fakes
-        bench = Bench(rows, self.document.mechanism.words, self.public, self._engine)
+        words = self.document.mechanism.words
+        bench = Bench(rows, words, self.public, self._engine, statistical=self._statistical)
         if kept.standing.place is not Place.SENDING:  # which has nothing left to shuffle
             await self._lay_out(bench, context, kept.frozen.count)
         await self._move(State.FROZEN, State.SHUFFLING)

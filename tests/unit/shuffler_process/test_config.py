@@ -36,12 +36,12 @@ def test_the_minimal_sample_waits_for_the_operator_and_uses_every_core() -> None
 
 
 def test_the_full_sample_names_every_setting() -> None:
-    from shuffler.config import _LIMITS, _LISTEN, _POLICY, _TOP
+    from shuffler.config import _ENCRYPTION, _LIMITS, _LISTEN, _POLICY, _TOP
 
     config = read(DEPLOY / "shuffler.full.toml")
     assert config.workers == 2
     assert config.folder == Path("/var/lib/peos/north")
-    settings = {*_LIMITS, *_LISTEN, *_POLICY, *_TOP}
+    settings = {*_ENCRYPTION, *_LIMITS, *_LISTEN, *_POLICY, *_TOP}
     assert {name for name in settings if re.search(rf"^\[?{name}\b", FULL, re.MULTILINE)} == settings
 
 
@@ -67,6 +67,7 @@ def test_the_full_sample_names_every_setting() -> None:
         ('["analyzer.card"]', "[7]", "policy.analyzers names at least one file"),
         ("least_reports = 1000", "least_reports = 9\n[limits]\nworkers = 0", "limits.workers is at least 1"),
         ("least_reports = 1000", "least_reports = 9\n[limits]\nstep_seconds = 0", "limits.step_seconds is at least 1"),
+        ("least_reports = 1000", "least_reports = 9\n[encryption]\nstatistical = 1", "must be true or false"),
         ("[listen]", "[listen", "is not TOML"),
     ],
 )
