@@ -46,8 +46,6 @@ class Keeper:
 
     async def run(self, noticed: Callable[[], None]) -> None:
         """`noticed` is called at each turn: commands of other processes may have brought new collections."""
-        for kept in await asyncio.to_thread(self._home.store.all):
-            await asyncio.to_thread(self._receiving.sweep, kept)
         try:
             while True:
                 noticed()

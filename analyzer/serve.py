@@ -43,6 +43,10 @@ async def _serve(home: Home, log: Log, stop: asyncio.Event, working: Engine) -> 
     trust, known = Trust(), set[bytes]()
     home.trust(trust, known)
     receiving = Receiving(home, log)
+    for kept in home.store.all():
+        receiving.sweep(
+            kept
+        )  # before the port is open: what is coming in then is not half written, it is being written
     keeper = Keeper(home, receiving, Publishing(home, receiving, working, log), log)
     port = peer_port(home.keys.certificate, trust)
     running = await serve(home.config.peers, port, [Analyst(receiving).service()], log=log, trust=trust)
