@@ -4,6 +4,7 @@ What an operator does by hand is done here in the same way: write a configuratio
 Nothing is shared but what would travel by mail: cards, invitations and tickets.
 """
 
+import contextlib
 import json
 import os
 import random
@@ -51,6 +52,7 @@ class Party:
     config: Path
     card: Path | None = None
     process: subprocess.Popen[bytes] | None = None
+    spent: dict[str, float] = field(default_factory=dict)  # by the command that was run last
     _log: IO[bytes] | None = field(default=None, repr=False)
 
     @property
@@ -78,6 +80,9 @@ class Party:
                 if tell is not None and line.strip():
                     tell(line.rstrip())
             reader.join()
+            _, status, spent = os.wait4(ran.pid, 0)  # this very process's, and not all that ever ended
+            ran.returncode = os.waitstatus_to_exitcode(status)
+            self.spent = {"seconds": round(spent.ru_utime + spent.ru_stime, 2), "peak_rss": spent.ru_maxrss * 1024}
         if ran.returncode:
             what = " ".join((self.module, *arguments[:1]))
             raise PeosError(f"{self.name}: `{what}` failed: {said or 'it said nothing'}")
@@ -236,15 +241,37 @@ def _cost(party: Party) -> dict[str, Any]:
     if party.process is None:
         return found
     try:
-        fields = Path(f"/proc/{party.process.pid}/stat").read_text().rpartition(")")[2].split()
-        ticks = sum(map(int, fields[11:15]))  # its own and its ended children's, in user and system mode
-        found["seconds"] = round(ticks / os.sysconf("SC_CLK_TCK"), 2)
-        status = Path(f"/proc/{party.process.pid}/status").read_text()
-        peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))
-        found["peak_rss"] = int(peak.split()[1]) * 1024
+        group = _group(party.process.pid)
+        found["seconds"] = round(sum(map(_processor_seconds, group)), 2)
+        found["peak_rss"] = sum(map(_peak_rss, group))
         lines = json.loads((party.folder / "state" / "status.json").read_text())
         found["sent"] = sum(line["sent"] for line in lines)
         found["received"] = sum(line["received"] for line in lines)
     except (OSError, KeyError, ValueError, StopIteration):
         pass  # not every system tells, and not every party keeps count
     return found
+
+
+def _group(leader: int) -> list[int]:
+    """The processes of a party: its server, which leads the group, and its workers."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # one that has just ended
+            if int(_stat(path)[2]) == leader:
+                found.append(int(path.parent.name))
+    return found
+
+
+def _stat(path: Path) -> list[str]:
+    """The fields of a process after its name, which may hold anything."""
+    return path.read_text().rpartition(")")[2].split()
+
+
+def _processor_seconds(process: int) -> float:
+    """Its own and its ended children's, in user and system mode."""
+    return sum(map(int, _stat(Path(f"/proc/{process}/stat"))[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def _peak_rss(process: int) -> int:
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) * 1024

@@ -95,7 +95,7 @@ def submit_file(
             raise WrongInput(located(bad.faults, values, tickets), hint=bad.hint) from None
     refused = [(line, result) for line, result in enumerate(results, start=1) if not result.accepted]
     if as_json:
-        typer.echo(json.dumps(_summary(results, collection.digest), ensure_ascii=False))
+        typer.echo(json.dumps(_summary(results, collection.digest, collection.sent), ensure_ascii=False))
     else:
         typer.echo(f"{len(results) - len(refused):,} of {len(results):,} accepted by all shufflers")
         for line, result in refused:
@@ -196,13 +196,14 @@ def _shown(result: "Result", collection: bytes) -> dict[str, Any]:
     }
 
 
-def _summary(results: "list[Result]", collection: bytes) -> dict[str, Any]:
+def _summary(results: "list[Result]", collection: bytes, sent: int) -> dict[str, Any]:
     accepted = sum(result.accepted for result in results)
     return {
         "collection": collection.hex(),
         "submitted": len(results),
         "accepted": accepted,
         "repeated": sum(result.repeated for result in results),
+        "sent": sent,
         "refused": [
             {"line": line, **_refusal(refusal)}
             for line, result in enumerate(results, start=1)

@@ -98,6 +98,7 @@ class Collection:
     ) -> None:
         self._memory, self._opened, self._clock, self._fresh = memory, opened, clock, fresh
         self._preparer = Preparer(memory, opened, budget=budget, fresh=fresh)
+        self.sent = 0  # bytes of parts that were given out to be sent, since it was opened
 
     @property
     def digest(self) -> bytes:
@@ -182,7 +183,10 @@ class Collection:
     ) -> list[Result]:
         require_open(self._opened.document, self._clock())
         sending = Sending(self._memory, self._opened, self._preparer, expected=expected, told=told, waiting=waiting)
-        return sending.run(respondents, rng=self._fresh(), deadline=deadline)
+        try:
+            return sending.run(respondents, rng=self._fresh(), deadline=deadline)
+        finally:
+            self.sent += sending.sent
 
     def _require_valid(self, answers: Answers, known: Container[bytes], progress: Progress) -> None:
         """Before anything is randomised, all that is wrong is found; tickets that were used here were valid then."""

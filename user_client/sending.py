@@ -9,6 +9,7 @@ from peos.crypto.randomness import Randomness
 from peos.errors import Refused
 from peos.net.lane import plain_text
 from peos.net.submit import Refusal, send_parts
+from peos.wire.submissions import encode_part
 from user_client.memory import Memory
 from user_client.preparing import Opened, Preparer, Respondent
 from user_client.results import Result
@@ -36,6 +37,7 @@ class Sending:
         self._results: dict[bytes, Result] = {}
         self._owed: dict[bytes, int] = {}  # answers that a ticket still waits for
         self._answers: list[tuple[bytes, int, str]] = []  # not yet noted
+        self.sent = 0  # bytes of the parts that were given out, each once
 
     def run(self, respondents: Sequence[Respondent], *, rng: Randomness, deadline: float | None) -> list[Result]:
         """What became of each, in their order."""
@@ -68,6 +70,7 @@ class Sending:
                 missing = found.remembered.missing
                 if missing:
                     self._owed[id_] = len(missing)
+                    self.sent += sum(len(encode_part(part)) for part in missing)
                     yield missing
             self._note()
 

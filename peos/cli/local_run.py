@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NAME: Final = "demo"
 ZIPF: Final = 1.2
-_UNKNOWN: Final = {"party": "users", "seconds": None, "sent": None, "received": None, "peak_rss": None}
+_COST: Final = ("party", "seconds", "sent", "received", "peak_rss")
 
 
 class Clock:
@@ -79,8 +79,18 @@ def run_locally(
             analyzer.run("result", *config, NAME, "--wait", "3600", "--json", tell=clock.under_way)
         )
         clock.done("frozen, shuffled, delivered, decrypted and estimated")
-        result["cost"] = [*cluster.cost(), submitted["cost"]]
+        result["cost"] = _costs(cluster, result["cost"], submitted["cost"])
     return result, clock
+
+
+def _costs(cluster: LocalCluster, published: list[dict[str, Any]], users: dict[str, Any]) -> list[dict[str, Any]]:
+    """Every party's row, keys in one order; the analyzer counts its own bytes."""
+    counted = {row["party"]: row for row in published}
+    rows = []
+    for row in [*cluster.cost(), users]:
+        own = counted.get(row["party"], {})
+        rows.append({key: own.get(key) if row[key] is None else row[key] for key in _COST})
+    return rows
 
 
 def enrol(analyzer: Party, users: int, tickets: Path) -> None:
@@ -101,5 +111,5 @@ def _submit(cluster: LocalCluster, folder: Path, values: list[int], tickets: Pat
         tell=clock.under_way,
     )
     submitted: dict[str, Any] = json.loads(said)
-    submitted.setdefault("cost", _UNKNOWN)
+    submitted["cost"] = {"party": "users", "sent": submitted["sent"], "received": None, **client.spent}
     return submitted
