@@ -77,6 +77,7 @@ class Publishing:
             seconds=round(time.monotonic() - begun, 3),
             sent=len(document.shufflers) * len(kept.proposal) + kept.sent,
             received=received,
+            published_at=int(time.time()),
         )
         return json.dumps(result, ensure_ascii=False)
 

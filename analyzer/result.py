@@ -26,6 +26,7 @@ def result_json(
     seconds: float,
     sent: int,
     received: int,
+    published_at: int,
 ) -> dict[str, Any]:
     """What is published. It is put together only if every dummy came out and all parts were of one transcript."""
     mechanism: Mechanism = document.mechanism
@@ -34,6 +35,15 @@ def result_json(
         "schema": SCHEMA,
         "ok": all(checks.values()),
         "digest": digest.hex(),
+        "collection": {
+            "question": document.question,
+            "epoch": document.epoch,
+            "analyzer": document.analyzer.name,
+            "shufflers": [member.name for member in document.shufflers],
+            "minimum": document.minimum,
+            "closes_at": document.closes_at,
+            "published_at": published_at,
+        },
         "users": estimate.users,
         "dropped": None,  # who gave up before the freeze, the analyzer cannot know
         "fakes": estimate.fakes,

@@ -1,6 +1,7 @@
 """From a complete output to a result: exact dummies or nothing, estimates within their errors, all else erased."""
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -59,8 +60,8 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
     _publishing(world, home).publish(kept)
     found = _result(home)
     assert set(found) == {
-        *("schema", "ok", "digest", "users", "dropped", "fakes", "parameters", "labels", "frequency", "stderr"),
-        *("interval95", "truth", "guarantees", "cost", "checks"),
+        *("schema", "ok", "digest", "collection", "users", "dropped", "fakes", "parameters", "labels", "frequency"),
+        *("stderr", "interval95", "truth", "guarantees", "cost", "checks"),
     }
     assert (found["schema"], found["ok"], found["digest"]) == (1, True, kept.digest.hex())
     assert (found["users"], found["dropped"], found["fakes"], found["truth"]) == (200, None, FAKES, None)
@@ -75,6 +76,16 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
         "shufflers": 3,
         "fakes": FAKES,
         "delta": 1e-6,
+    }
+    asked = found["collection"]
+    assert asked.pop("published_at") <= time.time()
+    assert asked == {
+        "question": "Which fruit?",
+        "epoch": "2024",
+        "analyzer": "statistics office",
+        "shufflers": ["organisation 1", "organisation 2", "organisation 3"],
+        "minimum": 20,
+        "closes_at": document.closes_at,
     }
     assert found["labels"] == ["0", "1", "2", "3"]
     assert [len(found[name]) for name in ("frequency", "stderr", "interval95")] == [4, 4, 4]
