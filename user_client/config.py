@@ -1,24 +1,23 @@
 """client.toml: whom a user trusts to shuffle, and what she is ready to give away."""
 
-import math
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from peos import configuration
+from peos.configuration import POSITIVE, TEXT, TEXTS, Key, count
 from peos.crypto.identity import PUBLIC_BYTES
 from peos.errors import WrongInput
 from peos.shuffle.schedule import MIN_SHUFFLERS
 
-_KINDS: Final[dict[str, tuple[tuple[type, ...], str]]] = {
-    "folder": ((str,), "a text"),
-    "shufflers": ((list,), "a list"),
-    "most_eps_local": ((int, float), "a number"),
-    "least_reports": ((int,), "a whole number"),
-    "least_fakes": ((int,), "a whole number"),
-    "budget": ((int, float), "a number"),
-}
-_OPTIONAL: Final = frozenset({"least_fakes"})
+_FOLDER: Final = Key("folder", TEXT)
+_SHUFFLERS: Final = Key("shufflers", TEXTS)
+_MOST_EPS_LOCAL: Final = Key("most_eps_local", POSITIVE)
+_LEAST_REPORTS: Final = Key("least_reports", count(1))
+_LEAST_FAKES: Final = Key("least_fakes", count(0), 0)
+_BUDGET: Final = Key("budget", POSITIVE)
+KEYS: Final = (_FOLDER, _SHUFFLERS, _MOST_EPS_LOCAL, _LEAST_REPORTS, _LEAST_FAKES, _BUDGET)
+_ASK: Final = "ask the organisation for it; its `peos shuffler init` prints it"
 
 
 @dataclass(frozen=True)
@@ -35,61 +34,34 @@ class Config:
 
 def read(path: Path) -> Config:
     """The configuration in a file; WrongInput names the file and the key."""
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        raise WrongInput(f"the configuration {path} cannot be read") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise WrongInput(f"{path} is not TOML: {error}") from None
-    for key, value in content.items():
-        if key not in _KINDS:
-            raise WrongInput(f"{path}: {key} is not a setting", hint=f"known: {', '.join(sorted(_KINDS))}")
-        types, kind = _KINDS[key]
-        if not isinstance(value, types) or isinstance(value, bool):
-            raise WrongInput(f"{path}: {key} must be {kind}")
-    for key in _KINDS:
-        if key not in content and key not in _OPTIONAL:
-            raise WrongInput(f"{path}: {key} is missing")
-    if not content["folder"]:
-        raise WrongInput(f"{path}: folder is empty")
+    found = configuration.read(path, KEYS)
     return Config(
-        folder=path.parent / content["folder"],
-        shufflers=_identities(path, content["shufflers"]),
-        most_eps_local=_positive(path, "most_eps_local", content["most_eps_local"]),
-        least_reports=_count(path, "least_reports", content["least_reports"], least=1),
-        least_fakes=_count(path, "least_fakes", content.get("least_fakes", 0), least=0),
-        budget=_positive(path, "budget", content["budget"]),
+        folder=found.beside(found[_FOLDER]),
+        shufflers=_identities(path, found[_SHUFFLERS]),
+        most_eps_local=found[_MOST_EPS_LOCAL],
+        least_reports=found[_LEAST_REPORTS],
+        least_fakes=found[_LEAST_FAKES],
+        budget=found[_BUDGET],
     )
 
 
-def _identities(path: Path, given: list[Any]) -> tuple[bytes, ...]:
+def _identities(path: Path, given: tuple[str, ...]) -> tuple[bytes, ...]:
     found = []
-    for position, text in enumerate(given, start=1):
-        digits = text if isinstance(text, str) else ""
+    for position, digits in enumerate(given, start=1):
         try:
             identity = bytes.fromhex(digits) if len(digits) == 2 * PUBLIC_BYTES else b""
         except ValueError:
             identity = b""
         if len(identity) != PUBLIC_BYTES:
             raise WrongInput(
-                f"{path}: shufflers: entry {position} is not an identity of {2 * PUBLIC_BYTES} hex digits",
-                hint="ask the organisation for it; its `peos shuffler init` prints it",
+                f"{path}: shufflers: entry {position} is not an identity of {2 * PUBLIC_BYTES} hex digits", hint=_ASK
             )
         found.append(identity)
     if len(set(found)) < len(found):
-        raise WrongInput(f"{path}: shufflers: one identity is there twice")
+        raise WrongInput(f"{path}: shufflers: one identity is there twice", hint="name each organisation once")
     if len(found) < MIN_SHUFFLERS:
-        raise WrongInput(f"{path}: shufflers: {len(found)} identities, and at least {MIN_SHUFFLERS} must shuffle")
+        raise WrongInput(
+            f"{path}: shufflers: {len(found)} identities, and at least {MIN_SHUFFLERS} must shuffle",
+            hint="pin every shuffler of the collections that you answer",
+        )
     return tuple(found)
-
-
-def _positive(path: Path, key: str, value: float) -> float:
-    if not (value > 0 and math.isfinite(value)):
-        raise WrongInput(f"{path}: {key} is above zero and finite")
-    return float(value)
-
-
-def _count(path: Path, key: str, value: int, *, least: int) -> int:
-    if value < least:
-        raise WrongInput(f"{path}: {key} is at least {least}")
-    return value

@@ -45,16 +45,20 @@ def test_paths_are_relative_to_the_file_unless_they_are_absolute(tmp_path: Path)
         ("[listen]", '[listen]\nusers = "127.0.0.1:7001"', "listen.users is not a setting"),
         ('name = "office"\n', "", "name is missing"),
         ('peers = "127.0.0.1:7000"\n', "", "listen.peers is missing"),
-        ('name = "office"', "name = 7", "name must be a text"),
-        ('name = "office"', 'name = ""', "name is empty"),
-        ('["north.card", "cards/south.card", "west.card"]', '"north.card"', "shufflers must be a list of texts"),
-        ('"north.card", ', '"north.card", 7, ', "shufflers names the files"),
-        ('"north.card", "cards/south.card", "west.card"', "", "shufflers names the files"),
+        ('name = "office"', "name = 7", "name must be a text of 1 to 200 printable characters, not 7"),
+        ('name = "office"', 'name = ""', "name must be a text of 1 to 200 printable characters, not ''"),
+        (
+            '["north.card", "cards/south.card", "west.card"]',
+            '"north.card"',
+            "shufflers must be a list of at least one text, not 'north.card'",
+        ),
+        ('"north.card", ', '"north.card", 7, ', "shufflers must be a list of at least one text"),
+        ('"north.card", "cards/south.card", "west.card"', "", "shufflers must be a list of at least one text"),
         ('"west.card"', '"north.card"', "shufflers names one file twice"),
-        ("127.0.0.1:7000", "127.0.0.1", "listen.peers is host:port"),
-        ("127.0.0.1:7000", "127.0.0.1:0", "listen.peers is host:port"),
-        ("127.0.0.1:7000", "127.0.0.1:65536", "listen.peers is host:port"),
-        ("127.0.0.1:7000", "127.0.0.1:٧", "listen.peers is host:port"),
+        ("127.0.0.1:7000", "127.0.0.1", "listen.peers must be host:port"),
+        ("127.0.0.1:7000", "127.0.0.1:0", "listen.peers must be host:port"),
+        ("127.0.0.1:7000", "127.0.0.1:65536", "listen.peers must be host:port"),
+        ("127.0.0.1:7000", "127.0.0.1:٧", "listen.peers must be host:port"),
         ("[listen]\n", "listen = 7\n", "is not TOML"),
         ('folder = "home"', "folder = home", "is not TOML"),
     ],
@@ -68,7 +72,7 @@ def test_a_mistake_is_named_with_its_key(tmp_path: Path, before: str, after: str
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(WrongInput, match=r"the configuration .*/none\.toml cannot be read"):
+    with pytest.raises(WrongInput, match=r"the configuration .*/none\.toml cannot be read: no such file"):
         read(tmp_path / "none.toml")
 
 

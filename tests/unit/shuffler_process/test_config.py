@@ -36,12 +36,12 @@ def test_the_minimal_sample_waits_for_the_operator_and_uses_every_core() -> None
 
 
 def test_the_full_sample_names_every_setting() -> None:
-    from shuffler.config import _ENCRYPTION, _LIMITS, _LISTEN, _POLICY, _TOP
+    from shuffler.config import KEYS
 
     config = read(DEPLOY / "shuffler.full.toml")
     assert config.workers == 2
     assert config.folder == Path("/var/lib/peos/north")
-    settings = {*_ENCRYPTION, *_LIMITS, *_LISTEN, *_POLICY, *_TOP}
+    settings = {part for key in KEYS for part in key.name.split(".")}
     assert {name for name in settings if re.search(rf"^\[?{name}\b", FULL, re.MULTILINE)} == settings
 
 
@@ -49,24 +49,36 @@ def test_the_full_sample_names_every_setting() -> None:
     ("before", "after", "sentence"),
     [
         ('name = "north"', "", "name is missing"),
-        ('name = "north"', 'name = ""', "name has 1 to 200 printable characters"),
+        ('name = "north"', 'name = ""', "name must be a text of 1 to 200 printable characters"),
         ('name = "north"', 'name = "north"\nnane = 1', "nane is not a setting"),
-        ('name = "north"', "name = 7", "name must be a text"),
+        ('name = "north"', "name = 7", "name must be a text of 1 to 200 printable characters, not 7"),
         ("[policy]", "[polity]", "polity is not a setting"),
         ('"127.0.0.1:7002"', '"127.0.0.1:7001"', "listen.users and listen.peers are two ports, not one"),
-        ('"127.0.0.1:7002"', '"127.0.0.1"', "listen.peers is host:port"),
-        ('"127.0.0.1:7002"', '"127.0.0.1:70000"', "listen.peers is host:port"),
-        ("least_reports = 1000", "least_reports = 0", "policy.least_reports is at least 1"),
+        ('"127.0.0.1:7002"', '"127.0.0.1"', "listen.peers must be host:port"),
+        ('"127.0.0.1:7002"', '"127.0.0.1:70000"', "listen.peers must be host:port"),
+        (
+            "least_reports = 1000",
+            "least_reports = 0",
+            "policy.least_reports must be a whole number of at least 1, not 0",
+        ),
         ("least_reports = 1000", "least_reports = true", "policy.least_reports must be a whole number"),
         ("least_reports = 1000", "least_reports = 1.5", "policy.least_reports must be a whole number"),
         ("least_reports = 1000", "", "policy.least_reports is missing"),
-        ("most_eps_local = 6.0", "most_eps_local = nan", "policy.most_eps_local is a number above zero"),
-        ("most_eps_local = 6.0", "most_eps_local = inf", "policy.most_eps_local is a number above zero"),
-        ("most_eps_local = 6.0", 'accept = "never"\nmost_eps_local = 6.0', 'policy.accept is "auto" or "ask"'),
-        ('["analyzer.card"]', "[]", "policy.analyzers names at least one file"),
-        ('["analyzer.card"]', "[7]", "policy.analyzers names at least one file"),
-        ("least_reports = 1000", "least_reports = 9\n[limits]\nworkers = 0", "limits.workers is at least 1"),
-        ("least_reports = 1000", "least_reports = 9\n[limits]\nstep_seconds = 0", "limits.step_seconds is at least 1"),
+        ("most_eps_local = 6.0", "most_eps_local = nan", "policy.most_eps_local must be a number above zero"),
+        ("most_eps_local = 6.0", "most_eps_local = inf", "policy.most_eps_local must be a number above zero"),
+        ("most_eps_local = 6.0", 'accept = "never"\nmost_eps_local = 6.0', 'policy.accept must be "auto" or "ask"'),
+        ('["analyzer.card"]', "[]", "policy.analyzers must be a list of at least one text"),
+        ('["analyzer.card"]', "[7]", "policy.analyzers must be a list of at least one text"),
+        (
+            "least_reports = 1000",
+            "least_reports = 9\n[limits]\nworkers = 0",
+            "limits.workers must be a whole number of at least 1",
+        ),
+        (
+            "least_reports = 1000",
+            "least_reports = 9\n[limits]\nstep_seconds = 0",
+            "limits.step_seconds must be a number of at least 1",
+        ),
         ("least_reports = 1000", "least_reports = 9\n[encryption]\nstatistical = 1", "must be true or false"),
         ("[listen]", "[listen", "is not TOML"),
     ],

@@ -1,0 +1,225 @@
+"""One reader for every TOML configuration: keys known by name and kind, and one sentence for whatever is wrong.
+
+A process says which keys it has; here the file is read, a key that is none of them is refused with the nearest that
+is, and each value is checked. Every sentence names the file and the key, and shows what was written there: nothing
+secret stands in a configuration, only where secrets are kept.
+"""
+
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from math import isfinite
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+
+from peos.collection.party import Card
+from peos.errors import BadEncoding, WrongInput
+from peos.wire.parties import decode_card
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+TEXT_LIMIT: Final = 200
+_SHOWN: Final = 60  # characters of a wrong value
+_NOT_GIVEN: Final[Any] = object()
+
+
+@dataclass(frozen=True)
+class Kind(Generic[T_co]):
+    """What a value must be, in words, and how to take it: `take` raises ValueError or TypeError if it is not that."""
+
+    words: str
+    take: Callable[[Any], T_co]
+
+
+@dataclass(frozen=True)
+class Key(Generic[T_co]):
+    """A setting: its name with its table, its kind, and the value that it has if it is left out."""
+
+    name: str
+    kind: Kind[T_co]
+    default: T_co = _NOT_GIVEN
+
+    @property
+    def required(self) -> bool:
+        """Whether a configuration without it is refused."""
+        return self.default is _NOT_GIVEN
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The values of a file by their keys."""
+
+    path: Path
+    values: Mapping[str, Any]
+
+    def __getitem__(self, key: Key[T]) -> T:
+        found: T = self.values[key.name]
+        return found
+
+    def beside(self, relative: str) -> Path:
+        """A path as the file means it: relative to its own folder."""
+        return self.path.parent / relative
+
+
+def read(path: Path, keys: Iterable[Key[Any]]) -> Settings:
+    """The configuration in a file; WrongInput says what is wrong with it, and where."""
+    known = {key.name: key for key in keys}
+    given = dict(_flat(path, _content(path), known))
+    for name in given:
+        if name not in known:
+            raise WrongInput(f"{path}: {name} is not a setting", hint=_nearest(name, known))
+    for name, key in known.items():
+        if key.required and name not in given:
+            raise WrongInput(f"{path}: {name} is missing", hint=f"it is {key.kind.words}")
+    return Settings(path, {name: _taken(path, key, given) for name, key in known.items()})
+
+
+def read_card(settings: Path, key: str, card: Path) -> tuple[bytes, Card]:
+    """A card that a configuration names, as it was signed and as it reads."""
+    try:
+        data = card.read_bytes()
+    except OSError as error:
+        raise WrongInput(
+            f"{settings}: {key}: {card} cannot be read: {in_words(error)}",
+            hint="the party that it is of makes it with its `init`; ask its operator",
+        ) from None
+    try:
+        return data, decode_card(data)
+    except BadEncoding as bad:
+        raise WrongInput(
+            f"{settings}: {key}: {card} is not a card: {bad}", hint="ask its operator for the card again"
+        ) from None
+
+
+def in_words(error: OSError) -> str:
+    """The operating system's reason as part of a sentence."""
+    words = error.strerror or type(error).__name__
+    return words[:1].lower() + words[1:]
+
+
+def _content(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise WrongInput(
+            f"the configuration {path} cannot be read: {in_words(error)}", hint="give --config a file that you may read"
+        ) from None
+    except UnicodeDecodeError:
+        raise WrongInput(f"{path} is not TOML: it is not UTF-8 text", hint="save it as UTF-8") from None
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError, a number without end, or tables without end
+        words = str(error)
+        raise WrongInput(
+            f"{path} is not TOML: {words[:1].lower()}{words[1:]}", hint='texts stand in quotes: key = "value"'
+        ) from None
+
+
+def _flat(path: Path, content: Mapping[str, Any], known: Iterable[str]) -> Iterable[tuple[str, Any]]:
+    """The settings by their names with their tables; a table that is none is a setting that does not exist."""
+    tables = {name.partition(".")[0] for name in known if "." in name}
+    for name, value in content.items():
+        if name not in tables:
+            yield name, value
+        elif isinstance(value, dict):
+            yield from ((f"{name}.{key}", one) for key, one in value.items())
+        else:
+            raise WrongInput(f"{path}: {name} must be a table", hint=f"write [{name}], and its settings below")
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    """Which setting was meant, if one is near: by its whole name, or by its last part in another table."""
+    by_last = {one.rpartition(".")[2]: one for one in known}
+    near = get_close_matches(name, known, 1, 0.7)
+    near = near or [by_last[one] for one in get_close_matches(name.rpartition(".")[2], by_last, 1, 0.7)]
+    return f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(known))}"
+
+
+def _taken(path: Path, key: Key[T], given: Mapping[str, Any]) -> T:
+    if key.name not in given:
+        return key.default
+    value = given[key.name]
+    try:
+        return key.kind.take(value)
+    except (ValueError, TypeError, OverflowError):
+        raise WrongInput(f"{path}: {key.name} must be {key.kind.words}, not {shown(value)}") from None
+
+
+def shown(value: object) -> str:
+    """A value as a file has it, cut if it is long."""
+    text = {True: "true", False: "false"}[value] if isinstance(value, bool) else repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _require(holds: bool) -> None:
+    if not holds:
+        raise ValueError
+
+
+def _text(value: Any) -> str:
+    _require(isinstance(value, str) and len(value) >= 1 and value.isprintable())
+    return str(value)
+
+
+def _short(value: Any) -> str:
+    _require(len(_text(value)) <= TEXT_LIMIT)
+    return str(value)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    _require(isinstance(value, list) and len(value) > 0)
+    return tuple(map(_text, value))
+
+
+def _flag(value: Any) -> bool:
+    _require(isinstance(value, bool))
+    return bool(value)
+
+
+def _positive(value: Any) -> float:
+    _require(isinstance(value, int | float) and not isinstance(value, bool))
+    _require(isfinite(float(value)) and value > 0)
+    return float(value)
+
+
+def _address(value: Any) -> str:
+    host, _, port = _text(value).rpartition(":")
+    _require(bool(host) and port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16)
+    return str(value)
+
+
+TEXT: Final = Kind("a text", _text)
+NAME: Final = Kind(f"a text of 1 to {TEXT_LIMIT} printable characters", _short)
+TEXTS: Final = Kind("a list of at least one text", _texts)
+FLAG: Final = Kind("true or false", _flag)
+POSITIVE: Final = Kind("a number above zero", _positive)
+ADDRESS: Final = Kind("host:port with a port from 1 to 65535", _address)
+
+
+def count(least: int) -> Kind[int]:
+    """Whole numbers from `least` on."""
+
+    def take(value: Any) -> int:
+        _require(isinstance(value, int) and not isinstance(value, bool) and value >= least)
+        return int(value)
+
+    return Kind(f"a whole number of at least {least}", take)
+
+
+def at_least(least: float) -> Kind[float]:
+    """Finite numbers from `least` on."""
+
+    def take(value: Any) -> float:
+        _require(_positive(value) >= least)
+        return float(value)
+
+    return Kind(f"a number of at least {least:g}", take)
+
+
+def one_of(*words: str) -> Kind[str]:
+    """One of a few words."""
+
+    def take(value: Any) -> str:
+        _require(isinstance(value, str) and value in words)
+        return str(value)
+
+    return Kind(" or ".join(f'"{word}"' for word in words), take)
