@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 import numpy as np
+from gmpy2 import mpz
 from numpy.typing import NDArray
 
 from peos.crypto.randomness import U64, Randomness
@@ -34,6 +35,7 @@ class PublicKey(ABC):
     """The collection's encryption key. Equality and `fingerprint` follow the encoding."""
 
     scheme: ClassVar[str]
+    modulus: mpz
 
     @property
     @abstractmethod
