@@ -12,7 +12,7 @@ from peos.compute import Engine
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import PrivateKey
 
-BLOCK: Final = 8192  # ciphertexts: half a minute's work at most, that a crash makes to be done again
+BLOCK: Final = 8192  # ciphertexts: seconds of work as a rule, which a crash makes to be done again
 _WORD: Final = 8
 
 
@@ -22,8 +22,10 @@ def decrypt(
     rows: NDArray[np.uint8],
     file: Path,
     progress: Callable[[int, int], None],
+    *,
+    passes: int,
 ) -> U64:
-    """The words behind the ciphertexts, in their order.
+    """The words behind the ciphertexts, in their order; `passes` is how many the schedule makes over them.
 
     `file` holds what has been decrypted; it is a share of the shuffled reports, and erased together with the others.
     """
@@ -40,6 +42,7 @@ def decrypt(
                 private,
                 ciphertexts[start : start + BLOCK],
                 lambda came, _, start=start: progress(start + came, total),  # type: ignore[misc] # bound at once
+                passes=passes,
             )
             kept.write(words.astype("<u8").tobytes())
             kept.flush()

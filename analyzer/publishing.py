@@ -93,6 +93,7 @@ class Publishing:
             encrypted,
             self._receiving.folder(kept) / _WORDS,
             self._telling(kept),
+            passes=len(schedule.passes),
         )
         parts = {
             sender: Part(header.header.context, header.transcript, rows if sender == holder else as_words(rows))

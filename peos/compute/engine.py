@@ -26,13 +26,14 @@ _CHUNKS_A_WORKER: Final = 4  # at least, so that no worker is left with nothing 
 
 @dataclass(frozen=True, repr=False)
 class Decrypt:
-    """Plaintexts mod 2^64 of a chunk."""
+    """Plaintexts mod 2^64 of a chunk that came through so many passes."""
 
     private: PrivateKey
+    passes: int
 
-    def work(self, supply: Supply, rows: Packed) -> U64:  # noqa: ARG002 - decryption draws nothing
-        """The words behind the rows."""
-        return self.private.decrypt(np.ascontiguousarray(rows))
+    def work(self, supply: Supply, rows: Packed) -> U64:
+        """The words behind the rows; what is drawn checks the work and does not enter its result."""
+        return self.private.decrypt_shuffled(np.ascontiguousarray(rows), passes=self.passes, rng=supply.rng)
 
 
 @dataclass(frozen=True)
@@ -73,10 +74,10 @@ class Engine(ABC):
 
     workers: int = 1
 
-    def decrypt(self, private: PrivateKey, rows: Packed, progress: Progress | None = None) -> U64:
-        """The plaintexts mod 2^64 of rows that passed the key's `check`."""
+    def decrypt(self, private: PrivateKey, rows: Packed, progress: Progress | None = None, *, passes: int = 0) -> U64:
+        """The plaintexts mod 2^64 of rows that passed the key's `check`; `passes` as in `decrypt_shuffled`."""
         out = np.empty(len(rows), dtype=np.uint64)
-        self._run(Decrypt(private), private.public, (rows,), out, progress)
+        self._run(Decrypt(private, passes), private.public, (rows,), out, progress)
         return out
 
     def encrypt(

@@ -21,11 +21,11 @@ from peos.compute.supply import Supply
 from peos.crypto.schemes.base import PublicKey
 from peos.errors import LocalFault
 
-# Measured at 3072 bits on two cores of a shared machine: workers answer 0.2 to 0.6 s after they
-# were asked for; a decryption takes 6.4 ms, an N-th power 17 ms, a zero from tables 0.3 ms. All but the start grow with
-# the cube of the length. So workers are started from about 190 decryptions or 4,000 ciphertexts to remask.
+# Measured at 3072 bits on two cores of a shared machine: workers answer 0.2 to 0.6 s after they were asked for; a
+# packed decryption takes 0.9 to 1.4 ms, an N-th power 17 ms, a zero from tables 0.3 ms. All but the start grow with
+# the cube of the length. So workers are started from about 1,100 decryptions or 4,000 ciphertexts to remask.
 _START_SECONDS: Final = 0.6
-_SECONDS: Final = {"decrypt": 6.4e-3, "tables": 3.0e-4, "powers": 1.7e-2}
+_SECONDS: Final = {"decrypt": 1.1e-3, "tables": 3.0e-4, "powers": 1.7e-2}
 _MEASURED_AT: Final = 3072
 _TABLES_FROM: Final = 95
 _IN_FLIGHT: Final = 2  # chunks handed over a worker, so that none waits and few are copied

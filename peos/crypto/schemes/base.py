@@ -98,6 +98,13 @@ class PrivateKey(ABC):
     def decrypt(self, ciphertexts: Packed) -> U64:
         """The plaintexts mod 2^64 of rows that passed `check`."""
 
+    def decrypt_shuffled(self, ciphertexts: Packed, *, passes: int, rng: Randomness) -> U64:  # noqa: ARG002 - of no use where a row is decrypted alone
+        """The same words, of rows that came through so many passes: what a scheme may know to decrypt many sooner.
+
+        A wrong number costs time and changes no word. `rng` is for checks, which nobody who made a row may foresee.
+        """
+        return self.decrypt(ciphertexts)
+
 
 class Scheme(ABC):
     """One encryption scheme: makes keys and reads them back."""

@@ -13,7 +13,7 @@ re-randomises is honest. A holder that deviates can mark ciphertexts for the key
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final
 
 import gmpy2
 import numpy as np
@@ -25,6 +25,8 @@ from peos.crypto.schemes import rows
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, Packed, PrivateKey, PublicKey, Scheme, ZeroSource
 from peos.crypto.schemes.encoding import KeyReader, encode_key, require_length
 from peos.crypto.schemes.moduli import primes_fault, random_prime, require_modulus
+from peos.crypto.schemes.paillier_halves import Halves
+from peos.crypto.schemes.paillier_packed import PackedDecryption
 from peos.crypto.schemes.paillier_zeros import PowerZeros, WindowZeros, window_width
 from peos.errors import BadEncoding, LocalFault
 
@@ -40,6 +42,11 @@ def rho_bits(hop: int) -> int:
     decryption's distribution moves by no more than that, whatever happened to the ciphertext before.
     """
     return _WORD * hop + 8
+
+
+def plaintext_bits(passes: int) -> int:
+    """How long the plaintext of an honest row is at most, after so many passes (see `most_hops`)."""
+    return _WORD * passes + 73 if passes else _WORD
 
 
 @dataclass(frozen=True, repr=False)
@@ -162,14 +169,6 @@ class PaillierPublicKey(PublicKey):
         return rows.little_integers(wide)
 
 
-class _Half(NamedTuple):
-    """What decryption modulo one prime needs: p, p², and −1/q mod p = 1/L_p((1+N)^(p−1) mod p²)."""
-
-    prime: mpz
-    square: mpz
-    h: mpz
-
-
 @dataclass(frozen=True, repr=False)
 class PaillierPrivateKey(PrivateKey):
     """The primes p < q of N."""
@@ -195,9 +194,17 @@ class PaillierPrivateKey(PrivateKey):
 
     def decrypt(self, ciphertexts: Packed) -> U64:
         """The plaintexts mod 2^64 of rows that passed `check`."""
-        word = (1 << _WORD) - 1
-        plain = self._plaintexts(ciphertexts)
-        return np.fromiter((int(m & word) for m in plain), dtype=np.uint64, count=len(plain))
+        return _words(self._plaintexts(ciphertexts))
+
+    def decrypt_shuffled(self, ciphertexts: Packed, *, passes: int, rng: Randomness) -> U64:
+        """The same words by packed decryption, whose slots have room for what honest rows hold after the passes."""
+        rows.require_rows(ciphertexts, self.public.ciphertext_bytes)
+        packed = self._packed(plaintext_bits(passes), rng)
+        blocks = (rows.integers(ciphertexts[block]) for block in rows.blocks(len(ciphertexts)))
+        return _words([m for block in blocks for m in packed.plaintexts(block)])
+
+    def _packed(self, slot_bits: int, rng: Randomness) -> PackedDecryption:
+        return PackedDecryption(self.halves, slot_bits, rng)
 
     def decrypt_integers(self, ciphertexts: Packed) -> list[int]:
         """The whole plaintexts, in [0, N): what a curious key holder looks at."""
@@ -205,34 +212,20 @@ class PaillierPrivateKey(PrivateKey):
 
     def _plaintexts(self, ciphertexts: Packed) -> list[mpz]:
         rows.require_rows(ciphertexts, self.public.ciphertext_bytes)
-        by_p, by_q, p_inverse = self._crt
         plain: list[mpz] = []
         for block in rows.blocks(len(ciphertexts)):
-            given = rows.integers(ciphertexts[block])
-            # A word fits below p, so one half would do for honest plaintexts and cost half as much. But a user may
-            # encrypt any integer, and m mod p mod 2^64 would then depend on p: with chosen plaintexts and a look at
-            # the published result she could search for it. m mod N mod 2^64 depends on nothing that is secret.
-            plain += [
-                a + by_p.prime * ((b - a) * p_inverse % by_q.prime)
-                for a, b in zip(_residues(given, by_p), _residues(given, by_q), strict=True)
-            ]
+            plain += self.halves.plaintexts(rows.integers(ciphertexts[block]))
         return plain
 
     @cached_property
-    def _crt(self) -> tuple[_Half, _Half, mpz]:
-        p, q = self.p, self.q
-        return (
-            _Half(p, p * p, gmpy2.invert(-q, p)),
-            _Half(q, q * q, gmpy2.invert(-p, q)),
-            gmpy2.invert(p, q),
-        )
+    def halves(self) -> Halves:
+        """Decryption modulo p and modulo q."""
+        return Halves(self.p, self.q)
 
 
-def _residues(ciphertexts: list[mpz], half: _Half) -> list[mpz]:
-    """The plaintexts modulo one prime: L_p(c^(p−1) mod p²)·h mod p, L_p(u) = (u − 1)/p."""
-    prime, square, h = half
-    reduced = [c % square for c in ciphertexts]
-    return [(u - 1) // prime * h % prime for u in gmpy2.powmod_base_list(reduced, prime - 1, square)]
+def _words(plain: list[mpz]) -> U64:
+    word = (1 << _WORD) - 1
+    return np.fromiter((int(m & word) for m in plain), dtype=np.uint64, count=len(plain))
 
 
 class Paillier(Scheme):

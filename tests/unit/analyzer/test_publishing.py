@@ -152,13 +152,15 @@ class _Stopping(Engine):
         self.blocks = blocks
         self.rows = 0
 
-    def decrypt(self, private: Any, rows: Any, progress: Callable[[int, int], None] | None = None) -> Any:
+    def decrypt(
+        self, private: Any, rows: Any, progress: Callable[[int, int], None] | None = None, *, passes: int = 0
+    ) -> Any:
         """As the engine of a process that is told to end."""
         if not self.blocks:
             raise LocalFault("the work was given up, because this process is about to end")
         self.blocks -= 1
         self.rows += len(rows)
-        return self._inline.decrypt(private, rows, progress)
+        return self._inline.decrypt(private, rows, progress, passes=passes)
 
     def close(self) -> None:
         """There is nothing to end."""

@@ -221,11 +221,11 @@ class _Held(Inline):
         super().__init__()
         self.begun, self.let = threading.Event(), threading.Event()
 
-    def decrypt(self, *given: Any) -> Any:
+    def decrypt(self, *given: Any, **named: Any) -> Any:
         """Later."""
         self.begun.set()
         assert self.let.wait(20)
-        return super().decrypt(*given)
+        return super().decrypt(*given, **named)
 
 
 def test_a_long_decryption_holds_up_no_other_collection(world: World) -> None:

@@ -85,7 +85,11 @@ class _Sized:
 
 @pytest.mark.parametrize(
     ("job", "never", "always"),
-    [(Decrypt(KEY), 150, 300), (Encrypt(KEY.public, 1, False), 3000, 6000), (Remask(KEY.public, 1, 1, True), 50, 100)],
+    [
+        (Decrypt(KEY, 2), 900, 1500),
+        (Encrypt(KEY.public, 1, False), 3000, 6000),
+        (Remask(KEY.public, 1, 1, True), 50, 100),
+    ],
 )
 def test_workers_are_started_where_they_save_more_than_their_start(job: Job, never: int, always: int) -> None:
     idle = Processes(2)

@@ -151,5 +151,5 @@ def test_the_repr_shows_no_key(eager: Eager) -> None:
     from peos.compute.engine import Decrypt
 
     assert repr(eager) == "Processes(workers=2)"
-    assert str(KEY.p) not in repr(Decrypt(KEY))  # type: ignore[attr-defined] # Paillier's own
+    assert str(KEY.p) not in repr(Decrypt(KEY, 2))  # type: ignore[attr-defined] # Paillier's own
     assert isinstance(eager, Processes)
