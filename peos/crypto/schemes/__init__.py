@@ -1,14 +1,23 @@
 """The additively homomorphic encryption schemes, one interface for all (protocol.md §5)."""
 
+from typing import Final
+
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, Packed, PrivateKey, PublicKey, Scheme, ZeroSource
+from peos.crypto.schemes.dgk import DGK
+from peos.crypto.schemes.joye_libert import JoyeLibert
 from peos.crypto.schemes.paillier import Paillier
 from peos.errors import WrongInput
 
-__all__ = ["KEY_BITS_FLOOR", "Packed", "PrivateKey", "PublicKey", "Scheme", "ZeroSource", "scheme"]
+__all__ = ["KEY_BITS_FLOOR", "SCHEMES", "Packed", "PrivateKey", "PublicKey", "Scheme", "ZeroSource", "scheme"]
+
+SCHEMES: Final[tuple[Scheme, ...]] = (Paillier(), DGK(), JoyeLibert())
+"""All of them, the default first."""
 
 
 def scheme(name: str) -> Scheme:
     """The scheme of that name."""
-    if name == Paillier.name:
-        return Paillier()
-    raise WrongInput(f"the encryption scheme {name!r} cannot be used: only 'paillier' is available so far")
+    for known in SCHEMES:
+        if known.name == name:
+            return known
+    names = ", ".join(known.name for known in SCHEMES)
+    raise WrongInput(f"there is no encryption scheme {name!r}", hint=f"choose one of {names}")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import KEY_BITS_FLOOR, scheme
+from peos.crypto.schemes import KEY_BITS_FLOOR, SCHEMES, scheme
 from peos.crypto.schemes import base as base_module
 from peos.crypto.schemes.moduli import primes_fault, random_prime
 from peos.crypto.schemes.paillier import Paillier, PaillierPrivateKey
@@ -32,9 +32,13 @@ def test_the_floor_is_3072_bits_and_holds_unless_a_caller_lowers_it(private: Pai
 
 def test_a_scheme_is_had_by_name_and_others_are_refused_in_a_sentence() -> None:
     assert isinstance(scheme("paillier"), Paillier)
-    for name in ("dgk", "jl", "rot13", ""):
-        with pytest.raises(WrongInput, match="only 'paillier' is available so far"):
+    assert [known.name for known in SCHEMES] == ["paillier", "dgk", "jl"]
+    for known in SCHEMES:
+        assert scheme(known.name) is known
+    for name in ("rot13", "", "JL"):
+        with pytest.raises(WrongInput, match=f"there is no encryption scheme '{name}'") as caught:
             scheme(name)
+        assert caught.value.hint == "choose one of paillier, dgk, jl"
 
 
 def test_a_default_key_has_3072_bits_and_works_from_end_to_end(rng: Randomness) -> None:
