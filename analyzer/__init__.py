@@ -8,7 +8,7 @@
     draft, create  from a request to an open collection
     peers          calls to the shufflers
     receiving      vectors on their way in; service answers the calls
-    decryption, publishing, result
+    decryption, publishing, result; report, the page
     keeper, serve  collections moved on; the process
     status         what is waited for
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from peos.errors import PeosError
+from peos.errors import PeosError, WrongInput
 
 if TYPE_CHECKING:
     from analyzer.home import Home
@@ -86,7 +86,7 @@ def create(
     mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar="auto|grr|solh|sue")] = "auto",
     d_prime: Annotated[int | None, typer.Option(help="The answers that a hashed report tells apart.")] = None,
     minimum: Annotated[int | None, typer.Option(help="Fewer reports are not shuffled; half of the users.")] = None,
-    scheme: Annotated[str, typer.Option(help="The encryption scheme.")] = "paillier",
+    scheme: Annotated[str, typer.Option(help="The encryption scheme.", metavar="paillier|dgk|jl")] = "paillier",
     closes_in: Annotated[int, typer.Option(help="Seconds until it closes.")] = 3600,
     shuffle_within: Annotated[int, typer.Option(help="Seconds after that by which it is shuffled.")] = 86_400,
     erase_within: Annotated[int, typer.Option(help="Seconds after that by which all is erased.")] = 604_800,
@@ -185,15 +185,22 @@ def result(
     as_json: Json = False,
     wait: Annotated[float, typer.Option(help="Seconds to wait for it.")] = 0.0,
     everything: Annotated[bool, typer.Option("--all", help="Show every value, not only the most frequent.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Write the report page to this file, too.")] = None,
 ) -> None:
     """Show what a collection found, with error bars and guarantees."""
     from rich.console import Console
 
+    from analyzer.report import write_report
     from analyzer.result import show
     from analyzer.telling import Teller
 
+    if html is not None and (html.is_dir() or not html.parent.is_dir()):
+        raise WrongInput(f"the page cannot be written to {html}", hint="name a file in a folder that exists")
     with _home(config) as home, Teller() as teller:
         found = _awaited(home, name, wait, teller)
+        if html is not None:
+            write_report(html, found)
+            teller.say(f"the report is {html}")
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False))
     else:

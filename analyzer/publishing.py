@@ -13,6 +13,7 @@ import numpy as np
 from analyzer.decryption import decrypt
 from analyzer.home import Home
 from analyzer.receiving import Receiving
+from analyzer.report import REPORT, write_report
 from analyzer.result import result_json
 from analyzer.store import Kept
 from peos.collection.lifecycle import State
@@ -53,12 +54,14 @@ class Publishing:
         self.clear(self._home.store.get(kept.digest))
 
     def clear(self, kept: Kept) -> None:
-        """What follows from an end: result.json for who looks for it, and everything else erased. May be repeated."""
+        """What follows from an end: result.json and report.html, and everything else erased. May be repeated."""
         if kept.result is not None:
             path = self._home.folder(kept) / RESULT
             if not path.exists():
                 write_durably(path, [kept.result.encode()])
         self._receiving.erase(kept)
+        if kept.result is not None and not (page := self._home.folder(kept) / REPORT).exists():
+            write_report(page, json.loads(kept.result))  # last: no trouble with a page keeps reports from being erased
 
     def _result(self, kept: Kept) -> str:
         begun = time.monotonic()

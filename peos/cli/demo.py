@@ -28,7 +28,7 @@ def demo(
     eps_local: Annotated[float, typer.Option(help="Against everybody.")] = 4.0,
     fakes: Annotated[str, typer.Option(help="Fake reports.", metavar="auto|K")] = "auto",
     mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar="auto|grr|solh|sue")] = "auto",
-    scheme: Annotated[str, typer.Option(help="The encryption scheme.", metavar="paillier")] = "paillier",
+    scheme: Annotated[str, typer.Option(help="The encryption scheme.", metavar="paillier|dgk|jl")] = "paillier",
     protocol: Annotated[str, typer.Option(help="The shuffle.", metavar="peos")] = "peos",
     seed: Annotated[int | None, typer.Option(help="Fixes the users' true values, and nothing else.")] = None,
     out: Annotated[Path | None, typer.Option(help="A folder for the results; made if need be.")] = None,
@@ -37,11 +37,10 @@ def demo(
     """Run a whole collection on this machine: separate processes, TLS, real encryption; check it against the truth."""
     from rich.console import Console
 
+    from analyzer.report import REPORT, page
     from peos.cli.local_run import run_locally, zipf_values
     from peos.privacy import plan as find_plan
 
-    if scheme != "paillier":
-        raise WrongInput(f"the scheme {scheme} does not exist yet", hint="paillier does")
     if protocol != "peos":
         raise WrongInput(f"the protocol {protocol} does not exist yet", hint="peos does")
     console = Console(stderr=as_json, highlight=False)
@@ -61,6 +60,7 @@ def demo(
         fakes=fakes,
         mechanism=mechanism,
         shufflers=shufflers,
+        scheme=scheme,
     )
     values = zipf_values(users, domain, seed)
     with tempfile.TemporaryDirectory(prefix="peos-demo-") as scratch:
@@ -72,10 +72,12 @@ def demo(
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(result, indent=2, ensure_ascii=False)
     (folder / "result.json").write_text(text, encoding="utf-8")
+    (folder / REPORT).write_text(page(result), encoding="utf-8")
     if as_json:
         typer.echo(text)
     else:
         _show(result, folder, console)
+    console.print(f"the report is {folder / REPORT}")
     if not result["ok"]:
         failed = ", ".join(name for name, held in result["checks"].items() if not held)
         raise PeosError(f"the demo does not hold: {failed}", hint=f"see {folder / 'result.json'}")

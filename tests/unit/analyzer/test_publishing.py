@@ -12,6 +12,7 @@ from analyzer import decryption
 from analyzer.home import Home
 from analyzer.publishing import RESULT, Publishing
 from analyzer.receiving import VECTORS
+from analyzer.report import REPORT
 from analyzer.store import Kept
 from peos.collection.lifecycle import State
 from peos.compute import Engine, Inline
@@ -101,13 +102,13 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
     assert found["checks"] == {"dummies": True, "digests": True}
 
 
-def test_published_there_is_result_json_and_nothing_else_of_the_reports(world: World) -> None:
+def test_published_there_are_result_and_page_and_nothing_else_of_the_reports(world: World) -> None:
     home = world.home()
     kept = _delivered(world, home)
     folder = home.folder(kept)
     assert (folder / VECTORS).is_dir()
     _publishing(world, home).publish(kept)
-    assert [path.name for path in folder.iterdir()] == [RESULT]
+    assert {path.name for path in folder.iterdir()} == {RESULT, REPORT}
     assert json.loads((folder / RESULT).read_text()) == _result(home)
     after = home.kept("fruit")
     assert after.state is State.PUBLISHED
@@ -201,7 +202,7 @@ def test_a_stop_between_the_result_and_the_erasure_is_made_good(world: World, mo
     assert home.kept("fruit").key is not None
     assert not (home.folder(kept) / RESULT).exists()
     _publishing(world, home).clear(home.kept("fruit"))
-    assert [path.name for path in home.folder(kept).iterdir()] == [RESULT]
+    assert {path.name for path in home.folder(kept).iterdir()} == {RESULT, REPORT}
     assert home.kept("fruit").key is None
 
 

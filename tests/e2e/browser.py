@@ -1,0 +1,83 @@
+"""A headless Chromium that looks at one page at a time: as a phone or a desk, in light or dark."""
+
+import base64
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from selenium.webdriver import Chrome, ChromeOptions
+from selenium.webdriver.chrome.service import Service
+
+FLAGS: Final = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"),
+)
+
+
+class Browser:
+    """What a test asks of it."""
+
+    def __init__(self, chrome: Chrome) -> None:
+        self._chrome = chrome
+        chrome.execute_cdp_cmd("Network.enable", {})
+
+    def open(self, page: Path, *, width: int, height: int, theme: str) -> None:
+        """Load a file, on a screen of this width and with this preference."""
+        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        self._chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+        wanted = [{"name": "prefers-color-scheme", "value": theme}]
+        self._chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": wanted})
+        self._chrome.get("about:blank")
+        self.requested(), self.complaints()  # what the browser's own first page asked for is not the page's doing
+        self._chrome.get(page.as_uri())
+
+    def ask(self, expression: str) -> Any:
+        """The value of a JavaScript expression, which the test evaluates and not the page."""
+        return self._chrome.execute_script(f"return {expression}")
+
+    def requested(self) -> list[str]:
+        """Every address that was asked for since this was last called, whether or not it was let through."""
+        lines = (json.loads(entry["message"])["message"] for entry in self._log("performance"))
+        return [line["params"]["request"]["url"] for line in lines if line["method"] == "Network.requestWillBeSent"]
+
+    def complaints(self) -> list[str]:
+        """What the browser itself finds wrong, breaches of the page's policy among it, since this was last called."""
+        return [entry["message"] for entry in self._log("browser")]
+
+    def picture(self, file: Path) -> None:
+        """The whole page, however long, as a PNG."""
+        width, height = self.ask("[document.documentElement.clientWidth, document.documentElement.scrollHeight]")
+        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+        shot = {"captureBeyondViewport": True, "clip": clip}
+        self._save(file, self._chrome.execute_cdp_cmd("Page.captureScreenshot", shot))
+
+    def print(self, file: Path) -> None:
+        """The page on paper, as a PDF."""
+        paper = {"paperWidth": 8.27, "paperHeight": 11.69, "preferCSSPageSize": True}
+        self._save(file, self._chrome.execute_cdp_cmd("Page.printToPDF", paper))
+
+    def _log(self, kind: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._chrome.get_log(kind)  # type: ignore[no-untyped-call] # selenium's
+        return found
+
+    def _save(self, file: Path, answer: dict[str, str]) -> None:
+        file.write_bytes(base64.b64decode(answer["data"]))
+
+
+@contextmanager
+def browser(profile: Path) -> Iterator[Browser]:
+    """One browser with an empty profile of its own, closed at the end."""
+    options = ChromeOptions()
+    options.binary_location = shutil.which("chromium") or ""
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+    # The driver's path is given, so that selenium looks for none, here or elsewhere.
+    chrome = Chrome(options, Service(shutil.which("chromedriver")))
+    try:
+        yield Browser(chrome)
+    finally:
+        chrome.quit()
