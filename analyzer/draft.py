@@ -97,6 +97,7 @@ def _plan(request: Request, shufflers: int) -> Plan:
         mechanism=request.mechanism,
         d_prime=request.d_prime,
         shufflers=shufflers,
+        scheme=request.scheme,
     )
 
 

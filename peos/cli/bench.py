@@ -22,13 +22,14 @@ def end_to_end(
     shufflers: Annotated[int, typer.Option(help="Organisations that shuffle.")] = 3,
     fakes: Annotated[int, typer.Option(help="Fake reports.", min=0)] = 1000,
     domain: Annotated[int, typer.Option(help="Values.", min=2)] = 64,
+    scheme: Annotated[str, typer.Option(help="The encryption scheme.", metavar="paillier|dgk|jl")] = "paillier",
     as_json: Json = False,
 ) -> None:
     """A whole collection in separate processes: seconds of each step; seconds, bytes and peak memory of each party."""
     from peos.cli.local_run import run_locally, zipf_values
 
     console = _console(as_json)
-    asked = ["--delta", "1e-6", "--eps-local", "4", "--fakes", str(fakes), "--mechanism", "grr"]
+    asked = ["--delta", "1e-6", "--eps-local", "4", "--fakes", str(fakes), "--mechanism", "grr", "--scheme", scheme]
     with tempfile.TemporaryDirectory(prefix="peos-bench-") as scratch:
         result, clock = run_locally(
             Path(scratch),
@@ -45,6 +46,7 @@ def end_to_end(
         "counted": result["users"],
         "fakes": fakes,
         "shufflers": shufflers,
+        "scheme": scheme,
         "seconds": clock.steps,
         "cost": result["cost"],
     }

@@ -33,6 +33,9 @@ def plan(
     d_prime: Annotated[int | None, typer.Option(help="The answers that a hashed report tells apart.")] = None,
     accounting: Annotated[str, typer.Option(help="How guarantees are computed.", metavar="exact|theorem")] = "theorem",
     shufflers: Annotated[int, typer.Option(help="Organisations that shuffle.")] = 3,
+    scheme: Annotated[
+        str, typer.Option(help="The encryption scheme, which decides the costs.", metavar="paillier|dgk|jl")
+    ] = "paillier",
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
     """Choose mechanism, ε, d' and fakes of least error for given privacy targets."""
@@ -51,6 +54,7 @@ def plan(
         d_prime=d_prime,
         accounting=accounting,
         shufflers=shufflers,
+        scheme=scheme,
     )
     if as_json:
         typer.echo(json.dumps(found.to_json(), indent=2, ensure_ascii=False))
@@ -71,7 +75,7 @@ def _print(found: "Plan", console: "Console") -> None:
     choice.add_row("standard error", f"{found.stderr:.3g} of a rare value's frequency (MSE {found.mse:.3g})")
     choice.add_row("95 % interval", f"± {found.halfwidth95:.3g}")
     cost = found.cost
-    choice.add_row("a user", f"sends {cost.user_bytes:,} bytes, computes {cost.user_ms:,.0f} ms")
+    choice.add_row("a user", f"sends {cost.user_bytes:,} bytes, computes {_ms(cost.user_ms)} ms")
     choice.add_row("a shuffler", f"sends {cost.shuffler_mb:,.1f} MB, computes up to {cost.shuffler_s:,.1f} s")
     choice.add_row("the analyzer", f"receives {cost.analyzer_mb:,.1f} MB, computes {cost.analyzer_s:,.1f} s")
     if found.runner_up:
@@ -92,6 +96,11 @@ def _print(found: "Plan", console: "Console") -> None:
     console.print(held)
     for note in found.notes:
         console.print(f"\nNote: {note}.")
+
+
+def _ms(milliseconds: float) -> str:
+    """Whole ones, unless there are few of them."""
+    return f"{milliseconds:,.0f}" if milliseconds >= 10 else f"{milliseconds:.2g}"
 
 
 def _ground(claim: "Claim") -> tuple[str, str]:

@@ -1,16 +1,14 @@
 """What a collection costs each party: bytes counted from the protocol, seconds from measured operations.
 
-Seconds are of one core at Paillier-3072, as `python -m benchmarks.schemes` measured them. Of the bytes of a vector
+Seconds are of one core at 3072 bits, as `python -m benchmarks.schemes` measured them. Of the bytes of a vector
 the payload is counted; its framing adds less than a thousandth, TLS another few.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
+from peos.crypto.schemes import scheme as scheme_named
 from peos.shuffle.schedule import Schedule
-
-CIPHERTEXT_BYTES: Final = 768
-"""A Paillier ciphertext: an integer modulo the square of a 3072-bit number."""
 
 WORD_BYTES: Final = 8
 
@@ -21,16 +19,24 @@ and salt as they are encoded (proto/peos/v1/submission.proto)."""
 HASH_BYTES: Final = 34
 """One salted hash, one for each shuffler in each part."""
 
-ENCRYPT_MS: Final = 17.4
-"""One encryption without tables, as a user makes one."""
 
-PASS_MS: Final = 0.25
-"""Adding a mask to a ciphertext and re-randomising it, with tables."""
+@dataclass(frozen=True)
+class Price:
+    """What a scheme's operations cost at 3072 bits."""
 
-DECRYPT_MS: Final = 6.4
-"""One decryption."""
+    ciphertext_bytes: int
+    encrypt_ms: float  # one report without tables, as a user encrypts it
+    pass_ms: float  # adding a mask to a ciphertext and re-randomising it, with tables where the scheme has any
+    decrypt_ms: float
 
-MEASURED: Final = "python -m benchmarks.schemes: Paillier-3072, one core of an AMD EPYC, Python with gmpy2"
+
+PRICES: Final = {
+    "paillier": Price(768, 17.4, 0.25, 6.4),
+    "dgk": Price(384, 1.5, 0.17, 0.21),
+    "jl": Price(384, 0.3, 0.15, 0.93),
+}
+
+MEASURED: Final = "python -m benchmarks.schemes: 3072 bits, one core of an AMD EPYC, Python with gmpy2"
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class Cost:
     shuffler_s: float  # the longest: one pass over the ciphertexts, and shuffler 1 encrypts its fakes
     analyzer_mb: float  # received
     analyzer_s: float
-    scheme: str = "paillier"
+    scheme: str
     measured: str = MEASURED
 
     def to_json(self) -> dict[str, object]:
@@ -60,19 +66,21 @@ class Cost:
         }
 
 
-def cost(words: int, users: int, fakes: int, shufflers: int) -> Cost:
+def cost(words: int, users: int, fakes: int, shufflers: int, scheme: str = "paillier") -> Cost:
     """The cost of a collection of reports of `words` words."""
     schedule = Schedule(shufflers)
+    price = PRICES[scheme_named(scheme).name]
     rows = (users + fakes) * words
-    sent = rows * (len(schedule.passes) * CIPHERTEXT_BYTES + schedule.explicit_vectors * WORD_BYTES)
-    shares = (words * CIPHERTEXT_BYTES, *[words * WORD_BYTES] * (shufflers - 1))
+    sent = rows * (len(schedule.passes) * price.ciphertext_bytes + schedule.explicit_vectors * WORD_BYTES)
+    shares = (words * price.ciphertext_bytes, *[words * WORD_BYTES] * (shufflers - 1))
     return Cost(
         user_bytes=sum(PART_BYTES + shufflers * HASH_BYTES + _field(share) for share in shares),
-        user_ms=words * ENCRYPT_MS,
+        user_ms=words * price.encrypt_ms,
         shuffler_mb=sent / shufflers / 1e6,
-        shuffler_s=(rows + fakes * words) * PASS_MS / 1e3,
-        analyzer_mb=rows * (CIPHERTEXT_BYTES + (schedule.threshold - 1) * WORD_BYTES) / 1e6,
-        analyzer_s=rows * DECRYPT_MS / 1e3,
+        shuffler_s=(rows + fakes * words) * price.pass_ms / 1e3,
+        analyzer_mb=rows * (price.ciphertext_bytes + (schedule.threshold - 1) * WORD_BYTES) / 1e6,
+        analyzer_s=rows * price.decrypt_ms / 1e3,
+        scheme=scheme,
     )
 
 

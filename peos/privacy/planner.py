@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Final
 
+from peos.crypto.schemes import scheme as scheme_named
 from peos.errors import Refused, WrongInput
 from peos.ldp import GRR, SUE, LocalHash
 from peos.ldp.base import Mechanism
@@ -109,6 +110,7 @@ def plan(
     d_prime: int | None = None,
     accounting: str = "theorem",
     shufflers: int = 3,
+    scheme: str = "paillier",
 ) -> Plan:
     """The parameters of least MSE that keep to every target; Refused, with the nearest choice, if none do.
 
@@ -116,6 +118,7 @@ def plan(
     MSE, and at most 100 a user; where no limit on ε_l is asked see `MODEST_EPSILON_LOCAL`.
     """
     Schedule(shufflers)  # refuses a number that cannot shuffle
+    scheme_named(scheme)  # and this a name that is none; the scheme decides what the plan costs, and nothing else
     _check_accounting(accounting)
     targets = checked(
         users=users,
@@ -140,7 +143,7 @@ def plan(
         fakes=best.fakes,
         mse=best.mse,
         guarantees=guarantees(best.built, targets.users, best.fakes, targets.delta, shufflers),
-        cost=cost(best.built.words, targets.users, best.fakes, shufflers),
+        cost=cost(best.built.words, targets.users, best.fakes, shufflers, scheme),
         randomizer=best.built,
         users=targets.users,
         domain=targets.domain,
