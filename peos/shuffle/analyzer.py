@@ -4,8 +4,9 @@ Nothing is published unless every dummy came out exactly. If a fraction ρ of th
 with probability (1 − ρ)^k.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -13,8 +14,11 @@ from peos.crypto.kdf import Context
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import Packed, PrivateKey
 from peos.errors import RemoteFault
+from peos.shuffle.judging import Finding
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.vectors import as_rows
+
+_NOT_USED: Final = "the output is not used; ask the shufflers that are named, and begin a new collection"
 
 
 @dataclass(frozen=True)
@@ -60,8 +64,11 @@ def _require_one_output(schedule: Schedule, parts: Mapping[int, Part]) -> None:
             raise RemoteFault("delivered another shuffle than the rest", party=f"shuffler {who}", step="delivery")
 
 
-def without_dummies(reports: U64, dummies: U64) -> U64:
-    """The reports less one row for each dummy; RemoteFault if a dummy did not come out exactly."""
+def without_dummies(reports: U64, dummies: U64, findings: Sequence[Finding] = ()) -> U64:
+    """The reports less one row for each dummy.
+
+    RemoteFault if a dummy did not come out exactly, or if the inspection found anything: nothing is published then.
+    """
     width = as_rows(reports[:1]).shape[1] if len(reports) else 8 * dummies.shape[1]
     packed = as_rows(reports).view(f"V{width}").reshape(-1)
     wanted: dict[bytes, int] = {}
@@ -75,10 +82,14 @@ def without_dummies(reports: U64, dummies: U64) -> U64:
             wanted[row] -= 1
             kept[position] = False
     lost = sum(wanted.values())
+    found = "; ".join(map(str, findings))
     if lost:
         raise RemoteFault(
-            f"{lost} of {len(dummies)} dummies did not come out of the shuffle",
+            f"{lost} of {len(dummies)} dummies did not come out of the shuffle; "
+            f"{found or 'the rows that were opened do not show where they were lost'}",
             step="check of the dummies",
-            hint="the output is not used; the shufflers compare their transcripts to find the step",
+            hint=_NOT_USED,
         )
+    if found:
+        raise RemoteFault(f"the shuffle was not done as it must be; {found}", step="inspection", hint=_NOT_USED)
     return reports[kept]

@@ -11,9 +11,10 @@ from peos.crypto.kdf import Context, StreamKey, derive
 from peos.crypto.randomness import Randomness
 from peos.errors import RemoteFault
 from peos.shuffle import agreement, transcript
-from peos.shuffle.effects import CIPHERTEXTS, SHARES, Effect, Handle, Mix, Pass, Send, SendVector, Split
+from peos.shuffle.effects import CIPHERTEXTS, SHARES, Effect, Handle, Mix, Pass, Send, SendVector, Split, Task
 from peos.shuffle.messages import PUBLIC, WORD_BYTES, Header, Kind, Step, Word
 from peos.shuffle.schedule import Action, Deliver, HandOver, Hide, Leave, Schedule
+from peos.shuffle.transcript import Said
 
 ENCRYPTED_SHARE = 1  # the shuffler whose shares are ciphertexts
 
@@ -65,6 +66,7 @@ class Attempt:
         self.context = context
         self.completed: Completed | None = None
         self.waiting: Waiting | None = None
+        self.trail: list[tuple[Leave | Hide | HandOver, Task]] = []  # all that was worked, for the inspection
         self._me = me
         self._schedule = schedule
         self._rng = rng
@@ -82,6 +84,11 @@ class Attempt:
         self._salts = 0
         self._expected = transcript.expected(schedule)
         self._awaited = awaited(schedule, me)
+
+    @property
+    def said(self) -> dict[Said, bytes]:
+        """What was told to all shufflers, as far as it is known here."""
+        return {place: self._words[place] for place in self._expected if place in self._words}
 
     def start(self) -> list[Effect]:
         """Begin the script."""
@@ -160,7 +167,7 @@ class Attempt:
         self._seeds = {hider: self._rng.bytes(WORD_BYTES) for hider in leave.seeded}
         streams = tuple(self._part(leave.round, self._me, hider, secret) for hider, secret in self._seeds.items())
         source, self._vector = self._vector, self._name("part", leave.round)
-        return [Split(self._begin(Step(leave.round, Kind.PART)), source, streams, self._vector)]
+        return self._worked(leave, Split(self._begin(Step(leave.round, Kind.PART)), source, streams, self._vector))
 
     def _left(self, leave: Leave) -> list[Effect]:
         effects: list[Effect] = [
@@ -235,7 +242,8 @@ class Attempt:
         source, self._vector = self._vector, self._name("round", hide.round)
         streams = tuple(self._part(hide.round, who, self._me, secret) for who, secret in seeds.items())
         task = self._begin(Step(hide.round, Kind.ROOT))
-        return [Mix(task, source, vectors, streams, permutation, plus, minus, self._next_salt(), self._vector)]
+        mix = Mix(task, source, vectors, streams, permutation, plus, minus, self._next_salt(), self._vector)
+        return self._worked(hide, mix)
 
     def _masks(self, hide: Hide, secret: bytes) -> tuple[tuple[StreamKey, ...], tuple[StreamKey, ...]]:
         """Zero-sum masks, one stream a pair: the lower of the two adds what the higher subtracts."""
@@ -255,11 +263,9 @@ class Attempt:
         assert self._vector is not None, "a holder has mixed in the last round of its tenure"
         permutations, self._permutations = tuple(self._permutations), []
         task = self._begin(Step(over.round, Kind.CIPHER_ROOT))
-        return [
-            Pass(
-                task, ciphertexts, permutations, self._vector, over.hop, self._next_salt(), self._name("pass", over.hop)
-            )
-        ]
+        out = self._name("pass", over.hop)
+        done = Pass(task, ciphertexts, permutations, self._vector, over.hop, self._next_salt(), out)
+        return self._worked(over, done)
 
     def _held(self, over: HandOver) -> Handle | None:
         if over.source == 0:
@@ -296,6 +302,10 @@ class Attempt:
                 raise RemoteFault(f"shufflers {', '.join(map(str, hiders))} confirmed different seeds", step=str(step))
 
     # Bookkeeping.
+
+    def _worked(self, action: Leave | Hide | HandOver, task: Task) -> list[Effect]:
+        self.trail.append((action, task))
+        return [task]
 
     def _begin(self, step: Step) -> int:
         self._tasks += 1

@@ -26,9 +26,11 @@ class Kind(IntEnum):
     HANDOVER = 7  # the ciphertexts
     CIPHER_ROOT = 8  # commits to the ciphertexts after a pass, to all shufflers
     DELIVERY = 9  # a final vector, to the analyzer
+    PATH = 10  # where the dummies' rows are after a round, to all shufflers, once the output is delivered
+    OPENING = 11  # the dummies' rows at every step, to all shufflers and the analyzer
 
 
-VECTORS: Final = frozenset({Kind.PART, Kind.HANDOVER, Kind.DELIVERY})
+VECTORS: Final = frozenset({Kind.PART, Kind.HANDOVER, Kind.DELIVERY, Kind.PATH, Kind.OPENING})
 PUBLIC: Final = frozenset({Kind.CONFIRM, Kind.ROOT, Kind.CIPHER_ROOT})  # said to all shufflers; in the transcript
 
 

@@ -10,6 +10,7 @@ from peos.errors import LocalFault, RemoteFault
 from peos.shuffle.attempt import Attempt, Waiting, awaited
 from peos.shuffle.delivery import Decision, Delivery
 from peos.shuffle.effects import Done, Effect, Event, Received, ReceivedVector, Report, TimedOut
+from peos.shuffle.inspection import Record
 from peos.shuffle.messages import Header, Step
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.standing import Place, Standing
@@ -27,6 +28,7 @@ class Shuffler:
         self._context = context
         self._rng = rng
         self._attempt: Attempt | None = None
+        self._record: Record | None = None  # of the attempt that was completed, and may be delivered
         self._awaited = awaited(schedule, me)
         self._early: dict[tuple[Step, int], Received | ReceivedVector] = {}  # of the attempt to be opened next
         self._early_for = 0  # its number
@@ -35,6 +37,11 @@ class Shuffler:
     def standing(self) -> Standing:
         """Where this shuffler stands; a `Persist` made the same durable."""
         return self._delivery.standing
+
+    @property
+    def record(self) -> Record | None:
+        """What the inspection needs of the attempt that was delivered; nothing if it was not worked in this process."""
+        return self._record if self.standing.place is Place.DONE else None
 
     @property
     def waiting(self) -> Waiting | None:
@@ -88,6 +95,10 @@ class Shuffler:
         self._delivery, effects = decision
         running = self._attempt.context.attempt if self._attempt else 0
         if not self.standing.running:
+            if self._attempt is not None and self._attempt.completed is not None:
+                self._record = Record(tuple(self._attempt.trail), self._attempt.said)
+            if self.standing.place not in (Place.STORED, Place.SENDING, Place.DONE):
+                self._record = None
             self._attempt = None
             return list(effects)
         if running == self.standing.attempt:

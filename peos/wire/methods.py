@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from peos.wire import freezes, parties, shuffles, submissions
+from peos.wire import freezes, inspections, parties, shuffles, submissions
 
 VECTOR_HEADER: Final = "vector-header-bin"  # the metadata of a call that carries a vector's chunks
 
@@ -65,7 +65,10 @@ TELL: Final = Method("Peers", "Tell", shuffles.encode_notice, shuffles.decode_no
 
 DELIVER: Final = Method("Analyst", "Deliver", *_BYTES, *_DONE, streams_in=True)
 GET_RECEIPT: Final = Method("Analyst", "GetReceipt", *_ASK, shuffles.encode_receipt, shuffles.decode_receipt)
+GET_DUMMIES: Final = Method(
+    "Analyst", "GetDummies", *_ASK, inspections.encode_revealed, inspections.decode_revealed, streams_out=True
+)
 
 USERS: Final = (DESCRIBE, SUBMIT, SUBMIT_MANY)
 PEERS: Final = (PROPOSE, CLOSE, STATUS, GET_ANNOUNCEMENT, GET_LIST, GET_FROZEN_DIGEST, SAY, CARRY, TELL)
-ANALYST: Final = (DELIVER, GET_RECEIPT)
+ANALYST: Final = (DELIVER, GET_RECEIPT, GET_DUMMIES)

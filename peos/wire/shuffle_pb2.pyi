@@ -1,6 +1,7 @@
+from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Mapping as _Mapping
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
@@ -94,3 +95,55 @@ class Receipt(_message.Message):
     transcript: bytes
     signature: bytes
     def __init__(self, version: _Optional[int] = ..., collection: _Optional[bytes] = ..., frozen: _Optional[bytes] = ..., attempt: _Optional[int] = ..., transcript: _Optional[bytes] = ..., signature: _Optional[bytes] = ...) -> None: ...
+
+class Opening(_message.Message):
+    __slots__ = ("version", "paths", "shown", "said")
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    PATHS_FIELD_NUMBER: _ClassVar[int]
+    SHOWN_FIELD_NUMBER: _ClassVar[int]
+    SAID_FIELD_NUMBER: _ClassVar[int]
+    version: int
+    paths: _containers.RepeatedScalarFieldContainer[bytes]
+    shown: _containers.RepeatedCompositeFieldContainer[Shown]
+    said: _containers.RepeatedCompositeFieldContainer[Said]
+    def __init__(self, version: _Optional[int] = ..., paths: _Optional[_Iterable[bytes]] = ..., shown: _Optional[_Iterable[_Union[Shown, _Mapping]]] = ..., said: _Optional[_Iterable[_Union[Said, _Mapping]]] = ...) -> None: ...
+
+class Shown(_message.Message):
+    __slots__ = ("round", "what", "other", "row_bytes", "rows", "proofs")
+    ROUND_FIELD_NUMBER: _ClassVar[int]
+    WHAT_FIELD_NUMBER: _ClassVar[int]
+    OTHER_FIELD_NUMBER: _ClassVar[int]
+    ROW_BYTES_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    PROOFS_FIELD_NUMBER: _ClassVar[int]
+    round: int
+    what: int
+    other: int
+    row_bytes: int
+    rows: bytes
+    proofs: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, round: _Optional[int] = ..., what: _Optional[int] = ..., other: _Optional[int] = ..., row_bytes: _Optional[int] = ..., rows: _Optional[bytes] = ..., proofs: _Optional[_Iterable[bytes]] = ...) -> None: ...
+
+class Said(_message.Message):
+    __slots__ = ("round", "kind", "sender", "body")
+    ROUND_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    SENDER_FIELD_NUMBER: _ClassVar[int]
+    BODY_FIELD_NUMBER: _ClassVar[int]
+    round: int
+    kind: int
+    sender: int
+    body: bytes
+    def __init__(self, round: _Optional[int] = ..., kind: _Optional[int] = ..., sender: _Optional[int] = ..., body: _Optional[bytes] = ...) -> None: ...
+
+class RevealedPart(_message.Message):
+    __slots__ = ("version", "salt", "words", "part")
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    SALT_FIELD_NUMBER: _ClassVar[int]
+    WORDS_FIELD_NUMBER: _ClassVar[int]
+    PART_FIELD_NUMBER: _ClassVar[int]
+    version: int
+    salt: bytes
+    words: bytes
+    part: bytes
+    def __init__(self, version: _Optional[int] = ..., salt: _Optional[bytes] = ..., words: _Optional[bytes] = ..., part: _Optional[bytes] = ...) -> None: ...

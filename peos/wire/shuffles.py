@@ -218,10 +218,9 @@ def _header(header: Header) -> pb.Header:
 def _read_header(message: pb.Header) -> Header:
     kind = Kind(within(message.kind, min(Kind), max(Kind), "a message's kind"))
     sender = within(message.sender, 1, MAX_SHUFFLERS, "a message's sender")
-    to_analyzer = kind is Kind.DELIVERY
-    receiver = within(
-        message.receiver, 0 if to_analyzer else 1, 0 if to_analyzer else MAX_SHUFFLERS, "a message's receiver"
-    )
+    least = 0 if kind in (Kind.DELIVERY, Kind.OPENING) else 1  # 0 is the analyzer
+    most = 0 if kind is Kind.DELIVERY else MAX_SHUFFLERS
+    receiver = within(message.receiver, least, most, "a message's receiver")
     if sender == receiver:
         raise BadEncoding("a message's sender is its receiver")
     step = Step(within(message.round, 1, _U16, "a message's round"), kind)

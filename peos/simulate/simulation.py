@@ -1,16 +1,8 @@
-"""A whole collection in memory: users, shufflers and analyzer through the same code and the same encodings.
+"""A collection's parties in memory, and the wires between them: submit, freeze, shuffle, inspect, publish."""
 
-    result = run_collection(values, mechanism=GRR(64, 4.0), shufflers=3, fakes=100)
-    result.estimate.frequency
-
-Every message is encoded by its sender and decoded by its receiver, and counted. `Simulation` holds the parties, so
-that a test can look at one of them, or put a deviating one in its place.
-"""
-
-from collections import Counter, deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from enum import Enum
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -24,9 +16,10 @@ from peos.collection.document import (
     MechanismChoice,
     Member,
 )
-from peos.collection.freeze import Announcement, Freeze, FrozenDigest, check_minimum
+from peos.collection.freeze import Announcement, FrozenDigest, check_minimum
 from peos.collection.prepare import Ticket, prepare
-from peos.collection.submission import Acknowledgement, Part, Triple, Verdict, check_part, judge
+from peos.collection.reveal import Revealed, proved_case, reveal
+from peos.collection.submission import Part
 from peos.collection.ticket import mint
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
@@ -37,7 +30,7 @@ from peos.errors import RemoteFault, WrongInput
 from peos.estimate.frequency import Estimate
 from peos.ldp.base import Mechanism
 from peos.privacy.guarantees import Guarantees, guarantees
-from peos.shuffle import analyzer, fakes
+from peos.shuffle import analyzer
 from peos.shuffle.effects import (
     Discard,
     Done,
@@ -51,7 +44,6 @@ from peos.shuffle.effects import (
     Persist,
     Receipt,
     Received,
-    ReceivedVector,
     Report,
     Send,
     SendVector,
@@ -59,50 +51,18 @@ from peos.shuffle.effects import (
     Tell,
     Tick,
 )
+from peos.shuffle.judging import Case, Delivered, Finding, common_start, judge
 from peos.shuffle.messages import Header, Kind, SignedNotice, SignedReceipt, Step
+from peos.shuffle.opening import Opening
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.shuffler import Shuffler
 from peos.shuffle.standing import Standing
-from peos.shuffle.vectors import Vector, Workbench, as_rows, as_words
-from peos.wire import documents, freezes, shuffles, submissions
+from peos.shuffle.vectors import Vector, as_rows, as_words
+from peos.simulate.inspecting import Inspected
+from peos.simulate.node import ANALYZER, USERS, Message, Node, Rpc, Traffic
+from peos.wire import documents, freezes, inspections, shuffles, submissions
 
-ANALYZER: Final = 0
-USERS: Final = -1
 _DAY: Final = 86_400
 _EPOCH: Final = 1_000_000_000  # a simulation has no clock: its deadlines only have to be in order
-
-
-class Rpc(Enum):
-    """What a message is; on a real wire the name of the call says it."""
-
-    WORD = "word"
-    VECTOR = "vector"
-    NOTICE = "notice"
-    RECEIPT = "receipt"
-
-
-@dataclass(frozen=True)
-class Message:
-    """Encoded bytes under way from one party to another."""
-
-    sender: int
-    receiver: int
-    rpc: Rpc
-    encoded: Sequence[bytes] = field(repr=False)
-
-
-@dataclass
-class Traffic:
-    """What was sent, by sender (0 the analyzer, −1 the users): bytes, messages, and whole vectors by kind."""
-
-    sent: Counter[int] = field(default_factory=Counter)
-    messages: Counter[int] = field(default_factory=Counter)
-    vectors: Counter[Kind] = field(default_factory=Counter)
-
-    def count(self, sender: int, encoded: Sequence[bytes]) -> None:
-        """Note messages as they leave."""
-        self.sent[sender] += sum(map(len, encoded))
-        self.messages[sender] += len(encoded)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,72 +79,6 @@ class Collected:
     traffic: Traffic
     rounds: int
     passes: int
-
-
-class Node:
-    """One shuffler: its store of submissions, its side of the freeze, its machine and its vectors."""
-
-    shuffler_type = Shuffler
-    workbench_type = Workbench
-
-    def __init__(self, number: int, signed: bytes, identity: Identity, rng: Randomness, *, floor: int) -> None:
-        self.number = number
-        self.identity = identity
-        self.rng = rng
-        self.signed = documents.decode_signed_document(signed, floor=floor)
-        self.document = self.signed.document
-        self.public = self.document.encryption_key(floor=floor)
-        self.fake_seed = rng.bytes(32)
-        self.parts: dict[bytes, tuple[Triple, Part]] = {}  # by ticket
-        self.standing = Standing()
-        self.durable: Vector | None = None  # the final vector, once stored
-        self.reports: list[str] = []
-        self.passes = 0
-
-    def submit(self, encoded: bytes) -> bytes:
-        """Take in a user's part; the acknowledgement, or RemoteFault."""
-        part = submissions.decode_part(encoded)
-        triple = check_part(part, self.document, self.signed.digest, self.public, self.number)
-        stored = self.parts.get(part.ticket)
-        if judge(stored[0] if stored else None, triple) is Verdict.CONFLICT:
-            raise RemoteFault("another submission was made under this ticket", party="user", step="submission")
-        self.parts[part.ticket] = (triple, part)
-        acknowledgement = Acknowledgement(self.signed.digest, triple.id, triple.digest)
-        return submissions.encode_acknowledgement(acknowledgement)
-
-    def start_freeze(self) -> Freeze:
-        """This shuffler's list, against the others'."""
-        identities = tuple(member.identity for member in self.document.shufflers)
-        own = [triple for triple, _ in self.parts.values()]
-        return Freeze(self.number, identities, self.signed.digest, own)
-
-    def begin(self, triples: Sequence[Triple], context: Context) -> None:
-        """Lay out the frozen vectors, fakes last, and wait for the first attempt to be opened."""
-        document, words = self.document, self.document.mechanism.words
-        self.context = context
-        self.rows = len(triples) + document.fakes
-        self.machine = self.shuffler_type(self.number, document.schedule, context, self.rng)
-        self.bench = self.workbench_type(self.rows, words, self.public, self.rng)
-        shares = b"".join(self.parts[triple.ticket][1].share for triple in triples)
-        rows = np.frombuffer(shares, np.uint8).reshape(len(triples), -1)
-        self.bench.lay_out(self.number, rows, self.fake_shares(self.fake_seed))
-
-    def fake_shares(self, seed: bytes) -> U64:
-        """This shuffler's shares of the fakes."""
-        return fakes.fake_shares(seed, self.context, self.document.fakes, self.document.mechanism.words)
-
-    def identity_of(self, number: int) -> bytes:
-        """The identity key of a shuffler."""
-        return self.document.shufflers[number - 1].identity
-
-    def read_vector(self, messages: Sequence[bytes]) -> Event | None:
-        """Take in a vector from another shuffler; nothing is to be done about one that is here already."""
-        header, rows = shuffles.decode_vector(messages)
-        handle = self.bench.expect(header)
-        if handle is None:
-            return None
-        self.bench.take_in(handle, header, rows)
-        return ReceivedVector(header.header, handle)
 
 
 class Simulation:
@@ -244,7 +138,10 @@ class Simulation:
             self.node_type(n, self.signed, one, Randomness(self.rng.bytes(32)), floor=self.floor)
             for n, one in enumerate(identities, start=1)
         ]
+        self.dummy_parts: list[tuple[Part, ...]] = []
         self.delivered: dict[int, analyzer.Part] = {}
+        self.openings: dict[int, Opening] = {}
+        self.findings: dict[int, list[Finding]] = {}  # of the inspection, by who found them (0: the analyzer)
         self._queue: deque[Message | tuple[Node, Done]] = deque()
 
     def run(self, values: ArrayLike) -> Collected:
@@ -253,6 +150,7 @@ class Simulation:
         self.submit(self.mechanism.randomize(given, self.rng))
         self.freeze()
         self.shuffle()
+        self.inspect()
         return self.publish(submitted=len(given))
 
     # Submit.
@@ -261,7 +159,9 @@ class Simulation:
         """Users (and the analyzer, with its dummies) split, encrypt and send their reports."""
         owned = np.stack([dummy.words for dummy in self.dummies])
         ids = [self.rng.bytes(ID_BYTES) for _ in range(len(reports))] + [dummy.id for dummy in self.dummies]
-        for parts in self.parts_of(np.concatenate((reports, owned)), ids):
+        submitted = self.parts_of(np.concatenate((reports, owned)), ids)
+        self.dummy_parts = submitted[len(reports) :]
+        for parts in submitted:
             for part in parts:
                 encoded = submissions.encode_part(part)
                 self.traffic.count(USERS, [encoded])
@@ -348,8 +248,9 @@ class Simulation:
                 node.bench.discard(attempt)
             case Erase():
                 node.parts.clear()
-                node.bench.vectors.clear()
                 node.durable = None
+                if node.machine.record is None:  # else the inspection still needs its vectors
+                    node.bench.vectors.clear()
             case Report(sentence):
                 node.reports.append(sentence)
 
@@ -386,7 +287,7 @@ class Simulation:
                     raise RemoteFault("signed its receipt wrongly", party="analyzer", step="delivery")
                 return Receipt(receipt.context.attempt)
 
-    # Deliver, and publish.
+    # Deliver, inspect, and publish.
 
     def _collect(self, sender: int, messages: Sequence[bytes]) -> None:
         """The analyzer takes in a final vector; with all of them it signs a receipt, and the shufflers erase."""
@@ -402,10 +303,43 @@ class Simulation:
             for node in self.nodes:
                 self._post(ANALYZER, node.number, Rpc.RECEIPT, [receipt])
 
+    def inspect(self) -> None:
+        """The analyzer reveals its dummies to the shufflers, who follow their rows; then all vectors are erased."""
+        row = self.mechanism.words * self.key.public.ciphertext_bytes
+        shown = inspections.revealed_parts(reveal(self.dummies, self.dummy_parts, row))
+        encoded = [inspections.encode_revealed(one) for one in shown]
+        for _ in self.nodes:
+            self.traffic.count(ANALYZER, encoded)
+        revealed = inspections.gathered([inspections.decode_revealed(data) for data in encoded])
+        self.follow({node.number: self.case(node, revealed) for node in self.nodes})
+
+    def case(self, node: Node, revealed: Sequence[Revealed]) -> Case:
+        """What a shuffler may open of the output."""
+        part = self._output
+        return proved_case(node.document, node.public, part.context, part.transcript, node.triples, revealed)
+
+    def follow(self, cases: Mapping[int, Case]) -> None:
+        """The inspection itself; what the shufflers and the analyzer find is kept for `publish`."""
+        inspected = Inspected(self.nodes, self._output.context, cases, self.traffic)
+        self.openings = inspected.openings
+        self.findings = inspected.findings
+        start = common_start(self.document.schedule, self.openings)
+        if start is not None:
+            # The analyzer knows its dummies; where they stood in the frozen list it learns from the openings.
+            vectors = {who: part.vector for who, part in self.delivered.items()}
+            self.findings[ANALYZER] = judge(replace(cases[1], start=start), self.openings, Delivered(self.key, vectors))
+        for node in self.nodes:
+            node.bench.vectors.clear()
+
+    @property
+    def _output(self) -> analyzer.Part:
+        return self.delivered[self.document.schedule.last[0]]
+
     def publish(self, *, submitted: int) -> Collected:
         """Decrypt, look for the dummies, estimate, and state the guarantee for what was realised."""
         combined = analyzer.combine(self.document.schedule, self.delivered, self.key)
-        reports = analyzer.without_dummies(combined, np.stack([dummy.words for dummy in self.dummies]))
+        owned = np.stack([dummy.words for dummy in self.dummies])
+        reports = analyzer.without_dummies(combined, owned, self.findings.get(ANALYZER, ()))
         mechanism, document = self.mechanism, self.document
         users = len(reports) - document.fakes
         counts = mechanism.support_counts(reports)
@@ -428,19 +362,3 @@ class Simulation:
 
     def _member(self, name: str, identity: Identity) -> Member:
         return Member(name, identity.public, self.rng.bytes(32))
-
-
-def run_collection(
-    values: ArrayLike,
-    *,
-    mechanism: Mechanism,
-    shufflers: int = 3,
-    scheme: str = "paillier",
-    fakes: int = 0,
-    delta: float = 1e-6,
-    rng: Randomness | None = None,
-    key: PrivateKey | None = None,
-) -> Collected:
-    """Collect `values` from as many users. `rng` and `key` are for tests: by default all is fresh and of full size."""
-    simulation = Simulation(mechanism, shufflers=shufflers, scheme=scheme, fakes=fakes, delta=delta, rng=rng, key=key)
-    return simulation.run(values)

@@ -1,0 +1,34 @@
+"""A whole collection in memory: users, shufflers and analyzer through the same code and the same encodings.
+
+    result = run_collection(values, mechanism=GRR(64, 4.0), shufflers=3, fakes=100)
+    result.estimate.frequency
+
+Every message is encoded by its sender and decoded by its receiver, and counted. `Simulation` holds the parties, so
+that a test can look at one of them, or put a deviating one in its place.
+"""
+
+from numpy.typing import ArrayLike
+
+from peos.crypto.randomness import Randomness
+from peos.crypto.schemes.base import PrivateKey
+from peos.ldp.base import Mechanism
+from peos.simulate.node import ANALYZER, Node
+from peos.simulate.simulation import Collected, Simulation
+
+__all__ = ["ANALYZER", "Collected", "Node", "Simulation", "run_collection"]
+
+
+def run_collection(
+    values: ArrayLike,
+    *,
+    mechanism: Mechanism,
+    shufflers: int = 3,
+    scheme: str = "paillier",
+    fakes: int = 0,
+    delta: float = 1e-6,
+    rng: Randomness | None = None,
+    key: PrivateKey | None = None,
+) -> Collected:
+    """Collect `values` from as many users. `rng` and `key` are for tests: by default all is fresh and of full size."""
+    simulation = Simulation(mechanism, shufflers=shufflers, scheme=scheme, fakes=fakes, delta=delta, rng=rng, key=key)
+    return simulation.run(values)
