@@ -98,6 +98,7 @@ def create(
     from analyzer.draft import Request, draft
     from analyzer.telling import Teller
 
+    _require_seconds(wait)
     request = Request(
         name=name,
         question=question,
@@ -194,6 +195,7 @@ def result(
     from analyzer.result import show
     from analyzer.telling import Teller
 
+    _require_seconds(wait)
     if html is not None and (html.is_dir() or not html.parent.is_dir()):
         raise WrongInput(f"the page cannot be written to {html}", hint="name a file in a folder that exists")
     with _home(config) as home, Teller() as teller:
@@ -219,13 +221,18 @@ def _awaited(home: "Home", name: str, wait: float, teller: Any) -> dict[str, Any
             found: dict[str, Any] = json.loads(kept.result)
             return found
         if kept.state is State.ABORTED:
-            raise PeosError(f"{name} was aborted: {kept.reason}")
+            raise PeosError(f"{name} was aborted: {kept.reason}", hint="create another collection, under another name")
         standing = in_words(where(home, [kept])[0])[0]
         left = give_up_at - time.monotonic()
         if left <= 0:
             raise PeosError(f"there is no result yet: {standing}", hint="--wait SECONDS waits for it")
         teller.waiting(standing)
         time.sleep(min(left, 1.0))
+
+
+def _require_seconds(wait: float) -> None:
+    if not wait >= 0.0:  # nor is it nan
+        raise WrongInput(f"--wait is a number of seconds from 0, not {wait:g}", hint="0 does not wait")
 
 
 def main() -> int:

@@ -89,7 +89,10 @@ def _not_accepted(name: str, answer: Answer, refused: PeosError | None) -> str:
     """What is waited for from one shuffler, nothing if it has accepted; Refused if it will not."""
     if isinstance(answer, Status) and answer.known:
         if answer.state == State.ABORTED:
-            raise Refused(f"{name} has aborted the collection: {answer.reason or 'it gives no reason'}")
+            raise Refused(
+                f"{name} has aborted the collection: {answer.reason or 'it gives no reason'}",
+                hint="abort it here too, and create another, under another name",
+            )
         if answer.state in _PAST_DRAFT:
             return ""
         return f"{name} waits for its operator to accept"

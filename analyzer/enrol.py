@@ -12,7 +12,7 @@ from analyzer.telling import Teller
 from peos.collection.document import ID_BYTES
 from peos.collection.lifecycle import State
 from peos.collection.ticket import mint
-from peos.errors import Closed, WrongInput
+from peos.errors import Closed, WrongInput, in_words
 
 MOST: Final = 100_000_000
 _TELL_EVERY: Final = 1000
@@ -43,7 +43,7 @@ def mint_tickets(home: Home, collection: str, count: int, out: Path, teller: Tel
     """Write `count` fresh tickets: the id and its signature in hexadecimal, a colon between."""
     kept = home.kept(collection)
     if kept.state not in (State.DRAFT, State.OPEN):
-        raise Closed(f"{collection} is {kept.state}: tickets would be of no use")
+        raise Closed(f"{collection} is {kept.state}: tickets would be of no use", hint="create another collection")
     partial = out.with_name(f".{out.name}.partial")
     if out.exists():
         raise WrongInput(f"{out} exists already", hint="choose another file: tickets that were handed out stay valid")
@@ -58,7 +58,7 @@ def mint_tickets(home: Home, collection: str, count: int, out: Path, teller: Tel
             os.fsync(descriptor)
         partial.rename(out)
     except OSError as error:
-        raise WrongInput(f"{out} cannot be written: {error.strerror}") from None
+        raise WrongInput(f"{out} cannot be written: {in_words(error)}", hint="give --out another file") from None
 
 
 def _tickets(home: Home, digest: bytes, count: int) -> Iterator[str]:

@@ -74,7 +74,10 @@ class Home:
     def private_key(self, kept: Kept) -> PrivateKey:
         """The decryption key, as long as it is kept."""
         if kept.key is None:
-            raise LocalFault(f"the decryption key of {kept.name} was erased")
+            raise LocalFault(
+                f"the decryption key of {kept.name} was erased",
+                hint="nothing of it can be decrypted any more; create another collection",
+            )
         encoded = self.keys.vault.open("key", kept.name.encode(), sealed=kept.key)
         return scheme(self.signed(kept).document.scheme).private_key(encoded, floor=self.floor)
 
@@ -84,7 +87,9 @@ class Home:
         encoded = self.keys.vault.open("dummies", kept.name.encode(), sealed=kept.dummies)
         found = unpack_dummies(encoded, document.mechanism.words)
         if tuple(dummy.commitment for dummy in found) != document.dummies:
-            raise LocalFault("the dummies that are kept are not those of the document")
+            raise LocalFault(
+                "the dummies that are kept are not those of the document", hint="restore the analyzer's folder"
+            )
         return found
 
     def seal_parts(self, kept: Kept, prepared: list[tuple[Part, ...]]) -> bytes:

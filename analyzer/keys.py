@@ -9,13 +9,14 @@ from analyzer.vault import Vault, lock, unlock
 from peos.collection.party import Card
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import KEY_BYTES, Randomness
-from peos.errors import WrongInput
+from peos.errors import WrongInput, in_words
 from peos.net.certificates import Certificate, as_der, make_certificate
 from peos.store.folder import private_folder, write_durably
 from peos.wire.parties import sign_card
 
 KEYS: Final = "keys"
 CARD: Final = "analyzer.card"
+_WRITE_IT: Final = "write the passphrase into it, and give it mode 0600"
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,7 +59,7 @@ def make(config: Config, rng: Randomness) -> Keys:
 def load(config: Config, rng: Randomness) -> Keys:
     """What `make` wrote, opened with the passphrase."""
     file = config.folder / KEYS
-    if not file.exists():
+    if not file.is_file():
         raise WrongInput(
             f"{config.folder} has no keys of an analyzer", hint=f"run `peos analyzer init --config {config.path}` first"
         )
@@ -78,8 +79,10 @@ def passphrase(config: Config) -> bytes:
         if file.stat().st_mode & 0o077:
             raise WrongInput(f"{config.path}: passphrase_file: {file} is open to others", hint=f"chmod 600 {file}")
         content = file.read_bytes().rstrip(b"\r\n")
-    except OSError:
-        raise WrongInput(f"{config.path}: passphrase_file: {file} cannot be read") from None
+    except OSError as error:
+        raise WrongInput(
+            f"{config.path}: passphrase_file: {file} cannot be read: {in_words(error)}", hint=_WRITE_IT
+        ) from None
     if not content:
-        raise WrongInput(f"{config.path}: passphrase_file: {file} is empty")
+        raise WrongInput(f"{config.path}: passphrase_file: {file} is empty", hint=_WRITE_IT)
     return content

@@ -1,6 +1,7 @@
 """The analyst's orders: close a collection before its time, or abort it. Each is signed, and may be given again."""
 
 import asyncio
+from typing import Final
 
 from analyzer.home import Home
 from analyzer.peers import Peers
@@ -8,13 +9,15 @@ from analyzer.store import OVER, Kept
 from peos.collection.lifecycle import State
 from peos.errors import Closed, PeosError
 
+_SHOWS: Final = "`peos analyzer result` shows what came of it"
+
 
 def freeze(home: Home, kept: Kept) -> None:
     """Tell every shuffler to close now; PeosError names those that could not be told."""
     if kept.state is State.DRAFT:
-        raise Closed(f"{kept.name} is not open yet: there is nothing to close")
+        raise Closed(f"{kept.name} is not open yet: there is nothing to close", hint="`peos analyzer abort` ends it")
     if kept.state in (*OVER, State.DELIVERED):
-        raise Closed(f"{kept.name} is {kept.state}: there is nothing left to close")
+        raise Closed(f"{kept.name} is {kept.state}: there is nothing left to close", hint=_SHOWS)
     _tell(home, kept, abort=False)
     if kept.state is State.OPEN:
         home.store.move(kept.digest, State.CLOSED)
@@ -23,7 +26,7 @@ def freeze(home: Home, kept: Kept) -> None:
 def abort(home: Home, kept: Kept, reason: str = "the analyst aborted it") -> None:
     """End a collection: here at once and for good, then with every shuffler."""
     if kept.state is State.PUBLISHED:
-        raise Closed(f"{kept.name} is published: that cannot be undone")
+        raise Closed(f"{kept.name} is published: that cannot be undone", hint=_SHOWS)
     home.store.move(kept.digest, State.ABORTED, reason)
     home.store.erase(kept.digest)  # the key first: whatever still arrives, nobody can decrypt it
     _tell(home, kept, abort=True)

@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 
 from peos.collection.lifecycle import State, advance
 from peos.crypto.kdf import Context
-from peos.errors import LocalFault, PeosError, Unknown, WrongInput
+from peos.errors import Full, LocalFault, PeosError, Unknown, WrongInput
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
 from peos.store.folder import private_file
 
@@ -75,7 +75,9 @@ class Store:
                 self._base.execute(f"PRAGMA {pragma}")
             self._base.executescript(_SCHEMA)
         except sqlite3.Error as error:
-            raise WrongInput(f"{file} cannot be used: {error}") from None
+            raise WrongInput(
+                f"{file} cannot be used: {error}", hint="it is the analyzer's database: restore it from a backup"
+            ) from None
         self._base.row_factory = sqlite3.Row
 
     def close(self) -> None:
@@ -106,22 +108,19 @@ class Store:
 
     def all(self) -> list[Kept]:
         """Every collection, by name."""
-        with self._lock:
-            return [_kept(row) for row in self._base.execute("SELECT * FROM collection ORDER BY name")]
+        return [_kept(row) for row in self._rows("SELECT * FROM collection ORDER BY name")]
 
     def named(self, name: str) -> Kept | None:
         """The collection of that name, if there is one."""
-        with self._lock:
-            row = self._base.execute("SELECT * FROM collection WHERE name = ?", (name,)).fetchone()
-        return _kept(row) if row else None
+        rows = self._rows("SELECT * FROM collection WHERE name = ?", name)
+        return _kept(rows[0]) if rows else None
 
     def get(self, digest: bytes) -> Kept:
         """The collection of that digest; Unknown if there is none."""
-        with self._lock:
-            row = self._base.execute("SELECT * FROM collection WHERE digest = ?", (digest,)).fetchone()
-        if row is None:
-            raise Unknown("there is no such collection here")
-        return _kept(row)
+        rows = self._rows("SELECT * FROM collection WHERE digest = ?", digest)
+        if not rows:
+            raise Unknown("there is no such collection here", hint="compare the digest with the analyzer's")
+        return _kept(rows[0])
 
     def put_parts(self, digest: bytes, parts: bytes) -> bytes:
         """Keep the dummies' sealed parts, unless some are kept already; what is kept is what is sent."""
@@ -147,9 +146,7 @@ class Store:
 
     def deliveries(self, digest: bytes) -> list[VectorHeader]:
         """The vectors that are here whole."""
-        with self._lock:
-            found = self._base.execute("SELECT * FROM delivery WHERE digest = ? ORDER BY sender", (digest,))
-            return [_header(row) for row in found]
+        return [_header(row) for row in self._rows("SELECT * FROM delivery WHERE digest = ? ORDER BY sender", digest)]
 
     def add_delivery(self, header: VectorHeader) -> None:
         """A vector is here whole, its file durable."""
@@ -177,8 +174,14 @@ class Store:
         """Forget the decryption key, and with it whatever could still be decrypted."""
         with self._transaction() as base:
             base.execute("UPDATE collection SET key = NULL, parts = NULL WHERE digest = ?", (digest,))
+        self._rows("PRAGMA wal_checkpoint(TRUNCATE)")  # else the old page stays in the log
+
+    def _rows(self, query: str, *values: object) -> list[Any]:
         with self._lock:
-            self._base.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # else the old page stays in the log
+            try:
+                return self._base.execute(query, values).fetchall()
+            except sqlite3.Error as error:
+                raise _in_words(error) from None
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -188,11 +191,25 @@ class Store:
                 try:
                     yield self._base
                 except BaseException:
-                    self._base.execute("ROLLBACK")
+                    if self._base.in_transaction:  # a full disk has rolled back already
+                        self._base.execute("ROLLBACK")
                     raise
                 self._base.execute("COMMIT")
             except sqlite3.Error as error:
-                raise PeosError(f"the analyzer's database failed: {error}") from error
+                raise _in_words(error) from None
+
+
+def _in_words(error: sqlite3.Error) -> PeosError:
+    """A failure of SQLite's; what was committed before is kept."""
+    name = getattr(error, "sqlite_errorname", "") or type(error).__name__
+    if name.startswith("SQLITE_FULL"):
+        return Full(
+            "there is no room left where the analyzer's folder is", hint="make room; nothing that was kept is lost"
+        )
+    return LocalFault(
+        f"the analyzer's database failed ({name})",
+        hint="check the disk, then the folder; what was kept before is there",
+    )
 
 
 _PATH: Final = (State.DRAFT, State.OPEN, State.CLOSED, State.SHUFFLING, State.DELIVERED, State.PUBLISHED)

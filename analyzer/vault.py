@@ -64,7 +64,8 @@ def unlock(passphrase: bytes, data: bytes, rng: Randomness) -> bytes:
         return Vault(_stretched(passphrase, head), rng).open("keys", head, sealed=data[_HEAD.size :])
     except LocalFault:
         raise WrongInput(
-            "the passphrase does not open the analyzer's keys", hint="or their file is damaged: restore it"
+            "the passphrase does not open the analyzer's keys",
+            hint="look at passphrase_file; if it is right, the file of the keys is damaged: restore it",
         ) from None
 
 

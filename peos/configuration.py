@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from peos.collection.party import Card
-from peos.errors import BadEncoding, WrongInput
+from peos.errors import BadEncoding, WrongInput, in_words
 from peos.wire.parties import decode_card
 
 T = TypeVar("T")
@@ -90,12 +90,6 @@ def read_card(settings: Path, key: str, card: Path) -> tuple[bytes, Card]:
         raise WrongInput(
             f"{settings}: {key}: {card} is not a card: {bad}", hint="ask its operator for the card again"
         ) from None
-
-
-def in_words(error: OSError) -> str:
-    """The operating system's reason as part of a sentence."""
-    words = error.strerror or type(error).__name__
-    return words[:1].lower() + words[1:]
 
 
 def _content(path: Path) -> dict[str, Any]:

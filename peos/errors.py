@@ -80,3 +80,9 @@ class RemoteFault(ProtocolError):
 
 class BadEncoding(RemoteFault):
     """Bytes that came in are not a valid encoding: wrong version, length or range, or something left over."""
+
+
+def in_words(error: OSError) -> str:
+    """The operating system's reason, as part of a sentence."""
+    words = error.strerror or type(error).__name__
+    return words[:1].lower() + words[1:]

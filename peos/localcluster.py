@@ -20,11 +20,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
 
-from peos.errors import PeosError, WrongInput
+from peos.errors import PeosError, WrongInput, in_words
 
 START_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 20.0
 HOST: Final = "127.0.0.1"
+_CHOOSE: Final = "choose a folder that does not exist yet"
 PORTS: Final = (20_000, 32_000)
 _given: set[int] = set()
 
@@ -130,9 +131,13 @@ class LocalCluster:
     """r shufflers, and an analyzer if one is wanted; a context manager that stops what it started."""
 
     def __init__(self, folder: Path, *, shufflers: int = 3, analyzer_card: Path | None = None) -> None:
-        if folder.exists() and any(folder.iterdir()):
-            raise WrongInput(f"{folder} is not empty", hint="choose a folder that does not exist yet")
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            is_empty = not any(folder.iterdir())
+        except OSError as error:
+            raise WrongInput(f"the folder {folder} cannot be made: {in_words(error)}", hint=_CHOOSE) from None
+        if not is_empty:
+            raise WrongInput(f"{folder} is not empty", hint=_CHOOSE)
         self.folder = folder
         self.ports: dict[str, list[int]] = {}
         self.analyzer = None if analyzer_card else self._party("analyzer", "analyzer")

@@ -20,6 +20,9 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Run a shuffler: take in parts, shuffle with the others, deliver.",
 )
+_SHOWN: Final = {"collection", "state", "reason", "reports", "sent", "received", "refused"} | {
+    *("step", "done", "total", "seconds", "waited_for")
+}
 STALE: Final = 10.0  # seconds after which a status is no longer that of a running process
 Config = Annotated[Path, typer.Option("--config", help="shuffler.toml")]
 
@@ -119,9 +122,15 @@ def _status(folder: Path) -> tuple[list[dict[str, Any]], float]:
     path = folder / STATUS
     try:
         found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(found, list) or not all(isinstance(line, dict) and line.keys() >= _SHOWN for line in found):
+            raise ValueError
         return found, time.time() - path.stat().st_mtime
-    except (OSError, ValueError):
+    except OSError:
         raise WrongInput(f"no shuffler is running in {folder}", hint="start it with `peos shuffler serve`") from None
+    except ValueError:
+        raise WrongInput(
+            f"{path} was written by something else, or by another version", hint="restart this folder's shuffler"
+        ) from None
 
 
 def main() -> int:

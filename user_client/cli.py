@@ -1,19 +1,16 @@
 """`peos client`: submit, submit-file, status, ledger."""
 
 import json
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from peos.errors import Refused, WrongInput
+from peos.errors import BadEncoding, Refused, WrongInput, in_words
 
 if TYPE_CHECKING:
+    from peos.collection.party import Invitation
     from user_client.client import Client
     from user_client.results import Result
 
@@ -25,6 +22,7 @@ app = typer.Typer(
     help="Answer a question: randomise, remember, submit.",
 )
 REFUSED: Final = Refused.exit_code
+_INVITED: Final = "name the file that the analyzer gave out for this question"
 Config = Annotated[Path, typer.Option("--config", help="client.toml")]
 InvitationFile = Annotated[Path, typer.Option("--invitation", help="What the analyzer gave out for this question.")]
 Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
@@ -51,8 +49,8 @@ def submit(
     if (ticket is None) == (ticket_file is None):
         raise WrongInput("one ticket is needed, by --ticket-file or by --ticket", hint="prefer the file")
     own = read_one_ticket(ticket_file) if ticket_file is not None else read_ticket(ticket or "")
-    invited = _bytes_of(invitation)
-    with _client(config) as client, _terminated():
+    invited = _invited(invitation)
+    with _client(config) as client:
         collection = client.open(invited)
         answer = read_value(_asked(collection.question, collection.domain) if value == "-" else value)
         result = collection.submit(answer, own, waiting=_tell)
@@ -85,8 +83,8 @@ def submit_file(
     from user_client.progress import shown
 
     answers = read_answers(tickets, values)
-    invited = _bytes_of(invitation)
-    with _client(config) as client, _terminated():
+    invited = _invited(invitation)
+    with _client(config) as client:
         collection = client.open(invited)
         try:
             with shown("submissions") as progress:
@@ -111,9 +109,7 @@ def status(
     as_json: Json = False,
 ) -> None:
     """Say of each collection what was prepared, who has acknowledged it, and what is missing. Asks nobody."""
-    from peos.wire.parties import decode_invitation
-
-    only = decode_invitation(_bytes_of(invitation)).collection if invitation is not None else None
+    only = _invited(invitation).collection if invitation is not None else None
     with _client(config) as client:
         standings = [one for one in client.status() if only in (None, one.collection)]
     if as_json:
@@ -166,11 +162,15 @@ def _client(config: Path) -> "Client":
     return Client(read(config))
 
 
-def _bytes_of(invitation: Path) -> bytes:
+def _invited(path: Path) -> "Invitation":
+    from peos.wire.parties import decode_invitation
+
     try:
-        return invitation.read_bytes()
-    except OSError:
-        raise WrongInput(f"the invitation {invitation} cannot be read") from None
+        return decode_invitation(path.read_bytes())
+    except OSError as error:
+        raise WrongInput(f"the invitation {path} cannot be read: {in_words(error)}", hint=_INVITED) from None
+    except BadEncoding as bad:
+        raise WrongInput(f"{path} is not an invitation: {bad}", hint=_INVITED) from None
 
 
 def _asked(question: str, domain: int) -> str:
@@ -219,17 +219,3 @@ def _refusal(refusal: Any) -> dict[str, Any]:
         "reason": refusal.sentence,
         "hint": refusal.hint,
     }
-
-
-@contextmanager
-def _terminated() -> Iterator[None]:
-    """SIGTERM ends a run as Ctrl-C does: what was answered is noted, and the same command goes on from there."""
-
-    def interrupt(_: int, __: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

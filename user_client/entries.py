@@ -8,7 +8,7 @@ from typing import Final
 from peos.collection.document import ID_BYTES
 from peos.collection.prepare import Ticket
 from peos.crypto.identity import SIGNATURE_BYTES
-from peos.errors import WrongInput
+from peos.errors import WrongInput, in_words
 
 _TICKET: Final = re.compile(rf"([0-9a-f]{{{2 * ID_BYTES}}}):([0-9a-f]{{{2 * SIGNATURE_BYTES}}})")
 _VALUE: Final = re.compile(r"[0-9]{1,18}")
@@ -84,7 +84,9 @@ def read_lines(path: Path) -> list[str]:
     """The lines of a text file; a last newline ends the last line."""
     try:
         return path.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        raise WrongInput(f"{path} cannot be read") from None
+    except OSError as error:
+        raise WrongInput(
+            f"{path} cannot be read: {in_words(error)}", hint="name a text file, one entry a line"
+        ) from None
     except UnicodeDecodeError:
-        raise WrongInput(f"{path} is not text") from None
+        raise WrongInput(f"{path} is not text", hint="save it as UTF-8, one entry a line") from None

@@ -247,4 +247,7 @@ class Memory:
                     self._connection.execute(statement).close()
                 self._connection.execute(f"PRAGMA user_version = {_VERSION}").close()
             elif version != _VERSION:
-                raise LocalFault(f"the memory is of version {version}, and this is version {_VERSION}")
+                raise LocalFault(
+                    f"the memory is of version {version}, and this is version {_VERSION}",
+                    hint="use the version that wrote it",
+                )

@@ -3,11 +3,13 @@
 import signal
 import threading
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
-from peos.errors import WrongInput
+from peos.errors import BadEncoding, WrongInput
+
+_CARD: Final = "`peos analyzer init` writes the card and says where"
 
 
 def localcluster(
@@ -17,9 +19,14 @@ def localcluster(
 ) -> None:
     """Start shufflers as processes, print where their cards are, and stop them at Ctrl-C."""
     from peos.localcluster import LocalCluster
+    from peos.wire.parties import decode_card
 
     if not analyzer.is_file():
-        raise WrongInput(f"{analyzer} is no file", hint="`peos analyzer init` writes the card and says where")
+        raise WrongInput(f"{analyzer} is no file", hint=_CARD)
+    try:
+        decode_card(analyzer.read_bytes())
+    except BadEncoding as bad:
+        raise WrongInput(f"{analyzer} is not a card: {bad}", hint=_CARD) from None
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())

@@ -5,15 +5,24 @@ error, so that standard output holds results only; with --json as {"error", "whe
 """
 
 import json
-from collections.abc import Sequence
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType, TracebackType
 from typing import Any, Final
 
 import typer
 
-from peos.errors import PeosError
+from peos.errors import PeosError, WrongInput, in_words
 
 INTERRUPTED: Final = 130
-WRONG_INPUT: Final = 2
+FAILED: Final = PeosError.exit_code
+WRONG_INPUT: Final = WrongInput.exit_code
+_OURS: Final = frozenset({"peos", "analyzer", "shuffler", "user_client"})
 
 # The library under typer has moved between releases; the root of its errors is reached through a public name.
 _MISUSE: Final[Any] = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
@@ -24,15 +33,30 @@ def run(app: typer.Typer, given: Sequence[str], name: str) -> int:
     command: Any = typer.main.get_command(app)
     where = f"{name} {given[0]}" if given and given[0] in getattr(command, "commands", {}) else name
     try:
-        outcome = command.main(args=list(given), prog_name=name, standalone_mode=False)
+        with _terminated():
+            outcome = command.main(args=list(given), prog_name=name, standalone_mode=False)
+            sys.stdout.flush()  # what cannot be written is an error too
     except PeosError as error:
         _report(given, where, str(error), error.hint)
         return error.exit_code
     except _MISUSE as error:
-        _report(given, where, _sentence(error.format_message()), f"see {where} --help")
+        _report(given, where, _misuse(command, where, error), f"see {where} --help")
         return WRONG_INPUT
     except (KeyboardInterrupt, typer.Abort):
         outcome = INTERRUPTED
+    except BrokenPipeError:  # whoever read the results has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except OSError as error:
+        about = f": {error.filename}" if error.filename else ""
+        _report(
+            given, where, f"the system refuses: {in_words(error)}{about}", "look at that file or disk, and try again"
+        )
+        return FAILED
+    except Exception as error:  # its text may hold a value, its place does not
+        found = f"a mistake of this program: {type(error).__name__} at {_place(error.__traceback__)}"
+        _report(given, where, found, "please report this line; what was acknowledged is kept")
+        return FAILED
     if outcome == INTERRUPTED:
         _report(given, where, "interrupted", "")
     return outcome if isinstance(outcome, int) else 0
@@ -44,6 +68,40 @@ def _report(given: Sequence[str], where: str, error: str, hint: str) -> None:
     else:
         line = f"{where}: {error} ({hint})" if hint else f"{where}: {error}"
     typer.echo(line, err=True)
+
+
+@contextmanager
+def _terminated() -> Iterator[None]:
+    """SIGTERM ends a command as Ctrl-C does: what is durable is kept, and the same command goes on from there."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(_: int, __: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _misuse(command: Any, where: str, error: Any) -> str:
+    """The library's sentence; where it would print all its help, only what is missing."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return f"{where} needs a command: {', '.join(getattr(command, 'commands', {}))}"
+    return _sentence(error.format_message())
+
+
+def _place(trace: TracebackType | None) -> str:
+    """The last line of ours that was on the way."""
+    place = "an unknown line"
+    while trace is not None:
+        if str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0] in _OURS:
+            place = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
 
 
 def _sentence(message: str) -> str:

@@ -11,7 +11,13 @@ from typing import Final
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
 from cryptography.x509.oid import NameOID
 
 from peos.crypto.randomness import Randomness
@@ -100,6 +106,18 @@ def read_certificate(data: bytes) -> x509.Certificate:
     return certificate
 
 
+def require_pair(own: Certificate) -> None:
+    """WrongInput unless the key is the certificate's: it would show as a handshake that fails for no reason."""
+    try:
+        key = load_pem_private_key(own.key, None)
+    except (ValueError, TypeError):
+        raise WrongInput("the private key of a port's certificate cannot be read", hint=_RESTORE) from None
+    form = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    if key.public_key().public_bytes(*form) != read_certificate(own.pem).public_key().public_bytes(*form):
+        raise WrongInput("the private key does not belong to the certificate", hint=_RESTORE)
+
+
+_RESTORE: Final = "restore both from a backup"
 _MAKE: Final = "make one with `peos shuffler init` or `peos analyzer init`"
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from peos.crypto.kdf import DIGEST_BYTES
-from peos.errors import PeosError
+from peos.errors import PeosError, WrongInput, in_words
 
 FIELDS: Final = frozenset(
     {"party", "peer", "step", "state", "attempt", "round", "done", "total", "count", "seconds", "bytes", "status"}
@@ -96,8 +96,13 @@ def configure(path: Path | None = None, *, level: int = logging.INFO) -> logging
     if path is None:
         handler: logging.Handler = logging.StreamHandler(sys.stderr)
     else:
-        path.touch(mode=0o600)
-        handler = logging.FileHandler(path, encoding="utf-8")
+        try:
+            path.touch(mode=0o600)
+            handler = logging.FileHandler(path, encoding="utf-8")
+        except OSError as error:
+            raise WrongInput(
+                f"the log {path} cannot be written: {in_words(error)}", hint="give --log another file"
+            ) from None
     handler.setFormatter(JsonFormatter())
     root = logging.getLogger()
     root.addHandler(handler)

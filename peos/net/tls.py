@@ -14,10 +14,8 @@ import threading
 from collections.abc import Iterable
 from typing import Final
 
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
-
 from peos.errors import LocalFault, WrongInput
-from peos.net.certificates import Certificate, as_pem, fingerprint, is_expired, read_certificate
+from peos.net.certificates import Certificate, as_pem, fingerprint, is_expired, read_certificate, require_pair
 
 # A suite of TLS 1.2 that needs an RSA certificate, which no party has: 1.2 finds no cipher. 1.3 has its own suites.
 _VARIABLE: Final = "GRPC_SSL_CIPHER_SUITES"
@@ -84,7 +82,10 @@ class Trust:
             if print_ in self._pinned:
                 return print_
             if any(read_certificate(known).subject == subject for known in self._pinned.values()):
-                raise WrongInput("two different certificates have one subject, and TLS could not tell them apart")
+                raise WrongInput(
+                    "two different certificates have one subject, and TLS could not tell them apart",
+                    hint="one of the two parties makes its certificates anew",
+                )
             self._pinned[print_] = pem
             self._version += 1
         return print_
@@ -109,13 +110,13 @@ class Trust:
 
 def user_port(own: Certificate) -> grpc.ServerCredentials:
     """A port that shows `own` and takes anybody in; what users may do, their tickets say."""
-    _check(own)
+    require_pair(own)
     return grpc.ssl_server_credentials([(own.key, own.pem)])
 
 
 def peer_port(own: Certificate, trust: Trust) -> grpc.ServerCredentials:
     """A port that shows `own` and demands one of `trust`'s certificates, as they are at the time of the handshake."""
-    _check(own)
+    require_pair(own)
 
     def configuration() -> grpc.ServerCertificateConfiguration:
         # Never without any: an empty list would mean the authorities that the machine trusts. The guard refuses `own`.
@@ -143,16 +144,5 @@ def pinned(server: bytes, own: Certificate | None = None) -> grpc.ChannelCredent
     """A channel that accepts the certificate `server` (PEM or DER) and no other, and shows `own` if it is given."""
     if own is None:
         return grpc.ssl_channel_credentials(as_pem(server))
-    _check(own)
+    require_pair(own)
     return grpc.ssl_channel_credentials(as_pem(server), own.key, own.pem)
-
-
-def _check(own: Certificate) -> None:
-    """A key that does not fit would show as a handshake that fails for no reason."""
-    try:
-        key = load_pem_private_key(own.key, None)
-    except (ValueError, TypeError):
-        raise WrongInput("the private key of a port's certificate cannot be read") from None
-    form = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    if key.public_key().public_bytes(*form) != read_certificate(own.pem).public_key().public_bytes(*form):
-        raise WrongInput("the private key does not belong to the certificate")

@@ -15,6 +15,7 @@ from peos.privacy.search import Cells, Need, grr_cells, hash_cells
 MOST_FAKES_PER_USER: Final = 100
 """The search stops here: a shuffle a hundred times the size of the collection is no plan."""
 
+LEAST_TARGET: Final = 1e-6  # mechanisms tell nothing apart with less
 _MOST_USERS: Final = 10**12
 _HAIR: Final = 1.02  # what is proposed leaves the reports something to say, and not just barely
 
@@ -125,6 +126,8 @@ def _target(value: float | None, name: str, most: float = math.inf) -> float | N
     if not 0.0 < value <= most or math.isinf(value):
         limit = "" if math.isinf(most) else f" and at most {most:g}"
         raise WrongInput(f"{name} is a number above 0{limit}, not {value:g}")
+    if value < LEAST_TARGET:
+        raise WrongInput(f"{name} is at least {LEAST_TARGET:g}, not {value:g}", hint="nothing can be learned with less")
     return float(value)
 
 

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from peos.errors import Full, LocalFault, WrongInput
+from peos.errors import Full, LocalFault, WrongInput, in_words
 
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _BLOCK: Final = 1 << 20
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
 _HEAD: Final = "peos store 1"
 
 
@@ -26,7 +27,9 @@ def private_folder(path: Path) -> None:
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise WrongInput(f"the folder {path} cannot be made: {error.strerror}") from None
+        raise WrongInput(
+            f"the folder {path} cannot be made: {in_words(error)}", hint="name a folder where this account may write"
+        ) from None
     _require_private(path, "folder", "0700")
 
 
@@ -35,7 +38,11 @@ def private_file(path: Path) -> None:
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     except OSError as error:
-        raise WrongInput(f"the file {path} cannot be opened: {error.strerror}") from None
+        if error.errno in _NO_ROOM:
+            raise _full(path.parent) from None
+        raise WrongInput(
+            f"the file {path} cannot be opened: {in_words(error)}", hint="it must be this account's to read and write"
+        ) from None
     _require_private(path, "file", "0600")
 
 
@@ -81,9 +88,15 @@ def write_durably(path: Path, data: Iterable[bytes | memoryview]) -> None:
         sync_folder(path.parent)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise Full(f"there is no room left in {path.parent}", hint="make room and start again") from None
-        raise LocalFault(f"{path.name} cannot be written in {path.parent}: {error.strerror}") from None
+        if error.errno in _NO_ROOM:
+            raise _full(path.parent) from None
+        raise LocalFault(
+            f"{path.name} cannot be written in {path.parent}: {in_words(error)}", hint="check the disk and the folder"
+        ) from None
+
+
+def _full(folder: Path) -> Full:
+    return Full(f"there is no room left in {folder}", hint="make room, and give the command again")
 
 
 def sync_folder(path: Path) -> None:

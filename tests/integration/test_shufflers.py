@@ -291,7 +291,7 @@ def test_commands_of_an_operator_say_what_stands_and_what_is_wrong(town: Town, t
     with pytest.raises(PeosError, match=r"cannot listen at 127\.0\.0\.1"):
         party.run("serve", "--config", str(elsewhere))
     (tmp_path / "state").chmod(0o755)
-    with pytest.raises(PeosError, match="is open to others"):
+    with pytest.raises(PeosError, match="is open to other users"):
         party.run("serve", "--config", str(elsewhere))
 
 

@@ -137,5 +137,5 @@ def test_a_folder_that_is_open_to_others_is_refused(tmp_path: Path) -> None:
     config.folder.mkdir()
     config.folder.chmod(0o755)  # whatever the umask
     for what in (keys.make, keys.load):
-        with pytest.raises(WrongInput, match="is open to others"):
+        with pytest.raises(WrongInput, match="is open to other users"):
             what(config)
