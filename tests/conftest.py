@@ -5,6 +5,12 @@ import hashlib
 import pytest
 
 from peos.crypto.randomness import Randomness
+from tests import needs
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tests that need more than Python: which, and what if it is not there."""
+    config.pluginmanager.register(needs, "needs")
 
 
 @pytest.fixture

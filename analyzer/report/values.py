@@ -75,10 +75,11 @@ def left_out(selection: Selection) -> str:
     if not selection.left_out:
         return ""
     what = "value is" if selection.left_out == 1 else "values are"
+    told = whole(selection.told_left) if selection.told_left else "none"
     return (
         f'<p class="left-out"><strong>{whole(selection.left_out)} more {what} not shown.</strong> Shown are the '
         f"{len(selection.shown)} largest estimates of {whole(selection.domain)}. The largest of those left out is "
-        f"estimated at {percentage(selection.largest_left, selection.places)} %; {whole(selection.told_left)} of them "
+        f"estimated at {percentage(selection.largest_left, selection.places)} %; {told} of them "
         "can be told from zero. The largest of many noisy estimates tend to be somewhat too high. result.json has "
         "every value.</p>"
     )

@@ -23,11 +23,13 @@ def text(value: object) -> str:
 
 def cut(value: str, width: int) -> str:
     """As much as fits in `width` ordinary letters, with an ellipsis for the rest; not escaped."""
-    room = float(width)
+    if sum(map(_width, value)) <= width:
+        return value
+    room = width - 1.0
     for place, one in enumerate(value):
         room -= _width(one)
         if room < 0:
-            return value[: max(1, place - 1)].rstrip() + "…"
+            return value[:place].rstrip() + "…"
     return value
 
 

@@ -65,7 +65,7 @@ def run_locally(
         clock.done(f"an analyzer and {shufflers} shufflers are running")
         config = ("--config", str(analyzer.config))
         analyzer.run(
-            *("create", *config, "--name", NAME, "--question", "the demo's question"),
+            *("create", *config, "--name", NAME, "--question", f"Which of the {domain} values is yours?"),
             *("--domain", str(domain), "--users", str(users), *asked, "--out", str(folder)),
             tell=clock.under_way,
         )

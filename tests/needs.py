@@ -1,0 +1,55 @@
+"""What some tests need beyond Python, by the marker that they carry; without it they are skipped, and say why.
+
+PEOS_REQUIRE names the markers whose tests must run, separated by commas: `PEOS_REQUIRE=browser make test`. A test with
+such a marker that is skipped, for whatever reason, has failed. Another need is a line of NEEDS and of pyproject.toml.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Generator, Mapping
+from importlib.util import find_spec
+from typing import Final
+
+import pytest
+
+VARIABLE: Final = "PEOS_REQUIRE"
+
+
+def _browser() -> str:
+    programs = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
+    missing = programs + [name for name in ("selenium",) if find_spec(name) is None]
+    return f"no {' and no '.join(missing)} on this machine" if missing else ""
+
+
+NEEDS: Final[Mapping[str, Callable[[], str]]] = {"browser": _browser}  # each says what is missing, or nothing
+
+
+def required() -> frozenset[str]:
+    """The markers whose tests must run."""
+    return frozenset(name.strip() for name in os.environ.get(VARIABLE, "").split(",") if name.strip())
+
+
+def pytest_configure() -> None:
+    """A misspelt requirement would require nothing."""
+    unknown = sorted(required() - NEEDS.keys())
+    if unknown:
+        raise pytest.UsageError(f"{VARIABLE} names {', '.join(unknown)}; there is {', '.join(sorted(NEEDS))}")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before any fixture of a test is made that nothing could be done with."""
+    for name, lacks in NEEDS.items():
+        if item.get_closest_marker(name) and (missing := lacks()):
+            pytest.skip(f"marked {name}: {missing}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A required test that was skipped has failed."""
+    report = yield
+    forced = sorted(name for name in required() if item.get_closest_marker(name))
+    if report.skipped and forced:
+        _, _, why = report.longrepr if isinstance(report.longrepr, tuple) else (None, None, str(report.longrepr))
+        report.outcome = "failed"
+        report.longrepr = f"{VARIABLE} names {', '.join(forced)}, and this test did not run: {why}"
+    return report
