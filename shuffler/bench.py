@@ -5,7 +5,7 @@ Vectors live in memory and die with the process, on purpose: an attempt that was
 
 import threading
 
-from peos.compute import Engine
+from peos.compute import Engine, ReadyZeros
 from peos.crypto.randomness import U64, system
 from peos.crypto.schemes.base import Packed, PublicKey
 from peos.errors import LocalFault
@@ -15,10 +15,23 @@ from peos.shuffle.vectors import Workbench
 
 
 class Bench(Workbench):
-    """One collection's vectors. Work on an attempt that was left meanwhile leaves nothing behind."""
+    """One collection's vectors. Work on an attempt that was left meanwhile leaves nothing behind.
 
-    def __init__(self, rows: int, words: int, public: PublicKey, engine: Engine, *, statistical: bool = False) -> None:
+    `ready` are zeros made ahead, with the same `statistical`; where they run out, zeros are made.
+    """
+
+    def __init__(
+        self,
+        rows: int,
+        words: int,
+        public: PublicKey,
+        engine: Engine,
+        *,
+        statistical: bool = False,
+        ready: ReadyZeros | None = None,
+    ) -> None:
         super().__init__(rows, words, public, system(), statistical=statistical)
+        self._ready = ready
         self.rows = rows
         self.done = 0  # rows of the pass under way
         self.left = 0  # the highest attempt that was left
@@ -28,12 +41,18 @@ class Bench(Workbench):
 
     def encrypt(self, words: U64) -> Packed:
         """This shuffler's shares of the fakes, encrypted as users encrypt theirs."""
-        return self._engine.encrypt(self.public, words, statistical=self._statistical)
+        return self._engine.encrypt(self.public, words, statistical=self._statistical, ready=self._ready)
 
     def remask(self, ciphertexts: Packed, masks: U64, hop: int) -> Packed:
         """The pass over the ciphertexts."""
         return self._engine.remask(
-            self.public, ciphertexts, masks, hop, statistical=self._statistical, progress=self._came
+            self.public,
+            ciphertexts,
+            masks,
+            hop,
+            statistical=self._statistical,
+            ready=self._ready,
+            progress=self._came,
         )
 
     def work(self, task: Task) -> bytes:

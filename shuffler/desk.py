@@ -7,7 +7,7 @@ from pathlib import Path
 
 from peos.collection.lifecycle import State
 from peos.collection.party import Card, check_roster
-from peos.compute import Engine
+from peos.compute import Background, Engine
 from peos.crypto.randomness import system
 from peos.errors import PeosError, Refused, Unknown, WrongInput
 from peos.ldp.base import Question
@@ -18,6 +18,7 @@ from peos.net.tls import Trust
 from peos.store.base import Collection
 from peos.wire.documents import SignedDocument, decode_signed_document
 from peos.wire.parties import Proposal, decode_proposal, encode_proposal
+from shuffler.ahead import Ahead
 from shuffler.config import Config
 from shuffler.keys import Keys
 from shuffler.life import Life
@@ -35,6 +36,7 @@ class Desk:
         self._store = store
         self._trust = trust
         self._engine = engine
+        self._ahead = Ahead(log, statistical=config.statistical, workers=lambda: Background(config.workers))
         self._log = log
         self._tasks: dict[bytes, asyncio.Task[None]] = {}
         self._policy = config.policy()
@@ -110,6 +112,7 @@ class Desk:
             callers=callers,
             analyzer=self._caller(analyzer, f"the analyzer ({analyzer.name})", meter),
             engine=self._engine,
+            ahead=self._ahead,
             step_seconds=self._config.step_seconds,
             statistical=self._config.statistical,
             log=self._log,
@@ -136,6 +139,7 @@ class Desk:
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        await asyncio.to_thread(self._ahead.close)
         for life in self.lives.values():
             await life.close()
 

@@ -31,6 +31,7 @@ from peos.shuffle.shuffler import Shuffler
 from peos.shuffle.standing import Place, Standing
 from peos.store.base import Collection, ShufflerStore
 from peos.wire.documents import SignedDocument
+from shuffler.ahead import Ahead
 from shuffler.background import in_background
 from shuffler.bench import Bench
 from shuffler.conductor import ENDS, Conductor
@@ -62,6 +63,7 @@ class Life:
         callers: Mapping[int, Caller],
         analyzer: Caller,
         engine: Engine,
+        ahead: Ahead | None = None,
         step_seconds: float,
         statistical: bool = False,
         log: Log,
@@ -86,6 +88,7 @@ class Life:
         self._engine = engine
         self._step_seconds = step_seconds
         self._statistical = statistical
+        self._stock = ahead.stock(self.document, self.public, number) if ahead and self.state not in OVER else None
         self._analyzer = analyzer
         self._log = log.of(signed.digest)
         self._post = Post(callers, self._log)
@@ -162,6 +165,8 @@ class Life:
                 else:
                     await asyncio.sleep(RETRY)
             case State.OPEN:
+                if self._stock:
+                    self._stock.follow(self.state, await self.store(lambda store: store.count(self.signed.digest)))
                 left = self.document.closes_at - time.time()
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._closed.wait(), min(max(0.0, left), GLANCE))
@@ -218,7 +223,8 @@ class Life:
         context = Context(digest, kept.frozen.digest)
         rows = kept.frozen.count + self.document.fakes
         words = self.document.mechanism.words
-        bench = Bench(rows, words, self.public, self._engine, statistical=self._statistical)
+        ready = self._stock.ready if self._stock else None
+        bench = Bench(rows, words, self.public, self._engine, statistical=self._statistical, ready=ready)
         if kept.standing.place is not Place.SENDING:  # which has nothing left to shuffle
             await self._lay_out(bench, context, kept.frozen.count)
         await self._move(State.FROZEN, State.SHUFFLING)
@@ -313,4 +319,6 @@ class Life:
     def _moved_to(self, state: State, reason: str = "") -> None:
         self.state, self.reason, self.stalled = state, reason, ""
         self.since = time.monotonic()
+        if self._stock:
+            self._stock.follow(state)
         self._log.info("state", state=state.value, reason=reason)

@@ -9,9 +9,10 @@ randomness of each of them.
 
 from peos.compute.engine import Engine, Progress
 from peos.compute.inline import Inline
-from peos.compute.processes import Processes
+from peos.compute.processes import Background, Processes
+from peos.compute.ready import ReadyZeros
 
-__all__ = ["Engine", "Inline", "Processes", "Progress", "engine"]
+__all__ = ["Background", "Engine", "Inline", "Processes", "Progress", "ReadyZeros", "engine"]
 
 
 def engine(workers: int | None = None) -> Engine:

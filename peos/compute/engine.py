@@ -11,12 +11,15 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from peos.compute.ready import ReadyZeros, Taking
 from peos.compute.supply import Supply
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import Packed, PrivateKey, PublicKey
 from peos.errors import LocalFault
 
+Places = NDArray[np.bool_]
 Progress = Callable[[int, int], None]
 """Told (done, total) rows, in the calling thread, after each chunk."""
 
@@ -38,16 +41,15 @@ class Decrypt:
 
 @dataclass(frozen=True)
 class Encrypt:
-    """Ciphertexts of a chunk of words; `expected` is how many zeros one worker will need of this job."""
+    """Ciphertexts of a chunk of words; `expected` is how many zeros one worker will have to make for this job."""
 
     public: PublicKey
     expected: int
     statistical: bool
 
-    def work(self, supply: Supply, words: U64) -> Packed:
+    def work(self, supply: Supply, words: U64, ready: Packed) -> Packed:
         """The words encrypted, each with a zero of its own."""
-        zeros = supply.zeros(self.public, len(words), expected=self.expected, statistical=self.statistical)
-        return self.public.encrypt(np.ascontiguousarray(words), zeros)
+        return self.public.encrypt(np.ascontiguousarray(words), _completed(self, supply, len(words), ready))
 
 
 @dataclass(frozen=True)
@@ -59,14 +61,36 @@ class Remask:
     expected: int
     statistical: bool
 
-    def work(self, supply: Supply, rows: Packed, masks: U64) -> Packed:
+    def work(self, supply: Supply, rows: Packed, masks: U64, ready: Packed) -> Packed:
         """The rows with masks added and re-randomised, each with a zero of its own."""
-        zeros = supply.zeros(self.public, len(masks), expected=self.expected, statistical=self.statistical)
+        zeros = _completed(self, supply, len(masks), ready)
         given, added = np.ascontiguousarray(rows), np.ascontiguousarray(masks)
         return self.public.remask(given, added, zeros, hop=self.hop, rng=supply.rng)
 
 
-Job = Decrypt | Encrypt | Remask
+@dataclass(frozen=True)
+class Zeros:
+    """Encryptions of zero, for later."""
+
+    public: PublicKey
+    expected: int
+    statistical: bool
+
+    def work(self, supply: Supply, places: Places) -> Packed:
+        """A zero for each place."""
+        return _completed(self, supply, len(places), np.empty((0, self.public.ciphertext_bytes), np.uint8))
+
+
+Job = Decrypt | Encrypt | Remask | Zeros
+
+
+def _completed(job: Encrypt | Remask | Zeros, supply: Supply, count: int, ready: Packed) -> Packed:
+    """The ready zeros and as many fresh ones as they fall short of `count`."""
+    if len(ready) == count:
+        return ready
+    missing = count - len(ready)
+    made = supply.zeros(job.public, missing, expected=max(missing, job.expected), statistical=job.statistical)
+    return np.concatenate((ready, made))
 
 
 class Engine(ABC):
@@ -81,12 +105,19 @@ class Engine(ABC):
         return out
 
     def encrypt(
-        self, public: PublicKey, words: U64, *, statistical: bool = False, progress: Progress | None = None
+        self,
+        public: PublicKey,
+        words: U64,
+        *,
+        statistical: bool = False,
+        ready: ReadyZeros | None = None,
+        progress: Progress | None = None,
     ) -> Packed:
-        """Ciphertexts of the words."""
+        """Ciphertexts of the words, with ready zeros as far as there are any."""
         out = np.empty((len(words), public.ciphertext_bytes), dtype=np.uint8)
-        job = Encrypt(public, -(-len(words) // self.workers), statistical)
-        self._run(job, public, (words,), out, progress)
+        taking = Taking(ready, public)
+        job = Encrypt(public, self._share(taking.missing(len(words))), statistical)
+        self._run(job, public, (words, taking), out, progress)
         return out
 
     def remask(
@@ -97,13 +128,29 @@ class Engine(ABC):
         hop: int,
         *,
         statistical: bool = False,
+        ready: ReadyZeros | None = None,
         progress: Progress | None = None,
     ) -> Packed:
-        """Ciphertexts of plaintext + mask, unlinkable to `rows`; `hop` counts the passes from 1 (protocol.md §5)."""
+        """Ciphertexts of plaintext + mask, unlinkable to `rows`; `hop` counts the passes from 1 (protocol.md §5).
+
+        With ready zeros as far as there are any. They must have been made with the same `statistical`.
+        """
         out = np.empty((len(masks), public.ciphertext_bytes), dtype=np.uint8)
-        job = Remask(public, hop, -(-len(masks) // self.workers), statistical)
-        self._run(job, public, (rows, masks), out, progress)
+        taking = Taking(ready, public)
+        job = Remask(public, hop, self._share(taking.missing(len(masks))), statistical)
+        self._run(job, public, (rows, masks, taking), out, progress)
         return out
+
+    def zeros(self, public: PublicKey, count: int, *, expected: int, statistical: bool = False) -> Packed:
+        """`count` encryptions of zero; `expected` is how many will be asked for in all."""
+        out = np.empty((count, public.ciphertext_bytes), dtype=np.uint8)
+        job = Zeros(public, self._share(max(expected, count)), statistical)
+        self._run(job, public, (np.zeros(count, np.bool_),), out, None)
+        return out
+
+    def _share(self, zeros: int) -> int:
+        """What one worker makes of so many."""
+        return -(-zeros // self.workers)
 
     @abstractmethod
     def close(self) -> None:

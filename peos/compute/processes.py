@@ -15,17 +15,18 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait as wait_for_end
 from typing import Any, Final
 
-from peos.compute.engine import Decrypt, Encrypt, Engine, Job, Progress, Remask, chunks, cut, given_up
+from peos.compute.engine import Decrypt, Encrypt, Engine, Job, Progress, Remask, Zeros, chunks, cut, given_up
 from peos.compute.inline import Inline
 from peos.compute.supply import Supply
 from peos.crypto.schemes.base import PublicKey
 from peos.errors import LocalFault
 
 # Measured at 3072 bits on two cores of a shared machine: workers answer 0.2 to 0.6 s after they were asked for; a
-# packed decryption takes 0.9 to 1.4 ms, an N-th power 17 ms, a zero from tables 0.3 ms. All but the start grow with
-# the cube of the length. So workers are started from about 1,100 decryptions or 4,000 ciphertexts to remask.
+# packed decryption takes 0.9 to 1.4 ms, an N-th power 17 ms, a zero from tables 0.3 ms, its use 0.01 ms. All but the
+# start grow with the cube of the length. So workers are started from about 1,100 decryptions, or 4,000 ciphertexts to
+# remask, or 100,000 with ready zeros.
 _START_SECONDS: Final = 0.6
-_SECONDS: Final = {"decrypt": 1.1e-3, "tables": 3.0e-4, "powers": 1.7e-2}
+_SECONDS: Final = {"decrypt": 1.1e-3, "tables": 3.0e-4, "powers": 1.7e-2, "use": 1.2e-5}
 _MEASURED_AT: Final = 3072
 _TABLES_FROM: Final = 95
 _IN_FLIGHT: Final = 2  # chunks handed over a worker, so that none waits and few are copied
@@ -34,6 +35,8 @@ _TRIES: Final = 3  # pools that may break one after another without a single chu
 
 class Processes(Engine):
     """Works chunks on `workers` processes (default: one a core), which start when it first pays and then stay."""
+
+    _niceness = 0
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or len(os.sched_getaffinity(0))
@@ -55,7 +58,7 @@ class Processes(Engine):
 
     def pays(self, job: Job, public: PublicKey, count: int) -> bool:
         """Whether workers finish sooner than this process would, their start included unless they run already."""
-        saved = _seconds(job, public, count) * (1.0 - 1.0 / self.workers)
+        saved = _seconds(job, public, count, self.workers) * (1.0 - 1.0 / self.workers)
         return saved > (0.0 if self._pool else _START_SECONDS)
 
     def _run(self, job: Job, public: PublicKey, inputs: tuple[Any, ...], out: Any, progress: Progress | None) -> None:
@@ -130,7 +133,9 @@ class Processes(Engine):
                 raise given_up()
             if self._pool is None:
                 spawn = multiprocessing.get_context("spawn")
-                self._pool = ProcessPoolExecutor(self.workers, mp_context=spawn, initializer=_begin)
+                self._pool = ProcessPoolExecutor(
+                    self.workers, mp_context=spawn, initializer=_begin, initargs=(self._niceness,)
+                )
             return self._pool
 
     def _give_up(self, pool: ProcessPoolExecutor) -> None:
@@ -140,14 +145,35 @@ class Processes(Engine):
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _seconds(job: Job, public: PublicKey, count: int) -> float:
+class Background(Processes):
+    """For work that may take its time: always in workers, which get what the rest of the machine leaves them."""
+
+    _niceness = 19
+
+    def pays(self, job: Job, public: PublicKey, count: int) -> bool:  # noqa: ARG002 - the answer is always the same
+        """Always: this process has others to serve."""
+        return True
+
+    def close(self) -> None:
+        """End the workers at once: at their niceness, the end of a chunk may be far off."""
+        with self._lock:
+            self._closed, pool, self._pool = True, self._pool, None
+        if pool:
+            for worker in list((pool._processes or {}).values()):  # before it is shut down, which forgets them
+                worker.kill()
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _seconds(job: Job, public: PublicKey, count: int, workers: int) -> float:
     """What the job would take in this process."""
     match job:
         case Decrypt():
-            each = _SECONDS["decrypt"]
-        case Encrypt(statistical=statistical) | Remask(statistical=statistical):
-            each = _SECONDS["powers" if statistical or count < _TABLES_FROM else "tables"]
-    return count * each * (public.bits / _MEASURED_AT) ** 3
+            whole = count * _SECONDS["decrypt"]
+        case Encrypt() | Remask() | Zeros():
+            made = min(count, job.expected * workers)
+            whole = count * _SECONDS["use"]
+            whole += made * _SECONDS["powers" if job.statistical or made < _TABLES_FROM else "tables"]
+    return whole * (public.bits / _MEASURED_AT) ** 3
 
 
 # What follows runs in the workers.
@@ -155,8 +181,9 @@ def _seconds(job: Job, public: PublicKey, count: int) -> float:
 _supply: Supply | None = None
 
 
-def _begin() -> None:
+def _begin(niceness: int) -> None:
     """A worker outlives no parent, and leaves it to the parent to answer Ctrl-C."""
+    os.nice(niceness)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None, "a worker was started by somebody"

@@ -87,8 +87,9 @@ class _Sized:
     ("job", "never", "always"),
     [
         (Decrypt(KEY, 2), 900, 1500),
-        (Encrypt(KEY.public, 1, False), 3000, 6000),
-        (Remask(KEY.public, 1, 1, True), 50, 100),
+        (Encrypt(KEY.public, 10**6, False), 3000, 6000),
+        (Encrypt(KEY.public, 0, False), 80_000, 150_000),
+        (Remask(KEY.public, 1, 10**6, True), 50, 100),
     ],
 )
 def test_workers_are_started_where_they_save_more_than_their_start(job: Job, never: int, always: int) -> None:

@@ -1,0 +1,152 @@
+"""Zeros made while collections are open, so that a pass costs one multiplication a ciphertext.
+
+    opens → its stock is filled, as far as its reports so far will need it → closes → its passes take → ends: erased
+
+One thread and a set of workers of the lowest priority serve all collections of this shuffler, one after another; they
+are there only while a stock has to be filled, and their tables are given up with them. Intake comes first wherever it
+wants the processor. A stock that was not filled in time costs nothing but the time that it would have saved.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from peos.collection.document import Document
+from peos.collection.lifecycle import State
+from peos.compute import Background, Engine, ReadyZeros
+from peos.crypto.schemes.base import PublicKey
+from peos.errors import PeosError
+from peos.net.logs import Log
+from peos.shuffle.attempt import ENCRYPTED_SHARE
+
+MEGABYTES: Final = 256  # of all stocks together: 330,000 zeros of Paillier
+ROWS: Final = 1_000_000  # of one stock
+_BATCH: Final = 256  # zeros a worker between two looks at what has changed
+# Zeros for which a set of workers is worth starting: they save three seconds of a pass.
+_WORTH: Final = {False: 10_000, True: 200}  # by `statistical`, where each costs an exponentiation
+
+
+class Stock:
+    """The zeros of one collection here."""
+
+    def __init__(self, ahead: "Ahead", document: Document, public: PublicKey, number: int, capacity: int) -> None:
+        passes = sum(holder == number for holder, _ in document.schedule.passes)
+        own = number == ENCRYPTED_SHARE  # encrypts its shares of the fakes too
+        words = document.mechanism.words
+        self.ready = ReadyZeros(public, capacity)
+        self.wanted = 0
+        self._least_reports = document.minimum
+        self._a_report = passes * words
+        self._for_fakes = (passes + own) * words * document.fakes
+        self._ahead = ahead
+
+    def needed(self, reports: int) -> int:
+        """What one attempt of the shuffle takes from here if so many reports are shuffled."""
+        return self._for_fakes + self._a_report * reports
+
+    def follow(self, state: State, reports: int = 0) -> None:
+        """Fill while reports come in, stop when that is over, and erase when nothing is shuffled any more.
+
+        A collection with fewer than the minimum is never shuffled, so that many are counted on; beyond that, half more
+        than there are, so that workers are seldom started anew.
+        """
+        if state is State.OPEN:
+            reports = max(reports, self._least_reports)
+            if self.needed(reports) > self.wanted:
+                self.wanted = min(self.ready.capacity, self.needed(reports + reports // 2))
+                self._ahead.wake()
+            return
+        self.wanted = 0
+        if state in (State.DELIVERED, State.PUBLISHED, State.ABORTED):
+            self.ready.erase()
+            self._ahead.forget(self)
+
+
+class Ahead:
+    """Fills the stocks of one shuffler. `worth` is for how many zeros it begins."""
+
+    def __init__(
+        self,
+        log: Log,
+        *,
+        statistical: bool = False,
+        rows: int = ROWS,
+        megabytes: int = MEGABYTES,
+        worth: int | None = None,
+        workers: Callable[[], Engine] = Background,
+    ) -> None:
+        self._log = log
+        self._statistical = statistical
+        self._most_rows = rows
+        self._most_bytes = megabytes * 10**6
+        self._worth = _WORTH[statistical] if worth is None else worth
+        self._workers = workers
+        self._stocks: list[Stock] = []
+        self._engine: Engine | None = None
+        self._thread: threading.Thread | None = None
+        self._closed = False
+        self._lock = threading.Lock()
+
+    def stock(self, document: Document, public: PublicKey, number: int) -> Stock:
+        """An empty stock for a collection in which this is shuffler `number`."""
+        capacity = min(self._most_rows, self._most_bytes // public.ciphertext_bytes)
+        stock = Stock(self, document, public, number, capacity)
+        with self._lock:
+            self._stocks.append(stock)
+        return stock
+
+    def forget(self, stock: Stock) -> None:
+        """A collection has ended."""
+        with self._lock:
+            if stock in self._stocks:
+                self._stocks.remove(stock)
+
+    def wake(self) -> None:
+        """See whether a stock is to be filled; returns at once."""
+        with self._lock:
+            if self._thread is None and self._hungry(self._worth):
+                self._thread = threading.Thread(target=self._fill, name="zeros ahead", daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        """Give up what is being made, and erase what was."""
+        with self._lock:
+            self._closed = True
+            thread, engine, stocks = self._thread, self._engine, list(self._stocks)
+        if engine:
+            engine.close()
+        if thread:
+            thread.join()
+        for stock in stocks:
+            stock.ready.erase()
+
+    def _hungry(self, worth: int) -> tuple[Stock, int] | None:
+        """A stock that wants at least `worth` zeros, and how many of them there is memory for."""
+        held = sum(len(stock.ready) * stock.ready.public.ciphertext_bytes for stock in self._stocks)
+        for stock in self._stocks if not self._closed else ():
+            room = (self._most_bytes - held) // stock.ready.public.ciphertext_bytes
+            missing = min(stock.wanted - len(stock.ready), room)
+            if missing >= worth:
+                return stock, missing
+        return None
+
+    def _fill(self) -> None:
+        with self._workers() as engine:
+            while (found := self._next(engine)) is not None:
+                stock, missing = found
+                public, count = stock.ready.public, min(missing, _BATCH * engine.workers)
+                try:
+                    made = engine.zeros(public, count, expected=missing, statistical=self._statistical)
+                except PeosError as error:
+                    self._log.warning("zeros are not made ahead", error)  # passes make what is missing
+                    stock.wanted = 0
+                else:
+                    stock.ready.put(made)
+
+    def _next(self, engine: Engine) -> tuple[Stock, int] | None:
+        with self._lock:
+            found = self._hungry(1)
+            self._engine = engine if found else None
+            if found is None:
+                self._thread = None
+            return found
