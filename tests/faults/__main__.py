@@ -1,0 +1,90 @@
+"""Kill each party at each fault point that it reaches, and see every collection through to its end.
+
+python -m tests.faults                                    all points, 2,000 users, three times each
+python -m tests.faults --point "round 2: mix done" --users 40 --runs 1
+python -m tests.faults --only hand-over --json faults.json
+"""
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from tests.faults.ground import ground
+from tests.faults.points import POINTS, named
+from tests.faults.trial import Armed, Outcome, Trial
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0 if every collection ended as it must."""
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description="Parties killed at named points.")
+    parser.add_argument("--users", type=int, default=2000, help="reports, each a value of its own; 200 at least")
+    parser.add_argument("--runs", type=int, default=3, help="how often each point is tried with each party")
+    parser.add_argument("--point", choices=[point.name for point in POINTS], metavar="NAME", help="this point only")
+    parser.add_argument("--only", default="", help="points whose name has this in it")
+    parser.add_argument("--json", type=Path, help="write all outcomes to this file")
+    parser.add_argument("--keep", type=Path, help="copy the parties' folders of failed runs to this folder")
+    parser.add_argument("--list", action="store_true", help="print the points with their parties, and kill nobody")
+    chosen = parser.parse_args(arguments)
+    points = [named(chosen.point)] if chosen.point else [one for one in POINTS if chosen.only in one.name]
+    pairs: list[Armed] = [(party, point) for point in points for party in point.parties]
+    if chosen.list:
+        for point in points:
+            say(f"{point.name:45} {', '.join(point.parties)}")
+        say(f"{len(points)} points, {len(pairs)} with their parties")
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        outcomes = sweep(Path(folder), pairs, chosen.users, chosen.runs, keep=chosen.keep)
+    if chosen.json:
+        chosen.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1) + "\n")
+    return table(outcomes)
+
+
+def sweep(folder: Path, pairs: Sequence[Armed], users: int, runs: int, *, keep: Path | None) -> list[Outcome]:
+    """Every pair of party and point, `runs` times, all from one preparation."""
+    outcomes: list[Outcome] = []
+    begun = time.monotonic()
+    with ground(folder / "ground", users) as here:
+        for run in range(1, runs + 1):
+            for party, point in pairs:
+                outcome = Trial(here, [(party, point)]).run()
+                outcomes.append(outcome)
+                if outcome.fault and keep:
+                    shutil.copytree(here.cluster.folder, keep / str(len(outcomes)))
+                total, done = runs * len(pairs), len(outcomes)
+                left = (time.monotonic() - begun) / done * (total - done)
+                ending = f"FAILED: {outcome.fault}" if outcome.fault else f"{outcome.end}, {outcome.seconds:.1f} s"
+                say(f"{done}/{total} run {run}, {left / 60:.0f} min left: {party} at `{point.name}`: {ending}")
+    return outcomes
+
+
+def table(outcomes: Sequence[Outcome]) -> int:
+    """A line for each party and point; 1 if anything failed."""
+    pairs = dict.fromkeys((one.points[0], one.parties[0]) for one in outcomes)
+    say(f"\n{'point':45} {'party':12} {'runs':>4} {'ended':10} {'most s after restart':>20}")
+    for point, party in pairs:
+        these = [one for one in outcomes if (one.points[0], one.parties[0]) == (point, party)]
+        failed = sum(bool(one.fault) for one in these)
+        ended = f"{failed} FAILED" if failed else "/".join(sorted({one.end for one in these}))
+        say(f"{point:45} {party:12} {len(these):4} {ended:10} {max(one.seconds for one in these):20.1f}")
+    failures = [one for one in outcomes if one.fault]
+    workers, took = sum(one.workers for one in outcomes), sum(one.took for one in outcomes)
+    say(
+        f"\n{len(outcomes)} collections, {len(pairs)} points with their parties, {len(failures)} failed; "
+        f"{workers} worker processes ended with their parties; {took:.0f} s"
+    )
+    return 1 if failures else 0
+
+
+def say(line: str) -> None:
+    """To whoever waits for hours."""
+    print(line, flush=True)  # noqa: T201 - telling is what this is for
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,216 @@
+"""One collection's town, brought to a stage once and then put back there for every run.
+
+What dominates a run is not the killing: keys, dummies and submissions of 3072 bits cost far more. So each stage is
+played once, every process is stopped, and the folders are copied; a run begins with a copy. That is no backup in the
+sense of the stores, which would notice it: all parties go back together, witnesses included, and nothing that was said
+after the copy is known to anybody.
+"""
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from peos.collection.lifecycle import State
+from peos.localcluster import LocalCluster, Party
+from tests.e2e.town import until
+from tests.faults.points import SHUFFLERS, Point, Stage
+
+CHECKOUT: Final = Path(__file__).parents[2]
+NAME: Final = "struck"
+EPSILON: Final = 24.0  # the least local noise there is; what users did report is in their memory
+FAKES: Final = 8
+LASTS: Final = 14 * 3600  # seconds for which users may submit: longer than any sweep over all points
+PATIENCE: Final = 300.0  # for preparing a stage
+LAUNCHER: Final = "tests.faults.launcher"
+
+
+class Ground:
+    """A local cluster whose folders can be put back to a stage, and what its analyst and its users do."""
+
+    def __init__(self, folder: Path, users: int) -> None:
+        self.users = users
+        self.domain = max(64, 4 * users)
+        self.cluster = LocalCluster(folder / "cluster", shufflers=SHUFFLERS)
+        self.cluster.init(most_eps_local=2 * EPSILON)
+        assert self.cluster.analyzer is not None, "the cluster was made with one"
+        self.analyzer: Party = self.cluster.analyzer
+        self.client = self.cluster.client(most_eps_local=2 * EPSILON, budget=2 * EPSILON)
+        self.trace = folder / "trace.jsonl"
+        self._copies = folder / "copies"
+        # Every fourth value: what nobody gave is in between, and each is given once.
+        self.values = [4 * user + 1 for user in range(users)]
+        (self.client.folder / "values.txt").write_text("".join(f"{value}\n" for value in self.values))
+        self._keep(Stage.FRESH)
+
+    @property
+    def serving(self) -> dict[str, Party]:
+        """The parties that serve, by name."""
+        return {party.name: party for party in self.cluster.parties}
+
+    # Stages.
+
+    def enter(self, stage: Stage) -> None:
+        """End every process, and put the folders as they were at the stage."""
+        if not self._copy(stage).exists():
+            self._make(stage)
+        self.end()
+        self.trace.unlink(missing_ok=True)
+        shutil.rmtree(self.cluster.folder)
+        shutil.copytree(self._copy(stage), self.cluster.folder)
+
+    def end(self) -> None:
+        """Kill every process; what they have durably stays."""
+        for party in self.cluster.parties:
+            party.stop(kill=True)
+
+    def _make(self, stage: Stage) -> None:
+        self.enter(Stage(stage - 1))
+        self.start()
+        for words in {Stage.OPEN: (self.creating, self.enrolling), Stage.FULL: (self.submitting,)}[stage]:
+            ran = self.run(words(), patience=PATIENCE)
+            assert ran.returncode == 0, ran.stderr
+        self.cluster.stop()
+        self._keep(stage)
+
+    def _keep(self, stage: Stage) -> None:
+        shutil.copytree(self.cluster.folder, self._copy(stage))
+
+    def _copy(self, stage: Stage) -> Path:
+        return self._copies / stage.name.lower()
+
+    # Processes.
+
+    def start(self, armed: dict[str, Point] | None = None) -> None:
+        """Start every party, some of them armed, and wait until their ports answer."""
+        for name, party in self.serving.items():
+            self.begin(party, (armed or {}).get(name))
+        for party in self.cluster.parties:
+            party.wait_until_listening(self.cluster.ports[party.name])
+
+    def begin(self, party: Party, point: Point | None) -> None:
+        """Start one party; its ports answer a little later."""
+        if point is None:
+            party.start()
+            return
+        with open(os.open(party.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as log:
+            party.process = subprocess.Popen(  # noqa: S603 - our own launcher
+                self.words((party.module, "serve", "--config", party.config), point),
+                env=_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def words(self, words: Iterable[object], point: Point | None) -> list[str]:
+        """A command line that runs a role's module, armed or as it always is."""
+        armed = [LAUNCHER, str(self.trace), point.name] if point else []
+        return [sys.executable, "-m", *armed, *map(str, words)]
+
+    def run(
+        self, words: Iterable[object], point: Point | None = None, *, patience: float
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end, whichever that is."""
+        return subprocess.run(  # noqa: S603 - our own commands
+            self.words(words, point),
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=patience,
+        )
+
+    # What people do.
+
+    def creating(self) -> list[object]:
+        """The analyst asks."""
+        words: list[object] = ["analyzer", "create", "--config", self.analyzer.config, "--name", NAME]
+        words += ["--question", "what falls", "--domain", self.domain, "--users", self.users, "--delta", "1e-6"]
+        words += ["--eps-local", EPSILON, "--fakes", FAKES, "--mechanism", "grr", "--closes-in", LASTS]
+        return [*words, "--out", self.cluster.folder / "given"]
+
+    def enrolling(self) -> list[object]:
+        """She mints a ticket for every user."""
+        words: list[object] = ["peos.cli", "enrol", "--config", self.analyzer.config, "--collection", NAME]
+        return [*words, "--count", self.users, "--out", self.tickets]
+
+    def submitting(self) -> list[object]:
+        """All users answer."""
+        words: list[object] = ["user_client", "submit-file", "--config", self.client.config]
+        words += ["--invitation", self.cluster.folder / "given" / f"{NAME}.invitation"]
+        return [*words, "--tickets", self.tickets, "--values", self.client.folder / "values.txt"]
+
+    def ordering(self, order: str) -> list[object]:
+        """The analyst closes the collection, or aborts it."""
+        return ["analyzer", order, "--config", self.analyzer.config, NAME]
+
+    @property
+    def tickets(self) -> Path:
+        """A ticket a line."""
+        return self.cluster.folder / "tickets"
+
+    # What can be seen from outside.
+
+    def traced(self) -> list[dict[str, Any]]:
+        """The points that were reached."""
+        lines = self.trace.read_text().splitlines() if self.trace.exists() else []
+        return [json.loads(line) for line in lines]
+
+    def state(self) -> tuple[State, str]:
+        """The collection's state with the analyzer, and its reason."""
+        rows = self.asked("SELECT state, reason FROM collection")
+        return (State(rows[0][0]), rows[0][1]) if rows else (State.DRAFT, "")
+
+    def asked(self, query: str) -> list[tuple[Any, ...]]:
+        """A question to the analyzer's database."""
+        return rows_of(self.analyzer.folder / "state" / "analyzer.sqlite", query)
+
+    def standings(self) -> list[str]:
+        """Each shuffler's own state, as it wrote it last."""
+        return [self._standing(party) for party in self.cluster.shufflers]
+
+    @staticmethod
+    def _standing(party: Party) -> str:
+        try:
+            lines = json.loads((party.folder / "state" / "status.json").read_text())
+        except (OSError, ValueError):
+            return "down"
+        return str(lines[0]["state"]) if lines else "nothing"
+
+
+def rows_of(path: Path, query: str, *values: object) -> list[tuple[Any, ...]]:
+    """Rows of a database that its process may be writing to, or was killed at."""
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30.0)) as base:
+        return base.execute(query, values).fetchall()
+
+
+def _environment() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(CHECKOUT)}
+
+
+@contextmanager
+def ground(folder: Path, users: int) -> Iterator[Ground]:
+    """A ground whose processes are ended at the end."""
+    made = Ground(folder, users)
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+def end_group(leader: int, left: Sequence[int]) -> None:
+    """Processes that outlived their party, once that has been noticed."""
+    if left:
+        os.killpg(leader, signal.SIGKILL)
+
+
+__all__ = ["EPSILON", "FAKES", "NAME", "Ground", "end_group", "ground", "rows_of", "until"]
