@@ -40,7 +40,7 @@ def run(app: typer.Typer, given: Sequence[str], name: str) -> int:
         _report(given, where, str(error), error.hint)
         return error.exit_code
     except _MISUSE as error:
-        _report(given, where, _misuse(command, where, error), f"see {where} --help")
+        _report(given, where, _misuse(error), f"see {where} --help")
         return WRONG_INPUT
     except (KeyboardInterrupt, typer.Abort):
         outcome = INTERRUPTED
@@ -87,10 +87,10 @@ def _terminated() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _misuse(command: Any, where: str, error: Any) -> str:
+def _misuse(error: Any) -> str:
     """The library's sentence; where it would print all its help, only what is missing."""
     if type(error).__name__ == "NoArgsIsHelpError":
-        return f"{where} needs a command: {', '.join(getattr(command, 'commands', {}))}"
+        return f"a command is missing: {', '.join(error.ctx.command.commands)}"
     return _sentence(error.format_message())
 
 

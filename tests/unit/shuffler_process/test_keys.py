@@ -1,0 +1,92 @@
+"""A shuffler's keys: an `init` that is cut off anywhere is completed by the next, and nothing drawn is lost."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from peos.errors import Full, WrongInput
+from peos.store.folder import write_durably
+from shuffler import keys
+from shuffler.config import Config, read
+from tests.unit.shuffler_process.test_config import MINIMAL, written
+
+WRITES = 6  # the identity, two certificates, their two keys, the card
+
+
+def cut_off_after(writes: int, error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many files are written, and then no more."""
+    done = 0
+
+    def write(path: Path, data: Iterable[bytes | memoryview]) -> None:
+        nonlocal done
+        if done == writes:
+            raise error
+        done += 1
+        write_durably(path, data)
+
+    monkeypatch.setattr(keys, "write_durably", write)
+
+
+def files(config: Config) -> dict[str, bytes]:
+    """What is in the folder."""
+    return {path.name: path.read_bytes() for path in config.folder.iterdir()}
+
+
+@pytest.mark.parametrize("writes", range(WRITES))
+def test_an_init_that_was_cut_off_is_completed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: int
+) -> None:
+    config = read(written(tmp_path, MINIMAL))
+    cut_off_after(writes, KeyboardInterrupt(), monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        keys.make(config)
+    before = files(config)
+    assert len(before) == writes
+    assert keys.CARD not in before, "the card comes last: nobody was shown what is half there"
+    monkeypatch.undo()
+    made = keys.make(config)
+    after = files(config)
+    assert len(after) == WRITES
+    pairs = [{f"{port}.pem", f"{port}.key"} for port in ("peers", "users")]
+    whole = [name for name in before if all(pair <= before.keys() for pair in pairs if name in pair)]
+    assert {name: after[name] for name in whole} == {name: before[name] for name in whole}
+    assert keys.load(config) == made
+
+
+def test_an_init_on_a_full_disk_says_so_and_the_next_completes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = read(written(tmp_path, MINIMAL))
+    cut_off_after(3, Full("there is no room left"), monkeypatch)
+    with pytest.raises(Full):
+        keys.make(config)
+    monkeypatch.undo()
+    assert keys.make(config) == keys.load(config)
+
+
+def test_a_card_that_was_removed_is_written_anew_from_the_same_keys(tmp_path: Path) -> None:
+    config = read(written(tmp_path, MINIMAL))
+    made = keys.make(config)
+    with pytest.raises(WrongInput, match="has keys already") as caught:
+        keys.make(config)
+    assert "remove only its card" in caught.value.hint
+    (config.folder / keys.CARD).unlink()
+    moved = read(written(tmp_path, MINIMAL.replace(":7002", ":7003")))
+    again = keys.make(moved)
+    assert again.identity == made.identity
+    assert again.card.peer_address.endswith(":7003")
+    assert (config.folder / keys.CARD).read_bytes() == again.signed_card
+
+
+@pytest.mark.parametrize("name", ["peers.pem", "peers.key", "users.pem", "users.key"])
+def test_a_damaged_certificate_or_key_is_named_before_anything_listens(tmp_path: Path, name: str) -> None:
+    config = read(written(tmp_path, MINIMAL))
+    keys.make(config)
+    (config.folder / name).write_bytes(b"\xff\xfe")
+    with pytest.raises(WrongInput, match=rf"north/{name[:5]}.pem and .key are damaged"):
+        keys.load(config)
+    for end in ("pem", "key"):
+        (config.folder / f"{name[:5]}.{end}").unlink()
+    (config.folder / keys.CARD).unlink()
+    assert keys.make(config) == keys.load(config), "what the hint says to do"
