@@ -24,6 +24,7 @@ from peos.ldp.base import Mechanism
 from peos.shuffle import analyzer
 from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.shuffle.effects import Handle, Mix, Pass, Split, Task
+from peos.shuffle.judging import Case
 from peos.shuffle.vectors import Workbench, composed
 from peos.simulate import Node, Simulation
 
@@ -101,8 +102,8 @@ class Laid(Simulation):
         """Share out the reports, (n, words), and begin; returns the shares of users and dummies, shuffler 1's first."""
         self.reports = reports
         owned = np.concatenate((reports, np.stack([dummy.words for dummy in self.dummies])))
-        shares = sharing.split(owned, len(self.nodes), self.rng)
-        encrypted = (encrypt or self.encrypted)(shares[0].reshape(-1)).reshape(len(owned), -1)
+        self.shares = shares = sharing.split(owned, len(self.nodes), self.rng)
+        self.encrypted_shares = encrypted = (encrypt or self.encrypted)(shares[0].reshape(-1)).reshape(len(owned), -1)
         triples = [Triple(row.to_bytes(ID_BYTES, "big"), row.to_bytes(64, "big"), b"") for row in range(len(owned))]
         context = Context(self.digest, hashlib.sha256(b"laid out").digest())
         for node, share in zip(self.nodes, shares, strict=True):
@@ -112,6 +113,22 @@ class Laid(Simulation):
                 node.parts[triple.ticket] = triple, part
             node.begin(triples, context)
         return shares
+
+    def inspect(self) -> None:
+        """The inspection, of dummies whose parts were laid out and need no proof."""
+        dummies = range(len(self.reports), len(self.reports) + len(self.dummies))
+        case = Case(
+            schedule=self.document.schedule,
+            context=self.output.context,
+            rows=self.nodes[0].rows,
+            transcript=self.output.transcript,
+            start=tuple(dummies),
+            shares={number: share[dummies] for number, share in enumerate(self.shares, start=1) if number > 1},
+            ciphertexts=self.encrypted_shares[dummies],
+            public=self.key.public,
+        )
+        self.opened = case
+        self.follow({node.number: case for node in self.nodes})
 
     def encrypted(self, words: U64) -> Packed:
         """Shares as users encrypt them."""

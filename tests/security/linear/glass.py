@@ -6,6 +6,7 @@ It re-randomises as an ideal scheme would, by a fresh coin, so whoever sees a ve
 from typing import ClassVar
 
 import numpy as np
+from gmpy2 import mpz
 from numpy.typing import NDArray
 
 from peos.crypto import sharing
@@ -82,7 +83,7 @@ def replay_on_numbers(recording: Recording, shares: list[U64], rng: Randomness) 
     """Replay a recording on the shares of one-word reports, share 1 first, by the arithmetic of production."""
     benches = {}
     for who, share in enumerate(shares, start=1):
-        bench = Workbench(len(share), 1, GlassKey(), rng)
+        bench = Workbench(len(share), 1, GlassKey(mpz(1)), rng)
         bench.vectors[NOTHING] = np.zeros((len(share), 1), np.uint64)
         if who == ENCRYPTED_SHARE:
             bench.vectors[CIPHERTEXTS] = bench.public.encrypt(share, bench.zeros.zeros(len(share)))

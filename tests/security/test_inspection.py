@@ -1,0 +1,317 @@
+"""A shuffler does its step wrong: the inspection names the step, and the party or the two of which it is one.
+
+Who: one shuffler, whose deviation is in what it computes, in what it hands over or in what it shows afterwards. The
+dummies alone show that something went wrong, and not even that of a holder that does not re-randomise. What an
+inspection must never do is accuse an honest party alone, or open a user's row; both have their tests here.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from peos.collection.submission import Triple
+from peos.crypto.kdf import Context, StreamKey
+from peos.crypto.randomness import U64, Randomness
+from peos.crypto.schemes import rows as packed
+from peos.crypto.schemes.base import Packed
+from peos.crypto.schemes.paillier import PaillierPrivateKey
+from peos.errors import RemoteFault
+from peos.ldp import GRR
+from peos.shuffle import effects
+from peos.shuffle.attempt import Attempt
+from peos.shuffle.effects import Mix, Pass, Split, Task
+from peos.shuffle.inspection import Effect, Inspection
+from peos.shuffle.judging import judge
+from peos.shuffle.opening import Place, What
+from peos.shuffle.schedule import HandOver, Hide, Leave
+from peos.simulate.node import ANALYZER
+from tests.security.deviants import deviating, miscalculating
+from tests.security.laid import Laid, WatchedBench, WatchedNode
+
+SEEDS = b"\x0b" * 32
+
+
+def other_stream(key: StreamKey) -> StreamKey:
+    return StreamKey(hashlib.sha256(key.secret).digest())
+
+
+def inspected(key: PaillierPrivateKey, nodes: type[WatchedNode], *, shufflers: int = 3, reports: int = 100) -> Laid:
+    """A collection shuffled and inspected."""
+    laid = Laid(key, Randomness(SEEDS), nodes=nodes, shufflers=shufflers, fakes=10, mechanism=GRR(16, 4.0))
+    laid.lay(laid.mechanism.randomize(np.arange(reports) % 16, laid.rng))
+    laid.shuffle()
+    laid.inspect()
+    return laid
+
+
+def names(laid: Laid, by: int = ANALYZER) -> set[str]:
+    """What one party found."""
+    return {str(finding) for finding in laid.findings[by]}
+
+
+def assert_named(laid: Laid, finding: str, *, by_shufflers: bool = True) -> None:
+    """All who judge found this and nothing else, and nothing is published."""
+    judges = [ANALYZER, *(node.number for node in laid.nodes)] if by_shufflers else [ANALYZER]
+    for by in judges:
+        assert names(laid, by) == {finding}, f"{by} found {names(laid, by)}"
+    with pytest.raises(RemoteFault, match=finding.replace("(", "\\(")):
+        laid.publish(submitted=len(laid.reports))
+
+
+@pytest.mark.parametrize("shufflers", [3, 4, 5])
+def test_an_honest_shuffle_is_opened_at_every_step_and_nobody_is_accused(
+    key: PaillierPrivateKey, shufflers: int
+) -> None:
+    laid = inspected(key, WatchedNode, shufflers=shufflers)
+    assert all(not found for found in laid.findings.values()), laid.findings
+    assert set(laid.findings) == set(range(shufflers + 1))
+    schedule = laid.document.schedule
+    for who, opening in laid.openings.items():
+        places = opening.shown
+        assert {place.round for place in places if place.what is What.MIXED} == {
+            number for number, hiders in enumerate(schedule.rounds, start=1) if who in hiders
+        }
+        assert len([place for place in places if place.what is What.PASSED]) == (who in dict(schedule.passes))
+    laid.publish(submitted=100)
+
+
+# Wrong work.
+
+
+class OtherPermutation(Attempt):
+    """Permutes by another seed in round 1, though it masks and confirms by the right one; shows what it did."""
+
+    def _round_key(self, purpose: str, round_: int, secret: bytes, low: int = 0, high: int = 0) -> StreamKey:
+        wrong = purpose == "permutation" and round_ == 1
+        return super()._round_key(purpose, round_, hashlib.sha256(secret).digest() if wrong else secret, low, high)
+
+
+class DeniesIt(OtherPermutation):
+    """Does the same, and shows the rows as if it had permuted like the others."""
+
+    def _worked(self, action: Leave | Hide | HandOver, task: Task) -> list[effects.Effect]:
+        done = super()._worked(action, task)
+        if isinstance(task, Mix) and action.round == 1:
+            assert self._round is not None, "it is in the midst of its round"
+            right = super(OtherPermutation, self)._round_key("permutation", 1, self._round.seed)
+            self.trail[-1] = (action, replace(task, permutation=right))
+        return done
+
+
+@pytest.mark.parametrize("who", [1, 2])
+def test_a_hider_with_another_permutation_is_one_of_the_round_that_is_named(key: PaillierPrivateKey, who: int) -> None:
+    laid = inspected(key, deviating(OtherPermutation, who=who))
+    assert_named(laid, "round 1, confirm: shuffler 1 or shuffler 2 did not permute as the others of the round did")
+
+
+def test_a_hider_that_denies_its_other_permutation_is_named_alone(key: PaillierPrivateKey) -> None:
+    laid = inspected(key, deviating(DeniesIt, who=2))
+    assert_named(laid, "round 1, root: shuffler 2 has rows that do not follow from those before")
+
+
+class Replaces(WatchedBench):
+    """Replaces a part of its rows after round 1."""
+
+    share = 1.0
+
+    def _mix(self, task: Mix) -> U64:
+        out = super()._mix(task)
+        if task.out.endswith("round/1"):
+            out[: int(self.share * len(out))] += np.uint64(1)
+        return out
+
+
+class Drops(WatchedBench):
+    """Puts another row in the place of one after round 1, for many rows."""
+
+    def _mix(self, task: Mix) -> U64:
+        out = super()._mix(task)
+        if task.out.endswith("round/1"):
+            out[::2] = out[1::2][: len(out[::2])]
+        return out
+
+
+class OtherParts(WatchedBench):
+    """Leaves with seeds that do not belong to its remainder."""
+
+    def work(self, task: Task) -> bytes:
+        if isinstance(task, Split):
+            task = replace(task, streams=tuple(map(other_stream, task.streams)))
+        return super().work(task)
+
+
+class OtherPass(WatchedBench):
+    """Permutes the ciphertexts otherwise than the round's hiders agreed."""
+
+    def _pass(self, task: Pass) -> Packed:
+        return super()._pass(replace(task, permutations=tuple(map(other_stream, task.permutations))))
+
+
+class NoZeros(WatchedBench):
+    """Passes the ciphertexts on with its masks and without re-randomising."""
+
+    def remask(self, ciphertexts: Packed, masks: U64, hop: int) -> Packed:
+        ones = packed.pack([1] * len(masks), self.public.ciphertext_bytes)
+        return self.public.remask(ciphertexts, masks, ones, hop=hop, rng=self._rng)
+
+
+class OneZero(WatchedBench):
+    """Uses one zero for all rows."""
+
+    def remask(self, ciphertexts: Packed, masks: U64, hop: int) -> Packed:
+        same = np.repeat(self.zeros.zeros(1), len(masks), axis=0)
+        return self.public.remask(ciphertexts, masks, same, hop=hop, rng=self._rng)
+
+
+ROOT_1 = "round 1, root: shuffler {} has rows that do not follow from those before"
+
+
+@pytest.mark.parametrize("bench", [Replaces, Drops])
+@pytest.mark.parametrize("who", [1, 2])
+def test_a_hider_that_replaces_or_drops_rows_is_named_alone(
+    key: PaillierPrivateKey, bench: type[WatchedBench], who: int
+) -> None:
+    assert_named(inspected(key, miscalculating(bench, who=who)), ROOT_1.format(who))
+
+
+def test_replacing_few_rows_is_named_as_often_as_it_touches_a_dummy(key: PaillierPrivateKey) -> None:
+    """Of 32 dummies among 142 rows a replaced seventh is missed with probability (6/7)^32 < 1 %."""
+
+    class Few(Replaces):
+        share = 1 / 7
+
+    assert_named(inspected(key, miscalculating(Few, who=2)), ROOT_1.format(2))
+
+
+@pytest.mark.parametrize(("who", "round_"), [(3, 1), (2, 2)])
+def test_a_leaver_whose_parts_do_not_add_up_is_named_alone(key: PaillierPrivateKey, who: int, round_: int) -> None:
+    laid = inspected(key, miscalculating(OtherParts, who=who))
+    assert_named(laid, f"round {round_}, part: shuffler {who} gave away parts that do not add up to what it had")
+
+
+@pytest.mark.parametrize(("who", "round_"), [(1, 2), (2, 3)])
+def test_a_holder_that_permutes_its_ciphertexts_otherwise_is_named_by_the_analyzer(
+    key: PaillierPrivateKey, who: int, round_: int
+) -> None:
+    laid = inspected(key, miscalculating(OtherPass, who=who))
+    finding = f"shuffler {who} has ciphertexts that do not hold what went in and what it added"
+    assert_named(laid, f"round {round_}, cipher_root: {finding}", by_shufflers=False)
+
+
+@pytest.mark.parametrize("bench", [NoZeros, OneZero])
+@pytest.mark.parametrize(("who", "round_"), [(1, 2), (2, 3)])
+def test_a_holder_that_does_not_rerandomise_is_named_though_every_dummy_came_out(
+    key: PaillierPrivateKey, bench: type[WatchedBench], who: int, round_: int
+) -> None:
+    laid = inspected(key, miscalculating(bench, who=who))
+    laid.assert_conserved()
+    assert_named(laid, f"round {round_}, cipher_root: shuffler {who} did not re-randomise its ciphertexts")
+
+
+def test_without_the_inspection_nobody_notices_a_holder_that_does_not_rerandomise(key: PaillierPrivateKey) -> None:
+    laid = Laid(key, Randomness(SEEDS), nodes=miscalculating(NoZeros, who=1), mechanism=GRR(16, 4.0))
+    laid.lay(laid.mechanism.randomize(np.arange(100) % 16, laid.rng))
+    laid.shuffle()
+    assert laid.publish(submitted=100).users == 100
+
+
+def test_a_vector_delivered_otherwise_than_it_was_committed_to_names_its_deliverer(key: PaillierPrivateKey) -> None:
+    class Delivers(Laid):
+        def _collect(self, sender: int, messages: object) -> None:
+            super()._collect(sender, messages)  # type: ignore[arg-type]  # passed on as it came
+            if sender == 3:
+                part = self.delivered[3]
+                self.delivered[3] = replace(part, vector=part.vector[::-1].copy())
+
+    laid = Delivers(key, Randomness(SEEDS), mechanism=GRR(16, 4.0))
+    laid.lay(laid.mechanism.randomize(np.arange(100) % 16, laid.rng))
+    laid.shuffle()
+    laid.inspect()
+    assert_named(
+        laid, "round 3, delivery: shuffler 3 delivered other rows than it had committed to", by_shufflers=False
+    )
+
+
+# False statements about right work.
+
+OTHER_PART = "round 1, part: shuffler {} or shuffler {} told another part than the other of the two"
+
+
+def pointing(inspection: type[Inspection], *, who: int) -> type[WatchedNode]:
+    """Nodes of which `who` works as it should and says something else of it."""
+
+    class Placed(WatchedNode):
+        def begin(self, triples: Sequence[Triple], context: Context) -> None:
+            self.inspection_type = inspection if self.number == who else Inspection
+            super().begin(triples, context)
+
+    return Placed
+
+
+class OtherPath(Inspection):
+    """Says that the dummies went where others' rows are."""
+
+    def followed(self, round_: int, places: tuple[int, ...]) -> list[Effect]:
+        return super().followed(round_, tuple((place + 1) % self._case.rows for place in places))
+
+
+@pytest.mark.parametrize("who", [1, 2])
+def test_a_hider_that_points_at_other_rows_makes_nobody_open_them(key: PaillierPrivateKey, who: int) -> None:
+    laid = inspected(key, pointing(OtherPath, who=who))
+    dispute = "round 1, confirm: shuffler 1 or shuffler 2 did not permute as the others of the round did"
+    assert names(laid) == {dispute}
+    for number, opening in laid.openings.items():
+        rounds = {place.round for place in opening.shown if place.what in (What.MIXED, What.PASSED, What.MASK)}
+        assert not rounds, f"shuffler {number} opened rows of rounds {rounds} at places that are not agreed on"
+
+
+@pytest.mark.parametrize(
+    ("who", "place", "finding"),
+    [
+        (2, Place(1, What.MIXED), "round 1, root: shuffler 2 opened other rows than it had committed to"),
+        (
+            2,
+            Place(1, What.TAKEN, 3),
+            OTHER_PART.format(3, 2),
+        ),
+        (
+            3,
+            Place(1, What.GIVEN, 1),
+            OTHER_PART.format(3, 1),
+        ),
+        (2, Place(1, What.MASK, 1), "round 1, root: shuffler 1 or shuffler 2 did not use the mask that the two share"),
+        (1, Place(2, What.PASSED), "round 2, cipher_root: shuffler 1 opened other rows than it had committed to"),
+        (
+            2,
+            Place(2, What.CAME, 1),
+            "round 2, handover: shuffler 1 or shuffler 2 told other ciphertexts than the other of the two",
+        ),
+    ],
+)
+def test_who_shows_what_was_not_is_among_the_named_and_no_honest_party_is_named_alone(
+    key: PaillierPrivateKey, who: int, place: Place, finding: str
+) -> None:
+    laid = inspected(key, WatchedNode)
+    shown = laid.openings[who].shown
+    rows = shown[place].rows.copy()
+    rows[0, 0] ^= 1
+    altered = replace(laid.openings[who], shown={**shown, place: replace(shown[place], rows=rows)})
+    findings = judge(laid.opened, {**laid.openings, who: altered})
+    assert finding in map(str, findings), findings
+    for found in findings:
+        assert who in found.parties, f"an honest party is accused: {found}"
+
+
+def test_a_shuffler_that_was_started_anew_shows_nothing_and_is_not_accused(key: PaillierPrivateKey) -> None:
+    laid = Laid(key, Randomness(SEEDS), mechanism=GRR(16, 4.0))
+    laid.lay(laid.mechanism.randomize(np.arange(100) % 16, laid.rng))
+    laid.shuffle()
+    laid.nodes[1].machine._record = None
+    laid.inspect()
+    assert all(not found for found in laid.findings.values()), laid.findings
+    assert [who for who, opening in laid.openings.items() if opening.lost] == [2]
+    assert not [place for place in laid.openings[1].shown if place.round > 1], "round 1 cannot be followed without it"
+    laid.publish(submitted=100)
