@@ -315,12 +315,12 @@ class Simulation:
 
     def case(self, node: Node, revealed: Sequence[Revealed]) -> Case:
         """What a shuffler may open of the output."""
-        part = self._output
+        part = self.output
         return proved_case(node.document, node.public, part.context, part.transcript, node.triples, revealed)
 
     def follow(self, cases: Mapping[int, Case]) -> None:
         """The inspection itself; what the shufflers and the analyzer find is kept for `publish`."""
-        inspected = Inspected(self.nodes, self._output.context, cases, self.traffic)
+        inspected = Inspected(self.nodes, self.output.context, cases, self.traffic)
         self.openings = inspected.openings
         self.findings = inspected.findings
         start = common_start(self.document.schedule, self.openings)
@@ -332,7 +332,8 @@ class Simulation:
             node.bench.vectors.clear()
 
     @property
-    def _output(self) -> analyzer.Part:
+    def output(self) -> analyzer.Part:
+        """The last holder's part of what was delivered."""
         return self.delivered[self.document.schedule.last[0]]
 
     def publish(self, *, submitted: int) -> Collected:
