@@ -216,11 +216,15 @@ class Played:
         """Wait until all shufflers are in a state."""
         return await self.until(lambda here: all(status.state == state for status in here), state)
 
+    def reports(self) -> U64:
+        """What came out but the dummies, each of which must be there: reports and fakes."""
+        combined = analyzer.combine(self.document.schedule, self.parts, key())
+        return analyzer.without_dummies(combined, np.stack([dummy.words for dummy in OWNED]))[:, 0]
+
     def check_conservation(self) -> None:
         """Every report and every dummy exactly once, and besides nothing but the fakes."""
-        combined = analyzer.combine(self.document.schedule, self.parts, key())
-        reports = analyzer.without_dummies(combined, np.stack([dummy.words for dummy in OWNED]))
-        seen = Counter(int(word) for word in reports[:, 0])
+        reports = self.reports()
+        seen = Counter(int(word) for word in reports)
         wrong = {word: seen[word] for word in self.expected if seen[word] != 1}
         assert not wrong, f"{len(wrong)} of {len(self.expected)} reports did not come out exactly once: {wrong}"
         assert len(reports) == len(self.expected) + self.document.fakes
