@@ -19,8 +19,9 @@ demo: $(VENV)/ready
 plan: $(VENV)/ready
 	@$(BIN)/peos plan $(ARGS)
 
+# Tests that need more than Python are skipped where it is missing, and listed; PEOS_REQUIRE=browser makes that a failure.
 test: lint
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile -rs
 
 test-long: $(VENV)/ready
 	$(BIN)/python -m pytest -m long

@@ -36,6 +36,7 @@ def pytest_configure() -> None:
         raise pytest.UsageError(f"{VARIABLE} names {', '.join(unknown)}; there is {', '.join(sorted(NEEDS))}")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Before any fixture of a test is made that nothing could be done with."""
     for name, lacks in NEEDS.items():

@@ -12,8 +12,8 @@ from typing import Final
 from analyzer.report.values import Selection, Value
 from analyzer.report.words import cut, percentage, text
 
-_PITCH: Final = 24  # pixels from row to row
-_BAR: Final = 12
+_PITCH: Final = 20  # pixels from row to row
+_BAR: Final = 10
 _CAP: Final = 4  # half the height of an interval's ends
 _TOP: Final = 24  # for the scale
 _LABELS: Final = 28  # per cent of the width
@@ -36,11 +36,17 @@ def drawing(selection: Selection) -> str:
     about = (
         f"Estimated frequencies of {len(selection.shown)} values with 95 % intervals; the table below has the numbers."
     )
+    inside = f'<title id="chart-title">{about}</title>{"".join(_ticks(scale, height, left))}{rows}'
     return (
-        '<figure><svg class="chart" role="img" aria-labelledby="chart-title" width="100%" '
-        f'height="{height}"><title id="chart-title">{about}</title>{"".join(_ticks(scale, height, left))}{rows}</svg>'
+        f'<figure><p class="soft">{_subject(selection)}</p>'
+        f'<svg class="chart" role="img" aria-labelledby="chart-title" width="100%" height="{height}">{inside}</svg>'
         f"<figcaption>{_legend(selection)}</figcaption></figure>"
     )
+
+
+def _subject(selection: Selection) -> str:
+    order = "the largest estimates first" if selection.left_out else "in the order of the question"
+    return f"The share of the users counted that each answer has, {order}."
 
 
 class _Scale:

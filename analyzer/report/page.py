@@ -16,6 +16,7 @@ from peos.privacy.guarantees import rounded_up
 from peos.store.folder import write_durably
 
 REPORT: Final = "report.html"
+_LONG: Final = 120  # letters of a question that is set smaller
 
 
 def page(found: Mapping[str, Any]) -> str:
@@ -64,11 +65,12 @@ def _head(found: Mapping[str, Any]) -> str:
 
 
 def _opening(found: Mapping[str, Any], selection: Selection) -> str:
-    about = found.get("collection") or {}
+    about, title = found.get("collection") or {}, _title(found)
+    kind = ' class="long"' if len(title) > _LONG else ""
     epoch = f", epoch {text(about['epoch'])}" if about.get("epoch") else ""
     by = f"Published by {text(about['analyzer'])} on {moment(about['published_at'])}{epoch}." if about else ""
     return (
-        f'<header><h1><bdi>{text(_title(found))}</bdi></h1><p class="soft">Estimated frequencies, learnt '
+        f'<header><h1{kind}><bdi>{text(title)}</bdi></h1><p class="soft">Estimated frequencies, learnt '
         f"without anybody seeing who answered what. {by}</p>{_notices(found)}{_tiles(found, selection)}</header>"
     )
 
@@ -91,7 +93,7 @@ def _tiles(found: Mapping[str, Any], selection: Selection) -> str:
     )
     tiles = {
         "users counted": whole(found["users"]),
-        f"of {whole(selection.domain)} values told from zero": whole(selection.told),
+        f"of {whole(selection.domain)} values can be told from zero": whole(selection.told),
         "percentage points, the typical standard error": f"± {percentage(selection.typical_error, selection.places)}",
         "ε against the analyzer, alone or with few shufflers": rounded_up(least),
     }

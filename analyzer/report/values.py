@@ -7,8 +7,11 @@ from typing import Any, Final
 
 from analyzer.report.words import cut, percentage, places_for, text, whole
 
-SHOWN: Final = 40  # more bars than that nobody reads; result.json has every value
-_LABEL: Final = 90  # characters of a label in the table
+SHOWN: Final = 30  # as many bars as fit one sheet under the heading; result.json has every value
+_LABEL: Final = 60  # characters of a label in the table
+_PLACES: Final = 5  # at most, so that a row fits a phone
+_PLACES_BESIDE_TRUTH: Final = 3
+_FINE: Final = 3  # from that many on, a phone shows the table in smaller letters
 _TAIL: Final = 0.025  # of intervals of a value that nobody gave, this share lies above zero
 
 
@@ -66,7 +69,7 @@ def select(found: Mapping[str, Any]) -> Selection:
         told_left=sum(value.told_from_zero for value in rest),
         told=sum(value.told_from_zero for value in values),
         typical_error=median(value.stderr for value in values),
-        places=places_for(value.stderr for value in values),
+        places=min(places_for(value.stderr for value in values), _PLACES_BESIDE_TRUTH if found["truth"] else _PLACES),
     )
 
 
@@ -105,10 +108,11 @@ def table(selection: Selection) -> str:
     head += ["Told from zero"]
     cells = "".join(f'<th scope="col">{one}</th>' for one in head)
     rows = "".join(_row(value, places) for value in selection.shown)
+    kind = "values fine" if places >= _FINE else "values"
     return (
-        '<table class="values"><caption>The same numbers. Percentages of the users that were counted, rounded to '
-        f"{places} {'digit' if places == 1 else 'digits'} after the point; standard errors in percentage "
-        f"points.</caption><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table>"
+        f'<table class="{kind}"><caption>The same numbers. Percentages of the users that were counted, rounded to '
+        f"{places} {'digit' if places == 1 else 'digits'} after the point; standard errors in percentage points."
+        f"</caption><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table>"
     )
 
 

@@ -11,7 +11,6 @@ NOT_MEASURED: Final = "not measured"
 NOT_RECORDED: Final = "not recorded"
 _KILO: Final = 1000.0
 _UNITS: Final = ("bytes", "kB", "MB", "GB", "TB", "PB")
-_MOST_PLACES: Final = 6
 _CONTROLS: Final = frozenset({"Cc", "Cs"})
 
 
@@ -51,7 +50,7 @@ def places_for(errors: Iterable[float]) -> int:
     smallest = min((error for error in errors if error > 0), default=0.0)
     if smallest <= 0:
         return 1
-    return min(_MOST_PLACES, max(1, math.ceil(-math.log10(100 * smallest)) + 1))
+    return max(1, math.ceil(-math.log10(100 * smallest)) + 1)
 
 
 def percentage(share: float, places: int) -> str:
