@@ -14,7 +14,7 @@ from typing import Final
 from peos.collection.document import Document
 from peos.collection.lifecycle import State
 from peos.compute import Background, Engine, ReadyZeros
-from peos.crypto.schemes.base import PublicKey
+from peos.crypto.schemes.base import Packed, PublicKey
 from peos.errors import PeosError
 from peos.net.logs import Log
 from peos.shuffle.attempt import ENCRYPTED_SHARE
@@ -29,12 +29,16 @@ _WORTH: Final = {False: 10_000, True: 200}  # by `statistical`, where each costs
 class Stock:
     """The zeros of one collection here."""
 
-    def __init__(self, ahead: "Ahead", document: Document, public: PublicKey, number: int, capacity: int) -> None:
+    def __init__(
+        self, ahead: "Ahead", document: Document, public: PublicKey, number: int, capacity: int, log: Log
+    ) -> None:
         passes = sum(holder == number for holder, _ in document.schedule.passes)
         own = number == ENCRYPTED_SHARE  # encrypts its shares of the fakes too
         words = document.mechanism.words
         self.ready = ReadyZeros(public, capacity)
         self.wanted = 0
+        self.made = 0
+        self.log = log
         self._least_reports = document.minimum
         self._a_report = passes * words
         self._for_fakes = (passes + own) * words * document.fakes
@@ -57,9 +61,14 @@ class Stock:
                 self._ahead.wake()
             return
         self.wanted = 0
-        if state in (State.DELIVERED, State.PUBLISHED, State.ABORTED):
-            self.ready.erase()
-            self._ahead.forget(self)
+        if state in (State.DELIVERED, State.PUBLISHED, State.ABORTED) and self._ahead.forget(self):
+            left = self.ready.erase()
+            if self.made:
+                self.log.info("zeros made ahead: done of total were used", done=self.made - left, total=self.made)
+
+    def add(self, zeros: Packed) -> None:
+        """What was made for this stock."""
+        self.made += self.ready.put(zeros)
 
 
 class Ahead:
@@ -67,7 +76,6 @@ class Ahead:
 
     def __init__(
         self,
-        log: Log,
         *,
         statistical: bool = False,
         rows: int = ROWS,
@@ -75,7 +83,6 @@ class Ahead:
         worth: int | None = None,
         workers: Callable[[], Engine] = Background,
     ) -> None:
-        self._log = log
         self._statistical = statistical
         self._most_rows = rows
         self._most_bytes = megabytes * 10**6
@@ -87,19 +94,21 @@ class Ahead:
         self._closed = False
         self._lock = threading.Lock()
 
-    def stock(self, document: Document, public: PublicKey, number: int) -> Stock:
+    def stock(self, document: Document, public: PublicKey, number: int, log: Log) -> Stock:
         """An empty stock for a collection in which this is shuffler `number`."""
         capacity = min(self._most_rows, self._most_bytes // public.ciphertext_bytes)
-        stock = Stock(self, document, public, number, capacity)
+        stock = Stock(self, document, public, number, capacity, log)
         with self._lock:
             self._stocks.append(stock)
         return stock
 
-    def forget(self, stock: Stock) -> None:
-        """A collection has ended."""
+    def forget(self, stock: Stock) -> bool:
+        """A collection has ended; False if that is known."""
         with self._lock:
-            if stock in self._stocks:
+            known = stock in self._stocks
+            if known:
                 self._stocks.remove(stock)
+            return known
 
     def wake(self) -> None:
         """See whether a stock is to be filled; returns at once."""
@@ -138,10 +147,10 @@ class Ahead:
                 try:
                     made = engine.zeros(public, count, expected=missing, statistical=self._statistical)
                 except PeosError as error:
-                    self._log.warning("zeros are not made ahead", error)  # passes make what is missing
+                    stock.log.warning("zeros are not made ahead", error)  # passes make what is missing
                     stock.wanted = 0
                 else:
-                    stock.ready.put(made)
+                    stock.add(made)
 
     def _next(self, engine: Engine) -> tuple[Stock, int] | None:
         with self._lock:

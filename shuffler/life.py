@@ -26,17 +26,20 @@ from peos.net.calls import Caller
 from peos.net.logs import Log
 from peos.shuffle.effects import Heard
 from peos.shuffle.fakes import fake_shares
-from peos.shuffle.messages import SignedNotice
+from peos.shuffle.inspection import Record
+from peos.shuffle.messages import SignedNotice, SignedReceipt
 from peos.shuffle.shuffler import Shuffler
 from peos.shuffle.standing import Place, Standing
 from peos.store.base import Collection, ShufflerStore
 from peos.wire.documents import SignedDocument
+from peos.wire.methods import GET_RECEIPT
 from shuffler.ahead import Ahead
 from shuffler.background import in_background
 from shuffler.bench import Bench
 from shuffler.conductor import ENDS, Conductor
 from shuffler.ending import LOST, Ending
 from shuffler.freezing import Freezing, Frozen, signed
+from shuffler.inspecting import Inspecting
 from shuffler.meter import Meter
 from shuffler.post import Post
 from shuffler.storing import Stored
@@ -81,6 +84,8 @@ class Life:
         self.meter = meter
         self.freezing: Freezing | Frozen | None = None
         self.conductor: Conductor | None = None
+        self.inspecting: Inspecting | None = None
+        self.findings = ""  # of the inspection
         self.stalled = ""  # why the next step was not taken yet
         self.since = time.monotonic()
         self._identity = identity
@@ -88,9 +93,9 @@ class Life:
         self._engine = engine
         self._step_seconds = step_seconds
         self._statistical = statistical
-        self._stock = ahead.stock(self.document, self.public, number) if ahead and self.state not in OVER else None
         self._analyzer = analyzer
         self._log = log.of(signed.digest)
+        self._stock = ahead.stock(self.document, self.public, number, self._log) if ahead else None
         self._post = Post(callers, self._log)
         self._ending = Ending(number, self.document, signed.digest, identity, store, self._post)
         self._doom = LOST if kept.lost else ""  # why it must end
@@ -146,7 +151,7 @@ class Life:
             if self.conductor.context != notice.context:
                 raise Refused("the notice is about another frozen list")
             self.conductor.take(Heard(notice.notice))
-        elif self.state in OVER:
+        elif self.state in (State.DELIVERED, *OVER):
             await self._ending.answer(notice)
         else:
             raise NotYet("the collection is not shuffled here yet")
@@ -177,6 +182,7 @@ class Life:
             case State.FROZEN | State.SHUFFLING:
                 await self._shuffle()
             case State.DELIVERED:
+                await self._inspect()
                 await self.store(lambda store: store.erase(self.signed.digest))
                 await self._move(State.DELIVERED, State.PUBLISHED)
             case _:
@@ -246,7 +252,38 @@ class Life:
             end = await conductor.run(resumed=kept.standing != Standing())
         finally:
             self.conductor = None
+        receipt, record = conductor.delivering.receipt, conductor.machine.record
+        if receipt is not None:
+            self.inspecting = self._inspection(receipt, bench, record)
         await self._settle(end, conductor.reason)
+
+    def _inspection(
+        self, receipt: SignedReceipt, bench: Bench | None = None, record: Record | None = None
+    ) -> Inspecting:
+        return Inspecting(
+            number=self.number,
+            document=self.document,
+            receipt=receipt,
+            bench=bench,
+            record=record,
+            post=self._post,
+            analyzer=self._analyzer,
+            patience=self._step_seconds,
+            log=self._log,
+        )
+
+    async def _inspect(self) -> None:
+        """Take part in the inspection; after a restart only to say that nothing is left to show."""
+        digest = self.signed.digest
+        if self.inspecting is None:
+            try:
+                receipt = await self._analyzer.ask(GET_RECEIPT, digest, step="inspection")
+            except PeosError:
+                return  # nobody to say it to
+            self.inspecting = self._inspection(receipt)
+        await self.inspecting.run(await self.store(lambda store: list(store.frozen_triples(digest))))
+        self.findings = "; ".join(self.inspecting.findings)
+        self.inspecting = None
 
     async def _settle(self, end: Standing, reason: str) -> None:
         """Let the state follow the standing in which the shuffle ended."""

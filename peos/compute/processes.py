@@ -30,6 +30,7 @@ _SECONDS: Final = {"decrypt": 1.1e-3, "tables": 3.0e-4, "powers": 1.7e-2, "use":
 _MEASURED_AT: Final = 3072
 _TABLES_FROM: Final = 95
 _IN_FLIGHT: Final = 2  # chunks handed over a worker, so that none waits and few are copied
+_GLANCE: Final = 1.0  # seconds between looks at whether the engine was closed
 _TRIES: Final = 3  # pools that may break one after another without a single chunk coming back
 
 
@@ -95,7 +96,10 @@ class Processes(Engine):
                 while waiting and len(working) < _IN_FLIGHT * self.workers:
                     future = self._submit(pool, job, cut(inputs, waiting[0]))
                     working[future] = waiting.popleft()
-                for future in wait(working, return_when=FIRST_COMPLETED).done:
+                done = wait(working, _GLANCE, return_when=FIRST_COMPLETED).done
+                if self._closed and not done:  # nobody is told of a future that is cancelled before it is begun
+                    raise CancelledError
+                for future in done:
                     out[working[future]] = future.result()
                     where = working.pop(future)
                     came += where.stop - where.start
@@ -161,7 +165,7 @@ class Background(Processes):
         if pool:
             for worker in list((pool._processes or {}).values()):  # before it is shut down, which forgets them
                 worker.kill()
-            pool.shutdown(wait=True, cancel_futures=True)
+            pool.shutdown(wait=True)
 
 
 def _seconds(job: Job, public: PublicKey, count: int, workers: int) -> float:

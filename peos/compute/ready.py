@@ -58,13 +58,14 @@ class ReadyZeros:
             self._count -= filled
         return taken[:filled]
 
-    def erase(self) -> None:
-        """Overwrite what is left, and take in nothing more."""
+    def erase(self) -> int:
+        """Overwrite what is left, and take in nothing more; says how many were left."""
         with self._lock:
             for rows in self._rows:
                 rows[:] = 0
             self._rows.clear()
-            self._count, self._erased = 0, True
+            left, self._count, self._erased = self._count, 0, True
+            return left
 
 
 class Taking:
