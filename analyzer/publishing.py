@@ -12,6 +12,7 @@ import numpy as np
 
 from analyzer.decryption import decrypt
 from analyzer.home import Home
+from analyzer.inspecting import Inspecting
 from analyzer.receiving import Receiving
 from analyzer.report import REPORT, write_report
 from analyzer.result import result_json
@@ -34,17 +35,26 @@ _TELL_EVERY: Final = 1.0  # seconds between two durable words about progress
 class Publishing:
     """Blocking: the process runs it in a thread, one collection at a time."""
 
-    def __init__(self, home: Home, receiving: Receiving, engine: Engine, log: Log) -> None:
+    def __init__(self, home: Home, receiving: Receiving, inspecting: Inspecting, engine: Engine, log: Log) -> None:
         self._home = home
         self._receiving = receiving
+        self._inspecting = inspecting
         self._engine = engine
         self._log = log
 
     def publish(self, kept: Kept) -> None:
-        """From delivered to published, or to aborted with the reason; then nothing of the reports is left here."""
+        """From delivered to published, or to aborted with the reason; then nothing of the reports is left here.
+
+        While shufflers may still open their rows nothing is decided: this is called again.
+        """
         log = self._log.of(kept.digest)
+        is_decrypted = kept.total > 0 and kept.done == kept.total
+        if is_decrypted and self._inspecting.is_awaited(kept):
+            return
         try:
             result = self._result(kept)
+            if result is None:
+                return
         except RemoteFault as fault:
             log.error("the output is not used", fault)
             self._home.store.move(kept.digest, State.ABORTED, str(fault))
@@ -63,12 +73,18 @@ class Publishing:
         if kept.result is not None and not (page := self._home.folder(kept) / REPORT).exists():
             write_report(page, json.loads(kept.result))  # last: no trouble with a page keeps reports from being erased
 
-    def _result(self, kept: Kept) -> str:
+    def _result(self, kept: Kept) -> str | None:
         begun = time.monotonic()
         document = self._home.signed(kept).document
-        combined, received = self._combined(kept)
-        dummies = self._home.dummies(kept)
-        reports = without_dummies(combined, np.stack([dummy.words for dummy in dummies]))
+        parts, received = self._parts(kept)
+        words = self._decrypted(kept, parts[document.schedule.last[0]])
+        if self._inspecting.is_awaited(kept):
+            return None
+        vectors = {sender: part.vector for sender, part in parts.items()}
+        inspected = self._inspecting.judged(kept, self._home.private_key(kept), vectors)
+        combined = add_up(document.schedule, parts, words)
+        owned = np.stack([dummy.words for dummy in self._home.dummies(kept)])
+        reports = without_dummies(combined, owned, inspected.findings)
         users = len(reports) - document.fakes
         mechanism = document.mechanism
         estimate = mechanism.estimate(mechanism.support_counts(reports), users=users, fakes=document.fakes)
@@ -81,29 +97,31 @@ class Publishing:
             sent=len(document.shufflers) * len(kept.proposal) + kept.sent,
             received=received,
             published_at=int(time.time()),
+            inspected=inspected,
         )
         return json.dumps(result, ensure_ascii=False)
 
-    def _combined(self, kept: Kept) -> tuple[U64, int]:
-        """The shuffled reports, and how many bytes were delivered for them."""
-        schedule = self._home.signed(kept).document.schedule
-        holder = schedule.last[0]
+    def _parts(self, kept: Kept) -> tuple[dict[int, Part], int]:
+        """What was delivered, by sender, and how many bytes it is."""
+        holder = self._home.signed(kept).document.schedule.last[0]
         found = self._receiving.vectors(kept)
-        encrypted = found[holder][1]
-        words = decrypt(
-            self._engine,
-            self._home.private_key(kept),
-            encrypted,
-            self._receiving.folder(kept) / _WORDS,
-            self._telling(kept),
-            passes=len(schedule.passes),
-        )
         parts = {
             sender: Part(header.header.context, header.transcript, rows if sender == holder else as_words(rows))
             for sender, (header, rows) in found.items()
         }
-        combined = add_up(schedule, parts, words.reshape(len(encrypted), -1))
-        return combined, sum(rows.nbytes for _, rows in found.values())
+        return parts, sum(rows.nbytes for _, rows in found.values())
+
+    def _decrypted(self, kept: Kept, held: Part) -> U64:
+        """The last holder's vector, decrypted into (rows, words)."""
+        words = decrypt(
+            self._engine,
+            self._home.private_key(kept),
+            held.vector.view(np.uint8),
+            self._receiving.folder(kept) / _WORDS,
+            self._telling(kept),
+            passes=len(self._home.signed(kept).document.schedule.passes),
+        )
+        return words.reshape(len(held.vector), -1)
 
     def _telling(self, kept: Kept) -> "_Telling":
         return _Telling(self._home, kept.digest)

@@ -6,6 +6,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
+from analyzer.inspecting import Inspected
 from peos.collection.document import Document
 from peos.estimate.frequency import Estimate
 from peos.ldp.base import Mechanism
@@ -27,10 +28,11 @@ def result_json(
     sent: int,
     received: int,
     published_at: int,
+    inspected: Inspected,
 ) -> dict[str, Any]:
     """What is published. It is put together only if every dummy came out and all parts were of one transcript."""
     mechanism: Mechanism = document.mechanism
-    checks = {"dummies": True, "digests": True}
+    checks = {"dummies": True, "digests": True, "inspection": not inspected.findings}
     return {
         "schema": SCHEMA,
         "ok": all(checks.values()),
@@ -68,6 +70,7 @@ def result_json(
             {"party": "analyzer", "seconds": seconds, "sent": sent, "received": received, "peak_rss": peak_rss()},
         ],
         "checks": checks,
+        "inspection": {"dummies": inspected.dummies, "not_opened": list(inspected.missing)},
     }
 
 

@@ -7,6 +7,7 @@ import signal
 from typing import Final
 
 from analyzer.home import Home
+from analyzer.inspecting import Inspecting
 from analyzer.keeper import Keeper
 from analyzer.publishing import Publishing
 from analyzer.receiving import Receiving
@@ -21,12 +22,19 @@ GRACE: Final = 5.0
 _LOCK: Final = "serving"
 
 
-async def run(home: Home, log: Log, *, stop: asyncio.Event | None = None, workers: Engine | None = None) -> None:
+async def run(
+    home: Home,
+    log: Log,
+    *,
+    stop: asyncio.Event | None = None,
+    workers: Engine | None = None,
+    inspecting: Inspecting | None = None,
+) -> None:
     """Until SIGINT or SIGTERM, or until `stop` is set; what is durable goes on at the next start."""
     held = lock(home.config.folder / _LOCK)
     try:
         with workers or engine() as working:
-            await _serve(home, log, stop or _on_signals(), working)
+            await _serve(home, log, stop or _on_signals(), working, inspecting or Inspecting(home))
     finally:
         os.close(held)
         log.info("stopped")
@@ -39,7 +47,7 @@ def _on_signals() -> asyncio.Event:
     return stop
 
 
-async def _serve(home: Home, log: Log, stop: asyncio.Event, working: Engine) -> None:
+async def _serve(home: Home, log: Log, stop: asyncio.Event, working: Engine, inspecting: Inspecting) -> None:
     trust, known = Trust(), set[bytes]()
     home.trust(trust, known)
     receiving = Receiving(home, log)
@@ -47,9 +55,9 @@ async def _serve(home: Home, log: Log, stop: asyncio.Event, working: Engine) -> 
         receiving.sweep(
             kept
         )  # before the port is open: what is coming in then is not half written, it is being written
-    keeper = Keeper(home, receiving, Publishing(home, receiving, working, log), log)
+    keeper = Keeper(home, receiving, Publishing(home, receiving, inspecting, working, log), log)
     port = peer_port(home.keys.certificate, trust)
-    running = await serve(home.config.peers, port, [Analyst(receiving).service()], log=log, trust=trust)
+    running = await serve(home.config.peers, port, [Analyst(receiving, inspecting).service()], log=log, trust=trust)
     keeping = asyncio.ensure_future(keeper.run(lambda: home.trust(trust, known)))
     stopping = asyncio.ensure_future(stop.wait())
     try:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from analyzer.home import Home
+from analyzer.inspecting import Inspecting
 from analyzer.peers import Answer, Peers, party
 from analyzer.store import OVER, Kept
 from peos.collection.lifecycle import State
@@ -86,6 +87,10 @@ def _waiting(home: Home, kept: Kept, shufflers: list[dict[str, Any]]) -> dict[st
             steps = sorted({line["step"] for line in behind if line["step"]})
             return wait("; ".join(steps) or "delivery", named, len(delivered), len(last))
         case State.DELIVERED:
+            if kept.total and kept.done == kept.total:
+                silent = Inspecting(home).missing(kept)
+                whom = [shufflers[who - 1]["party"] for who in silent]
+                return wait("the inspection", whom, len(shufflers) - len(silent), len(shufflers))
             return wait("decryption", ["analyzer"], kept.done, kept.total)
         case _:
             return None

@@ -143,7 +143,8 @@ class Conductor:
                 await self._handle(await self._events.get())
             return self.machine.standing
         finally:
-            self.bench.discard(self.machine.standing.attempt)
+            if self.machine.record is None:
+                self.bench.discard(self.machine.standing.attempt)
             self._post.end()
             for task in self._helpers:
                 task.cancel()
@@ -179,6 +180,8 @@ class Conductor:
                 self._post.discard(attempt)
                 self.bench.discard(attempt)
             case Erase():
+                if self.machine.record is not None:
+                    return  # the inspection comes first, and whoever carries it out erases
                 self.bench.vectors.clear()
                 digest = self.context.collection
                 await self._store(lambda store: store.erase(digest))

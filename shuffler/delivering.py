@@ -30,6 +30,7 @@ class Delivering:
         self.rows = 0  # that have left
         self.total = 0
         self.trouble = ""  # of the last try
+        self.receipt: SignedReceipt | None = None
         self._number = number
         self._document = document
         self._context = context
@@ -84,6 +85,7 @@ class Delivering:
         elif here.place is Place.SENDING and (of.attempt, receipt.transcript) != (here.attempt, here.transcript):
             self._log.warning("a receipt of another attempt than the one that is sent", attempt=of.attempt)
         else:
+            self.receipt = receipt
             give(Receipt(of.attempt))
 
     def _left(self, rows: int) -> None:

@@ -8,7 +8,7 @@ from peos.errors import BadEncoding, Closed, NotYet, Refused, Unknown
 from peos.net.calls import Behaviour, Service, service
 from peos.net.guard import Context, peer_fingerprint
 from peos.shuffle.effects import Received
-from peos.shuffle.messages import Header, SignedNotice, Word
+from peos.shuffle.messages import Header, Kind, SignedNotice, Word
 from peos.wire import parties, shuffles
 from peos.wire.methods import (
     CARRY,
@@ -27,6 +27,7 @@ from shuffler import telling
 from shuffler.conductor import Conductor
 from shuffler.desk import Desk, require_sender
 from shuffler.freezing import Freezing, Frozen
+from shuffler.inspecting import Inspecting
 from shuffler.life import OVER, Life
 
 
@@ -92,15 +93,15 @@ class Peers:
 
     async def say(self, word: Word, context: Context) -> None:
         """A word of the shuffle."""
-        life, conductor = self._shuffling(word.header, context)
+        life = self._member(word.header, context)
         _require_receiver(life, word.header)
-        conductor.take(Received(word))
+        _conductor(life, word.header).take(Received(word))
 
     async def carry(self, chunks: AsyncIterator[bytes], context: Context) -> None:
         """A vector; kept once it is whole and what it claims to be."""
         encoded = _vector_header(context)
         header = shuffles.decode_vector_header(encoded)
-        life, conductor = self._shuffling(header.header, context)
+        life = self._member(header.header, context)
         _require_receiver(life, header.header)
         life.meter.count(0, len(encoded))
 
@@ -109,7 +110,10 @@ class Peers:
                 life.meter.count(0, len(chunk))
                 yield chunk
 
-        await conductor.carry(header, counted())
+        if header.header.step.kind in (Kind.PATH, Kind.OPENING):
+            await _inspecting(life, header.header).take(header, counted())
+        else:
+            await _conductor(life, header.header).carry(header, counted())
 
     async def tell(self, signed: SignedNotice, context: Context) -> None:
         """A notice about an attempt, under its sender's signature."""
@@ -129,15 +133,28 @@ class Peers:
             raise NotYet("the collection is not closed here yet")
         return life.freezing
 
-    def _shuffling(self, header: Header, context: Context) -> tuple[Life, Conductor]:
+    def _member(self, header: Header, context: Context) -> Life:
         life = self._desk.life(header.context.collection)
         require_sender(life, header.sender, peer_fingerprint(context))
-        if life.conductor is None:
-            _require_going_on(life)
-            raise NotYet("the collection is not being shuffled here")
-        if life.conductor.context.frozen != header.context.frozen:
-            raise Refused("the message is about another frozen list")
-        return life, life.conductor
+        return life
+
+
+def _conductor(life: Life, header: Header) -> Conductor:
+    if life.conductor is None:
+        _require_going_on(life)
+        raise NotYet("the collection is not being shuffled here")
+    if life.conductor.context.frozen != header.context.frozen:
+        raise Refused("the message is about another frozen list")
+    return life.conductor
+
+
+def _inspecting(life: Life, header: Header) -> Inspecting:
+    if life.inspecting is None:
+        _require_going_on(life)
+        raise NotYet("the collection is not inspected here yet")
+    if life.inspecting.context != header.context:
+        raise Refused("the message is about another output")
+    return life.inspecting
 
 
 def _vector_header(context: Context) -> bytes:

@@ -79,6 +79,11 @@ class Post:
         """The shuffle is over here: only notices may still be of use to others."""
         self.discard(_ANY_ATTEMPT - 1)
 
+    async def sent(self) -> None:
+        """Until everything is there, or not wanted any more."""
+        while self._sending:
+            await asyncio.gather(*self._sending, return_exceptions=True)
+
     async def close(self) -> None:
         """Stop sending anything."""
         tasks = list(self._sending)

@@ -22,6 +22,8 @@ _NOUNS = {
     Kind.HANDOVER: "hand-over",
     Kind.CIPHER_ROOT: "root of the ciphertexts",
     Kind.DELIVERY: "delivery",
+    Kind.PATH: "path of the dummies",
+    Kind.OPENING: "opening of the dummies' rows",
 }
 _OWN = {Kind.PART: "splitting", Kind.ROOT: "mixing", Kind.CIPHER_ROOT: "pass over the ciphertexts"}
 
@@ -45,7 +47,7 @@ async def status(life: Life) -> Status:
     return Status(
         collection=digest,
         state=life.state.value,
-        reason=(life.reason or _trouble(life))[:_LIMIT],
+        reason=(life.reason or life.findings or _trouble(life))[:_LIMIT],
         reports=count,
         step=waiting.step[:_LIMIT],
         waited_for=tuple(party[:_LIMIT] for party in waiting.parties),
@@ -73,6 +75,8 @@ def in_words(status: Status) -> str:
 def _trouble(life: Life) -> str:
     if life.stalled:
         return life.stalled
+    if life.inspecting is not None:
+        return life.inspecting.trouble
     if life.conductor is None:
         return ""
     if life.conductor.machine.standing.place is Place.SENDING:
@@ -87,6 +91,9 @@ def _waiting(life: Life, count: int) -> Waiting:
         return Waiting()
     if life.conductor is not None:
         return _shuffling(life, life.conductor)
+    if life.inspecting is not None:
+        waiting = _names(life, life.inspecting.waiting) or (_analyzer(life),)
+        return Waiting("the inspection", waiting, seconds=time.monotonic() - life.inspecting.since)
     match life.state:
         case State.DRAFT:
             return Waiting("acceptance (peos shuffler accept)", (f"the operator of {_me(life)[0]}",), seconds=since)

@@ -99,6 +99,7 @@ def _compare(result: dict[str, Any], values: list[int], clock: "Clock") -> dict[
     result["checks"] = {
         "conservation": bool(result["checks"]["dummies"]),  # every dummy came back exactly
         "digests": bool(result["checks"]["digests"]),
+        "inspection": bool(result["checks"]["inspection"]) and not result["inspection"]["not_opened"],
         "everybody_counted": result["dropped"] == 0,
         "estimates": bool(off.max() <= bound),
     }

@@ -40,7 +40,7 @@ HEADERS: list[tuple[str, str, str, bytes]] = [
     ("range", "round 0", "a message's round is 0", header((1, 0, 1, 2, 3))),
     ("range", "round 2^16", "a message's round is 65536", header((1, 1 << 16, 1, 2, 3))),
     ("kind", "kind 0", "a message's kind is 0", header((1, 1, 0, 2, 3))),
-    ("kind", "kind 10", "a message's kind is 10", header((1, 1, 10, 2, 3))),
+    ("kind", "kind 12", "a message's kind is 12", header((1, 1, 12, 2, 3))),
     ("range", "from 0", "a message's sender is 0", header((1, 1, 1, 0, 3))),
     ("range", "from 10", "a message's sender is 10", header((1, 1, 1, 10, 3))),
     ("range", "to 10", "a message's receiver is 10", header((1, 1, 1, 2, 10))),

@@ -50,7 +50,9 @@ def _publish(world: World) -> None:
     receiving = world.receiving(opened)
     for sender, sent in world.deliveries(opened, kept, world.output(opened, kept, VALUES)).items():
         take(receiving, sent, world.certificate(sender))
-    Publishing(opened, receiving, Inline(), Log("tests.analyzer")).publish(opened.kept("fruit"))
+    Publishing(opened, receiving, world.inspecting(opened), Inline(), Log("tests.analyzer")).publish(
+        opened.kept("fruit")
+    )
 
 
 def test_init_prints_the_cards_path_and_the_identity(world: World, capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,7 +36,7 @@ def _delivered(world: World, home: Home, *, dummies: bool = True) -> Kept:
 
 
 def _publishing(world: World, home: Home, engine: Engine | None = None) -> Publishing:
-    return Publishing(home, world.receiving(home), engine or Inline(), Log("tests.analyzer"))
+    return Publishing(home, world.receiving(home), world.inspecting(home), engine or Inline(), Log("tests.analyzer"))
 
 
 def _result(home: Home) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
     found = _result(home)
     assert set(found) == {
         *("schema", "ok", "digest", "collection", "users", "dropped", "fakes", "parameters", "labels", "frequency"),
-        *("stderr", "interval95", "truth", "guarantees", "cost", "checks"),
+        *("stderr", "interval95", "truth", "guarantees", "cost", "checks", "inspection"),
     }
     assert (found["schema"], found["ok"], found["digest"]) == (1, True, kept.digest.hex())
     assert (found["users"], found["dropped"], found["fakes"], found["truth"]) == (200, None, FAKES, None)
@@ -99,7 +99,7 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
     assert cost["received"] == ROWS * (128 + 8)
     assert cost["sent"] > 32 * (128 + 8 + 8)
     assert cost["peak_rss"] > 1 << 20
-    assert found["checks"] == {"dummies": True, "digests": True}
+    assert found["checks"] == {"dummies": True, "digests": True, "inspection": True}
 
 
 def test_published_there_are_result_and_page_and_nothing_else_of_the_reports(world: World) -> None:

@@ -28,7 +28,7 @@ VALUES = np.repeat(np.arange(4), [20, 10, 6, 4])
 
 
 def _publishing(world: World, opened: Home) -> Publishing:
-    return Publishing(opened, world.receiving(opened), Inline(), Log("tests.analyzer"))
+    return Publishing(opened, world.receiving(opened), world.inspecting(opened), Inline(), Log("tests.analyzer"))
 
 
 def _delivered(world: World, opened: Home) -> Kept:

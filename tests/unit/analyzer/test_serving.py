@@ -36,7 +36,13 @@ class Serving:
         self._world = world
         self._stop: asyncio.Event = world.loop.run(self._event())
         self._running: Future[None] = world.loop.start(
-            serve.run(home, Log("tests.analyzer"), stop=self._stop, workers=workers or Inline())
+            serve.run(
+                home,
+                Log("tests.analyzer"),
+                stop=self._stop,
+                workers=workers or Inline(),
+                inspecting=world.inspecting(home),
+            )
         )
 
     async def _event(self) -> asyncio.Event:

@@ -13,6 +13,7 @@ from analyzer.config import Config, read
 from analyzer.create import open_collection
 from analyzer.draft import Request, draft
 from analyzer.home import Home
+from analyzer.inspecting import Inspecting
 from analyzer.receiving import Receiving
 from analyzer.store import Kept
 from analyzer.telling import Teller
@@ -128,6 +129,10 @@ class World:
 
     def receiving(self, home: Home) -> Receiving:
         return Receiving(home, Log("tests.analyzer"))
+
+    def inspecting(self, home: Home) -> Inspecting:
+        """An inspection that waits for nobody: no shuffler of this world has rows to open."""
+        return Inspecting(home, patience=-1e9)
 
     def certificate(self, number: int) -> bytes:
         """The fingerprint of a shuffler's peer certificate."""

@@ -1,0 +1,127 @@
+"""The inspection at the analyzer: the dummies revealed once an output is here, the openings kept, and judged.
+
+Blocking: called from threads. The openings lie beside the vectors and are erased with them.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyzer.home import Home
+from analyzer.receiving import VECTORS
+from analyzer.store import Kept
+from peos.collection.delivered import require_sender
+from peos.collection.lifecycle import State
+from peos.collection.reveal import known_case, reveal
+from peos.crypto.randomness import U64
+from peos.crypto.schemes.base import Packed, PrivateKey
+from peos.errors import Closed, NotYet, Refused
+from peos.shuffle.judging import Delivered, Finding, common_start, judge
+from peos.shuffle.messages import VectorHeader
+from peos.shuffle.opening import Opening
+from peos.store.folder import private_folder, write_durably
+from peos.wire.inspections import RevealedPart, check_announced, decode_opening, revealed_parts
+from peos.wire.shuffles import decode_receipt
+
+PATIENCE: Final = 30.0  # seconds in which the shufflers are to open their rows, and longer the more rows there are
+_ROWS_A_SECOND: Final = 5_000
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """What came of it: what was found, and which shufflers showed nothing."""
+
+    dummies: int  # whose rows were opened
+    missing: tuple[int, ...]
+    findings: tuple[Finding, ...]
+
+
+class Inspecting:
+    """Reveals, keeps and judges."""
+
+    def __init__(self, home: Home, *, patience: float = PATIENCE) -> None:
+        self._home = home
+        self._patience = patience
+
+    def reveal(self, digest: bytes, certificate: bytes) -> Iterator[RevealedPart]:
+        """The dummies, for a shuffler of the collection, and never before the output is complete."""
+        kept = self._home.store.get(digest)
+        document = self._home.signed(kept).document
+        if certificate not in {member.certificate for member in document.shufflers}:
+            raise Refused("the dummies are shown to the collection's shufflers only")
+        self._require_delivered(kept)
+        assert kept.parts is not None, "they are erased when the collection ends"
+        row = document.mechanism.words * document.encryption_key(floor=self._home.floor).ciphertext_bytes
+        return revealed_parts(reveal(self._home.dummies(kept), self._home.open_parts(kept, kept.parts), row))
+
+    def expect(self, header: VectorHeader, certificate: bytes) -> None:
+        """Whether an opening with this header is to be taken in."""
+        kept = self._home.store.get(header.header.context.collection)
+        require_sender(self._home.signed(kept).document, header.header.sender, certificate)
+        self._require_delivered(kept)
+        assert kept.receipt is not None, "what is delivered has one"
+        if decode_receipt(kept.receipt).context != header.header.context:
+            raise Refused("the opening is of another output")
+        check_announced(header)
+
+    def keep(self, header: VectorHeader, rows: NDArray[np.uint8]) -> None:
+        """Keep an opening that came whole; of one shuffler the first stays."""
+        kept = self._home.store.get(header.header.context.collection)
+        decode_opening(header.header.sender, rows)
+        self._require_delivered(kept)
+        path = self._path(kept, header.header.sender)
+        private_folder(path.parent)
+        if not path.exists():
+            write_durably(path, [rows.tobytes()])
+
+    def is_awaited(self, kept: Kept) -> bool:
+        """Whether openings are still to come, and worth waiting for."""
+        shufflers = len(self._home.signed(kept).document.shufflers)
+        if all(self._path(kept, who).exists() for who in range(1, shufflers + 1)):
+            return False
+        rows = max((header.rows for header in self._home.store.deliveries(kept.digest)), default=0)
+        return time.time() - kept.since < self._patience + rows / _ROWS_A_SECOND
+
+    def missing(self, kept: Kept) -> tuple[int, ...]:
+        """Which shufflers have shown nothing so far."""
+        shufflers = len(self._home.signed(kept).document.shufflers)
+        return tuple(who for who in range(1, shufflers + 1) if not self._path(kept, who).exists())
+
+    def judged(self, kept: Kept, key: PrivateKey, vectors: Mapping[int, U64 | Packed]) -> Inspected:
+        """What the openings that are here show."""
+        document = self._home.signed(kept).document
+        openings = self._openings(kept, len(document.shufflers))
+        lost = tuple(who for who, opening in openings.items() if opening.lost)
+        start = common_start(document.schedule, openings)
+        if start is None or kept.receipt is None or kept.parts is None:
+            return Inspected(0, lost, ())
+        receipt = decode_receipt(kept.receipt)
+        row = document.mechanism.words * key.public.ciphertext_bytes
+        revealed = reveal(self._home.dummies(kept), self._home.open_parts(kept, kept.parts), row)
+        if len(start) != len(revealed):
+            return Inspected(0, lost, ())  # a dummy was not frozen: that is found where the dummies are counted
+        rows = len(next(iter(vectors.values())))
+        case = known_case(document, key.public, receipt.context, receipt.transcript, rows, start, revealed)
+        return Inspected(len(start), lost, tuple(judge(case, openings, Delivered(key, vectors))))
+
+    def _openings(self, kept: Kept, shufflers: int) -> dict[int, Opening]:
+        found = {}
+        for who in range(1, shufflers + 1):
+            path = self._path(kept, who)
+            data = path.read_bytes() if path.exists() else b""
+            found[who] = decode_opening(who, np.frombuffer(data, np.uint8).reshape(-1, 1))
+        return found
+
+    def _path(self, kept: Kept, sender: int) -> Path:
+        return self._home.folder(kept) / VECTORS / f"{sender}.opening"
+
+    def _require_delivered(self, kept: Kept) -> None:
+        if kept.state in (State.PUBLISHED, State.ABORTED):
+            raise Closed(f"the collection is {kept.state}: the inspection is over")
+        if kept.state is not State.DELIVERED:
+            raise NotYet("the output is not complete yet")
