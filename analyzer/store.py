@@ -15,8 +15,9 @@ from typing import Any, Final, cast
 
 from peos.collection.lifecycle import State, advance
 from peos.crypto.kdf import Context
-from peos.errors import Full, LocalFault, PeosError, Unknown, WrongInput
+from peos.errors import Full, LocalFault, Unknown, WrongInput
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
+from peos.store.database import failure
 from peos.store.folder import private_file
 
 _SCHEMA: Final = """
@@ -67,6 +68,7 @@ class Store:
 
     def __init__(self, file: Path) -> None:
         private_file(file)
+        self._folder = file.parent
         self._lock = threading.Lock()
         try:
             # Autocommit: transactions are begun and ended here, and nowhere by the library.
@@ -75,14 +77,18 @@ class Store:
                 self._base.execute(f"PRAGMA {pragma}")
             self._base.executescript(_SCHEMA)
         except sqlite3.Error as error:
+            found = failure(error, "the analyzer's database", self._folder)
+            if isinstance(found, Full):
+                raise found from None
             raise WrongInput(
                 f"{file} cannot be used: {error}", hint="it is the analyzer's database: restore it from a backup"
             ) from None
         self._base.row_factory = sqlite3.Row
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._base.close()
+        """Let go of the file; a thread that is still at work meets an error, not a database that vanishes under it."""
+        with self._lock:
+            self._base.close()
 
     def add(
         self,
@@ -181,7 +187,7 @@ class Store:
             try:
                 return self._base.execute(query, values).fetchall()
             except sqlite3.Error as error:
-                raise _in_words(error) from None
+                raise failure(error, "the analyzer's database", self._folder) from None
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -196,20 +202,7 @@ class Store:
                     raise
                 self._base.execute("COMMIT")
             except sqlite3.Error as error:
-                raise _in_words(error) from None
-
-
-def _in_words(error: sqlite3.Error) -> PeosError:
-    """A failure of SQLite's; what was committed before is kept."""
-    name = getattr(error, "sqlite_errorname", "") or type(error).__name__
-    if name.startswith("SQLITE_FULL"):
-        return Full(
-            "there is no room left where the analyzer's folder is", hint="make room; nothing that was kept is lost"
-        )
-    return LocalFault(
-        f"the analyzer's database failed ({name})",
-        hint="check the disk, then the folder; what was kept before is there",
-    )
+                raise failure(error, "the analyzer's database", self._folder) from None
 
 
 _PATH: Final = (State.DRAFT, State.OPEN, State.CLOSED, State.SHUFFLING, State.DELIVERED, State.PUBLISHED)

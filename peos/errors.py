@@ -6,8 +6,8 @@
     │   ├── Unknown                   there is no such collection here
     │   ├── Closed                    the collection takes no more, or is past the step that was asked for
     │   ├── Conflict                  something else is already kept under that name
-    │   ├── NotYet                    the collection has not come so far; asking again later is right
-    │   └── Full                      no room at the moment; sending again later is right
+    │   ├── NotYet              1     the collection has not come so far; asking again later is right
+    │   └── Full                1     no room at the moment; sending again later is right
     └── ProtocolError           1  a collection cannot go on as it is
         ├── LocalFault             this party's own doing: a call out of turn, a lost state
         └── RemoteFault            another party's doing; names the party and the step
@@ -55,9 +55,13 @@ class Conflict(Refused):
 class NotYet(Refused):
     """What was asked for will exist later: ask again."""
 
+    exit_code = 1
+
 
 class Full(Refused):
     """More than can be taken at the moment: send the same again later."""
+
+    exit_code = 1
 
 
 class ProtocolError(PeosError):

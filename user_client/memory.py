@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from peos.collection.submission import Part
-from peos.errors import LocalFault
+from peos.errors import Full, LocalFault
+from peos.store.database import failure
 from peos.store.folder import private_file, private_folder, sync_folder
 from peos.wire.submissions import decode_part, encode_part
 from user_client.results import Charge, Standing
@@ -88,6 +89,7 @@ class Memory:
 
     def __init__(self, folder: Path) -> None:
         private_folder(folder)
+        self._folder = folder
         path = folder / NAME
         private_file(path)
         sync_folder(folder)  # the file's name is durable before anything is kept in it
@@ -97,6 +99,9 @@ class Memory:
                 self._connection.execute(pragma).close()
             self._make()
         except sqlite3.DatabaseError as error:
+            found = failure(error, "the memory", folder)
+            if isinstance(found, Full):
+                raise found from None
             raise LocalFault(f"the memory {path} cannot be used: {error}", hint="restore it from a backup") from None
 
     def __enter__(self) -> Self:
@@ -118,9 +123,7 @@ class Memory:
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
             self._roll_back()
-            raise LocalFault(
-                f"the memory cannot be written: {error}", hint="nothing was sent of what is not kept; see to the disk"
-            ) from None
+            raise failure(error, "the memory", self._folder) from None
         except BaseException:
             self._roll_back()
             raise

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from peos.errors import Full, LocalFault, PeosError
-from peos.store.folder import private_file, sync_folder
+from peos.store.folder import is_full, private_file, sync_folder
 
 _BUSY_MS: Final = 5_000
 _SETTINGS: Final = (
@@ -38,7 +38,8 @@ class Database:
 
     def __init__(self, path: Path, layout: Layout) -> None:
         private_file(path)
-        with _sentences():
+        self._folder = path.parent
+        with self._sentences():
             self._connection = sqlite3.connect(path, isolation_level=None, cached_statements=64)
             self._connection.row_factory = sqlite3.Row
             try:
@@ -51,28 +52,28 @@ class Database:
 
     def close(self) -> None:
         """Let go of the file."""
-        with _sentences():
+        with self._sentences():
             self._connection.close()
 
     def run(self, sql: str, *values: object) -> sqlite3.Cursor:
         """One statement."""
-        with _sentences():
+        with self._sentences():
             return self._connection.execute(sql, values)
 
     def rows(self, sql: str, *values: object) -> list[Any]:
         """All rows of one query."""
-        with _sentences():
+        with self._sentences():
             return self._connection.execute(sql, values).fetchall()
 
     def row(self, sql: str, *values: object) -> Any:
         """The first row of one query, or None."""
-        with _sentences():
+        with self._sentences():
             return self._connection.execute(sql, values).fetchone()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All or nothing; durable at its end."""
-        with _sentences():
+        with self._sentences():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -107,20 +108,22 @@ class Database:
                 hint="run the program of that version until its collections have ended",
             )
 
-
-@contextmanager
-def _sentences() -> Iterator[None]:
-    """SQLite's errors as ours. Their texts name tables and values; those are not passed on."""
-    try:
-        yield
-    except PeosError:
-        raise
-    except sqlite3.Error as error:
-        name = getattr(error, "sqlite_errorname", "") or type(error).__name__
-        if name.startswith("SQLITE_FULL"):
-            raise Full(
-                "there is no room left where the store is", hint="make room; nothing acknowledged is lost"
-            ) from None
-        if isinstance(error, sqlite3.ProgrammingError):
+    @contextmanager
+    def _sentences(self) -> Iterator[None]:
+        """SQLite's errors as ours. Their texts name tables and values; those are not passed on."""
+        try:
+            yield
+        except PeosError:
+            raise
+        except sqlite3.ProgrammingError:
             raise LocalFault("the store was used after its end or from another thread than its own") from None
-        raise LocalFault(f"the store failed ({name})", hint="check the disk, then the store's folder") from None
+        except sqlite3.Error as error:
+            raise failure(error, "the store", self._folder) from None
+
+
+def failure(error: sqlite3.Error, what: str, folder: Path) -> PeosError:
+    """What SQLite met, in a sentence: a disk without room shows in several ways, and is not a broken one."""
+    name = getattr(error, "sqlite_errorname", "") or type(error).__name__
+    if name.startswith("SQLITE_FULL") or (name.startswith("SQLITE_IOERR") and is_full(folder)):
+        return Full(f"there is no room left where {what} is", hint="make room; nothing acknowledged is lost")
+    return LocalFault(f"{what} failed ({name})", hint=f"check the disk, then {folder}")

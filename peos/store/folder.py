@@ -18,6 +18,7 @@ from peos.errors import Full, LocalFault, WrongInput, in_words
 
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _BLOCK: Final = 1 << 20
+_LEAST_ROOM: Final = 1 << 16
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
 _HEAD: Final = "peos store 1"
 
@@ -93,6 +94,12 @@ def write_durably(path: Path, data: Iterable[bytes | memoryview]) -> None:
         raise LocalFault(
             f"{path.name} cannot be written in {path.parent}: {in_words(error)}", hint="check the disk and the folder"
         ) from None
+
+
+def is_full(folder: Path) -> bool:
+    """Whether there is next to no room for this account on the disk where the folder is."""
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize < _LEAST_ROOM
 
 
 def _full(folder: Path) -> Full:

@@ -23,6 +23,7 @@ from peos.wire.methods import STATUS, SUBMIT, SUBMIT_MANY
 from peos.wire.submissions import encode_part
 from tests.integration.played import ENROLMENT, RNG, Played, Town, key, played
 
+DELIVERED: Final = ("delivered", "published")
 SIZE: Final = 8  # bytes of a plaintext share: one word
 
 
@@ -193,7 +194,7 @@ def test_a_plaintext_that_no_client_makes_spoils_her_own_report_and_no_other(tow
                     assert answers[0].digest, answers
             await play.submit(40)
             await play.order()
-            await play.until_all("published")
+            await play.until(lambda all_: all(one.state in DELIVERED for one in all_), "the output")
             came_out = sorted(play.expected)
             found = play.reports()
             wrong = {word: int(np.sum(found == word)) for word in came_out if np.sum(found == word) != 1}

@@ -15,7 +15,7 @@ from peos.collection.submission import Part, plain_share
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed, ZeroSource
 from peos.crypto.schemes.paillier import PaillierPublicKey
-from peos.errors import LocalFault, PeosError, Refused, RemoteFault, WrongInput
+from peos.errors import Full, PeosError, Refused, RemoteFault, WrongInput
 from peos.ldp import GRR
 from tests.unit.user_client.conftest import Open
 from tests.unit.user_client.town import Town, full_key, refuse
@@ -120,11 +120,13 @@ def test_if_it_cannot_be_kept_nothing_is_sent(town: Town, client: Open, monkeypa
     collection = client().open(town.invitation)
 
     def full(*_: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorname = "SQLITE_FULL"
+        raise error
 
     with monkeypatch.context() as patched:
         patched.setattr("user_client.memory.Memory.keep", full)
-        with pytest.raises(LocalFault, match="the memory cannot be written: database or disk is full"):
+        with pytest.raises(Full, match="there is no room left where the memory is"):
             collection.submit(17, town.ticket(1))
     assert not any(one.parts for one in town.shufflers)
     assert client().ledger().own_spent == 0
