@@ -21,9 +21,9 @@ from peos.shuffle.attempt import ENCRYPTED_SHARE
 
 MEGABYTES: Final = 256  # of all stocks together: 330,000 zeros of Paillier
 ROWS: Final = 1_000_000  # of one stock
-_BATCH: Final = 256  # zeros a worker between two looks at what has changed
-# Zeros for which a set of workers is worth starting: they save three seconds of a pass.
-_WORTH: Final = {False: 10_000, True: 200}  # by `statistical`, where each costs an exponentiation
+# By `statistical`, where each zero costs an exponentiation:
+_BATCH: Final = {False: 256, True: 16}  # zeros a worker between two looks at what has changed
+_WORTH: Final = {False: 10_000, True: 200}  # for which workers are started: a pass is three seconds shorter
 
 
 class Stock:
@@ -39,7 +39,7 @@ class Stock:
         self.wanted = 0
         self.made = 0
         self.log = log
-        self._least_reports = document.minimum
+        self._least_reports = document.minimum + len(document.dummies)
         self._a_report = passes * words
         self._for_fakes = (passes + own) * words * document.fakes
         self._ahead = ahead
@@ -61,6 +61,7 @@ class Stock:
                 self._ahead.wake()
             return
         self.wanted = 0
+        self._ahead.leave(self)
         if state in (State.DELIVERED, State.PUBLISHED, State.ABORTED) and self._ahead.forget(self):
             left = self.ready.erase()
             if self.made:
@@ -89,7 +90,8 @@ class Ahead:
         self._worth = _WORTH[statistical] if worth is None else worth
         self._workers = workers
         self._stocks: list[Stock] = []
-        self._engine: Engine | None = None
+        self._at_work: tuple[Stock, Engine] | None = None
+        self._given_up: Engine | None = None
         self._thread: threading.Thread | None = None
         self._closed = False
         self._lock = threading.Lock()
@@ -117,13 +119,21 @@ class Ahead:
                 self._thread = threading.Thread(target=self._fill, name="zeros ahead", daemon=True)
                 self._thread.start()
 
+    def leave(self, stock: Stock) -> None:
+        """Give up what is being made for a collection that needs no more; returns at once."""
+        with self._lock:
+            found = self._at_work
+            if found and found[0] is stock:
+                self._given_up = found[1]
+                threading.Thread(target=found[1].close, daemon=True).start()
+
     def close(self) -> None:
         """Give up what is being made, and erase what was."""
         with self._lock:
             self._closed = True
-            thread, engine, stocks = self._thread, self._engine, list(self._stocks)
-        if engine:
-            engine.close()
+            thread, found, stocks = self._thread, self._at_work, list(self._stocks)
+        if found:
+            found[1].close()
         if thread:
             thread.join()
         for stock in stocks:
@@ -140,22 +150,35 @@ class Ahead:
         return None
 
     def _fill(self) -> None:
-        with self._workers() as engine:
-            while (found := self._next(engine)) is not None:
-                stock, missing = found
-                public, count = stock.ready.public, min(missing, _BATCH * engine.workers)
-                try:
-                    made = engine.zeros(public, count, expected=missing, statistical=self._statistical)
-                except PeosError as error:
-                    stock.log.warning("zeros are not made ahead", error)  # passes make what is missing
-                    stock.wanted = 0
-                else:
-                    stock.add(made)
+        while self._hungry_still():
+            with self._workers() as engine:
+                while (found := self._next(engine)) is not None:
+                    stock, missing = found
+                    if not self._make(engine, stock, missing):
+                        break  # with other workers, if another stock is to be filled
+
+    def _make(self, engine: Engine, stock: Stock, missing: int) -> bool:
+        public, count = stock.ready.public, min(missing, _BATCH[self._statistical] * engine.workers)
+        try:
+            made = engine.zeros(public, count, expected=missing, statistical=self._statistical)
+        except PeosError as error:
+            if not self._closed and engine is not self._given_up:
+                stock.log.warning("zeros are not made ahead", error)  # passes make what is missing
+                stock.wanted = 0
+            return False
+        stock.add(made)
+        return True
 
     def _next(self, engine: Engine) -> tuple[Stock, int] | None:
         with self._lock:
             found = self._hungry(1)
-            self._engine = engine if found else None
+            self._at_work = (found[0], engine) if found else None
+            return found
+
+    def _hungry_still(self) -> bool:
+        """Whether this thread goes on; once it does not, the next wish starts another."""
+        with self._lock:
+            found = self._hungry(1)
             if found is None:
                 self._thread = None
-            return found
+            return found is not None

@@ -142,7 +142,7 @@ def test_the_close_ends_the_making_and_the_stock_stays(ahead: Ahead, made: Made)
     one.follow(State.OPEN, 10_000)
     reached(lambda: len(one.ready) > 0, "some zeros")
     one.follow(State.CLOSED)
-    reached(lambda: made.engines[0].ended, "an engine that ended")
+    reached(lambda: made.engines[0].ended and ahead._thread is None, "an engine that ended")
     left = len(one.ready)
     assert 0 < left < one.needed(10_000)
     one.follow(State.FROZEN)
@@ -162,6 +162,19 @@ def test_the_end_erases_what_was_not_used(end: State, ahead: Ahead) -> None:
     one.follow(end)  # again: nothing changes
 
 
+def test_work_for_a_collection_that_ends_is_given_up_and_the_others_are_served(ahead: Ahead, made: Made) -> None:
+    ending, other = stock(ahead), stock(ahead)
+    made.kind = Held
+    ending.follow(State.OPEN, 10_000)
+    reached(lambda: made.asked != [], "an engine at work")
+    made.kind = Worked
+    other.follow(State.OPEN, 0)
+    ending.follow(State.ABORTED)
+    reached(lambda: filled(other), "the other's stock")
+    assert made.engines[0].ended
+    assert len(ending.ready) == 0
+
+
 def test_zeros_that_come_after_the_end_are_not_kept(ahead: Ahead, made: Made) -> None:
     one = stock(ahead)
     made.kind = Held
@@ -169,7 +182,7 @@ def test_zeros_that_come_after_the_end_are_not_kept(ahead: Ahead, made: Made) ->
     reached(lambda: made.asked != [], "an engine at work")
     one.follow(State.ABORTED)
     made.engines[0].let.set()
-    reached(lambda: made.engines[0].ended, "an engine that ended")
+    reached(lambda: bool(made.engines) and made.engines[0].ended, "an engine that ended")
     assert len(one.ready) == 0
 
 
@@ -187,7 +200,7 @@ def test_all_stocks_together_keep_to_the_memory_and_each_to_its_rows(made: Made)
     first, second = stock(ahead), stock(ahead)
     first.follow(State.OPEN, 10**6)
     second.follow(State.OPEN, 10**6)
-    reached(lambda: len(made.engines) > 0 and made.engines[-1].ended, "an engine that ended")
+    reached(lambda: bool(made.engines) and made.engines[-1].ended, "an engine that ended")
     assert (first.wanted, second.wanted) == (6000, 6000)
     assert len(first.ready) == 6000
     assert len(second.ready) == megabyte - 6000
@@ -207,7 +220,7 @@ def test_zeros_that_cannot_be_made_ahead_are_made_by_the_pass(made: Made, rng: R
     ahead = Ahead(worth=1, workers=made)
     one = stock(ahead)
     one.follow(State.OPEN, 0)
-    reached(lambda: made.engines[0].ended, "an engine that ended")
+    reached(lambda: bool(made.engines) and made.engines[0].ended, "an engine that ended")
     ahead.close()
     bench = Bench(20, 1, PUBLIC, Inline(rng), ready=one.ready)
     words, masks = rng.uint64(20), rng.uint64(20)

@@ -1,0 +1,117 @@
+"""A collection's life with zeros made ahead: filled while open, used by its passes, gone at its end."""
+
+import asyncio
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from peos.collection.document import Document
+from peos.collection.freeze import Announcement, Freeze, list_hash
+from peos.collection.lifecycle import State
+from peos.compute import Inline
+from peos.crypto.randomness import Randomness
+from peos.shuffle.effects import CIPHERTEXTS
+from peos.store.base import Submission
+from peos.store.memory import MemoryStore
+from peos.wire.freezes import stretches
+from peos.wire.methods import GET_ANNOUNCEMENT, GET_FROZEN_DIGEST, GET_LIST
+from shuffler import life as life_
+from shuffler.ahead import Ahead
+from shuffler.bench import Bench
+from shuffler.freezing import signed
+from shuffler.life import Life
+from shuffler.meter import Meter
+from shuffler.storing import Stored
+from tests.keys import small_key
+from tests.unit.collection.made import COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
+from tests.unit.shuffler_process.played import LOG, Other, run, triples
+from tests.unit.shuffler_process.test_life import ABORT, CLOSE, Signed, reached
+from tests.unit.store.made import ASKED
+
+FIRST = 1  # encrypts the fakes, and makes the first pass
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(life_, "RETRY", 0.02)
+    monkeypatch.setattr(life_, "check_minimum", lambda *_: None)  # six submissions, where there are 32 dummies
+    monkeypatch.setattr(Document, "encryption_key", lambda _: PUBLIC)  # below the floor for keys that come in
+
+
+def others() -> dict[int, Other]:
+    """Shufflers 2 and 3, who hold the same six submissions."""
+    freeze = Freeze(FIRST, tuple(one.public for one in SHUFFLERS), COLLECTION, triples())
+    for who in (2, 3):
+        freeze.announced(who, list_hash(triples()))
+        freeze.listed(who, triples())
+    return {
+        who: Other(
+            f"shuffler {who}",
+            {
+                GET_ANNOUNCEMENT: Announcement(COLLECTION, list_hash(triples())),
+                GET_LIST: list(stretches(COLLECTION, tuple(triples()))),
+                GET_FROZEN_DIGEST: signed(SHUFFLERS[who - 1], COLLECTION, freeze.digest),
+            },
+        )
+        for who in (2, 3)
+    }
+
+
+def test_a_stock_is_filled_while_open_used_by_the_shuffle_and_erased_at_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    benches: list[Bench] = []
+
+    class Seen(Bench):
+        def __init__(self, *given: Any, **named: Any) -> None:
+            super().__init__(*given, **named)
+            benches.append(self)
+
+    monkeypatch.setattr(life_, "Bench", Seen)
+    store = MemoryStore(Randomness(b"\x01" * 32))
+    store.put_collection(COLLECTION, b"signed", b"roster", ASKED, State.OPEN)
+    zero = PUBLIC.zero_source(Randomness(b"\x03" * 32)).zeros(1).tobytes()
+    store.submit_many([Submission(COLLECTION, one, zero) for one in triples()])
+    ahead = Ahead(worth=1, workers=lambda: Inline(Randomness(b"\x02" * 32)))
+    now = int(time.time())
+    document = replace(DOCUMENT, closes_at=now + 100, shuffle_by=now + 200, erase_by=now + 300)
+
+    async def test(stored: Stored) -> None:
+        life = Life(
+            signed=Signed(b"", b"", document),
+            number=FIRST,
+            cards=(),
+            identity=SHUFFLERS[FIRST - 1],
+            kept=store.collection(COLLECTION),
+            store=stored,
+            callers=others(),
+            analyzer=Other("the analyzer", {}),
+            engine=Inline(Randomness(b"\x01" * 32)),
+            ahead=ahead,
+            step_seconds=60.0,
+            log=LOG,
+            meter=Meter(),
+        )
+        running = asyncio.ensure_future(life.run())
+        assert life._stock is not None
+        ready = life._stock.ready
+        await reached(lambda: len(ready) >= 2 * document.fakes + len(triples()), "a stock for one attempt")
+        before = len(ready)
+        await life.order(CLOSE)
+        await reached(lambda: bool(benches) and CIPHERTEXTS in benches[0].vectors, "the shuffle has begun")
+        assert len(ready) == before - document.fakes, "its shares of the fakes took a zero each"
+        words = np.arange(3, dtype=np.uint64)
+        passed = benches[0].remask(benches[0].encrypt(words), words, 1)
+        assert np.array_equal(small_key(512).decrypt(passed), words + words)
+        assert len(ready) == before - document.fakes - 6, "so does a pass"
+        await life.order(ABORT)
+        await running
+        assert len(ready) == 0
+
+    stored = Stored(lambda: store)
+    run(test(stored))
+    stored.close()
+    ahead.close()
