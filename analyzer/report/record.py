@@ -22,6 +22,8 @@ _CHECKS: Final = {
     "it would show.",
     "digests": "All parts of the output came from one attempt at the shuffle, of parties that agree on "
     "everything said in it.",
+    "inspection": "What the shufflers opened of their work, the dummies' rows step by step, shows no fault of any "
+    "of them.",
     "everybody_counted": "Every user of the demonstration was counted.",
     "estimates": "Every estimate lies within its bound of the truth.",
 }
@@ -105,8 +107,27 @@ def checks(found: Mapping[str, Any]) -> str:
     return (
         '<table class="checks"><caption>Nothing is published unless every check of the analyzer '
         "holds.</caption><thead><tr>"
-        f'<th scope="col">Check</th><th scope="col">Outcome</th></tr></thead><tbody>{rows}</tbody></table>{more}'
+        f'<th scope="col">Check</th><th scope="col">Outcome</th></tr></thead><tbody>{rows}</tbody></table>'
+        f"{_inspected(found)}{more}"
     )
+
+
+def _inspected(found: Mapping[str, Any]) -> str:
+    """How far the inspection went: that nothing was found says little if little was opened."""
+    seen = found.get("inspection")
+    if seen is None:
+        return ""
+    names = list((found.get("collection") or {}).get("shufflers", ()))
+    closed = [
+        f"shuffler {who} ({text(names[who - 1])})" if who <= len(names) else f"shuffler {who}"
+        for who in seen["not_opened"]
+    ]
+    told = f"The rows of {whole(seen['dummies'])} dummies were inspected."
+    if not seen["dummies"]:
+        told = "<strong>No row was inspected,</strong> so that nothing could have been found."
+    if closed:
+        told += f" Nothing was opened by {', '.join(closed)}: their work could not be inspected."
+    return f'<p class="inspected">{told}</p>'
 
 
 def _check(name: str, held: object) -> str:

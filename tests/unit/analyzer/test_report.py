@@ -223,6 +223,20 @@ def test_checks_are_shown_whatever_they_are_called_and_a_failure_is_at_the_top()
     assert not list(shown(made(3)).all("p", "alarm"))
 
 
+def test_an_inspection_is_said_to_have_gone_as_far_as_it_went() -> None:
+    def said(**seen: Any) -> str:
+        found = made(3, checks={"inspection": True}, inspection=seen)
+        return shown(found).one("p", "inspected").text
+
+    assert said(dummies=32, not_opened=[]) == "The rows of 32 dummies were inspected."
+    partly = said(dummies=32, not_opened=[1, 3])
+    assert "Nothing was opened by shuffler 1 (university), shuffler 3 (hospital)" in partly
+    nothing = said(dummies=0, not_opened=[2])
+    assert nothing.startswith("No row was inspected")
+    assert "shuffler 2 (consumer council)" in nothing
+    assert not list(shown(made(3)).all("p", "inspected"))
+
+
 def test_each_coalition_has_its_claim_rounded_up_and_what_it_rests_on() -> None:
     found = made(64, users=50_000)
     claims = found["guarantees"]
