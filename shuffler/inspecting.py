@@ -68,6 +68,11 @@ class Inspecting:
         self._inspection: Inspection | None = None
 
     @property
+    def has_rows(self) -> bool:
+        """Whether anything is left of the attempt."""
+        return self._record is not None and self._bench is not None
+
+    @property
     def waiting(self) -> tuple[int, ...]:
         """Which shufflers have not shown their rows; nobody, where this one does not look."""
         inspection = self._inspection

@@ -281,7 +281,9 @@ class Life:
             except PeosError:
                 return  # nobody to say it to
             self.inspecting = self._inspection(receipt)
-        await self.inspecting.run(await self.store(lambda store: list(store.frozen_triples(digest))))
+        has_rows = self.inspecting.has_rows  # else the frozen list may be erased
+        triples = await self.store(lambda store: list(store.frozen_triples(digest))) if has_rows else []
+        await self.inspecting.run(triples)
         self.findings = "; ".join(self.inspecting.findings)
         self.inspecting = None
 

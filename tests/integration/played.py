@@ -19,13 +19,14 @@ from peos.collection.delivered import check_delivery, judge_delivery
 from peos.collection.document import Document, Dummy, MechanismChoice
 from peos.collection.party import Card, Status
 from peos.collection.prepare import Ticket, prepare
+from peos.collection.reveal import Revealed, known_case, reveal
 from peos.collection.submission import Part, Verdict
 from peos.collection.ticket import mint
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes import scheme
 from peos.crypto.schemes.base import PrivateKey
-from peos.errors import NotYet, PeosError
+from peos.errors import Closed, NotYet, PeosError
 from peos.ldp import GRR
 from peos.localcluster import LocalCluster, Party, free_port
 from peos.net.calls import Caller, service
@@ -37,10 +38,12 @@ from peos.net.server import Running, serve
 from peos.net.submit import send_parts
 from peos.net.tls import Trust, peer_port
 from peos.shuffle import analyzer
-from peos.shuffle.messages import SignedReceipt, VectorHeader
+from peos.shuffle.judging import Delivered, Finding, common_start, judge
+from peos.shuffle.messages import Kind, SignedReceipt, VectorHeader
+from peos.shuffle.opening import Opening
 from peos.shuffle.vectors import as_words
-from peos.wire import documents, parties, shuffles
-from peos.wire.methods import CLOSE, DELIVER, GET_RECEIPT, PROPOSE, STATUS, VECTOR_HEADER
+from peos.wire import documents, inspections, parties, shuffles
+from peos.wire.methods import CLOSE, DELIVER, GET_DUMMIES, GET_RECEIPT, PROPOSE, STATUS, VECTOR_HEADER
 
 RNG: Final = Randomness(b"\x2a" * 32)
 DUMMIES: Final = 32
@@ -124,6 +127,9 @@ class Played:
         self.expected: list[int] = []
         self.headers: list[VectorHeader] = []
         self.parts: dict[int, analyzer.Part] = {}
+        self.openings: dict[int, Opening] = {}
+        self.holds_dummies_back = False
+        self._revealed: list[Revealed] = []
         self._server: Running | None = None
 
     async def propose(self) -> None:
@@ -147,6 +153,7 @@ class Played:
     async def submit(self, count: int) -> None:
         """So many users with distinct reports, and the dummies."""
         dummies = self._prepare(np.stack([dummy.words for dummy in OWNED]), [dummy.id for dummy in OWNED])
+        self._revealed = reveal(OWNED, dummies, key().public.ciphertext_bytes)
         outcomes = await asyncio.to_thread(
             send_parts, self.town.cards, [*self.prepared(count), *dummies], rng=Randomness(RNG.bytes(32)), deadline=30.0
         )
@@ -160,7 +167,7 @@ class Played:
     async def listen(self) -> None:
         """Take deliveries from now on."""
         trust = Trust(card.peer_certificate for card in self.town.cards)
-        calls = service({DELIVER: self._deliver, GET_RECEIPT: self._receipt})
+        calls = service({DELIVER: self._deliver, GET_RECEIPT: self._receipt, GET_DUMMIES: self._dummies})
         credentials = peer_port(self.town.certificate, trust)
         self._server = await serve(f"127.0.0.1:{self.town.port}", credentials, [calls], log=QUIET, trust=trust)
 
@@ -175,8 +182,14 @@ class Played:
         (encoded,) = [value for name, value in context.invocation_metadata() or () if name == VECTOR_HEADER]
         assert isinstance(encoded, bytes), "the name says that it is binary"
         header = shuffles.decode_vector_header(encoded)
-        check_delivery(self.document, self.digest, key().public, header)
         reader = shuffles.VectorReader(header)
+        if header.header.step.kind is Kind.OPENING:
+            async for chunk in chunks:
+                reader.feed(chunk)
+            who = header.header.sender
+            self.openings[who] = inspections.decode_opening(who, reader.finish())
+            return
+        check_delivery(self.document, self.digest, key().public, header)
         async for chunk in chunks:
             reader.feed(chunk)
         rows, who = reader.finish(), header.header.sender
@@ -184,6 +197,23 @@ class Played:
             self.headers.append(header)
             vector = rows if who == self.document.schedule.last[0] else as_words(rows)
             self.parts[who] = analyzer.Part(header.header.context, header.transcript, vector)
+
+    async def _dummies(self, digest: bytes, _: Context) -> AsyncIterator[inspections.RevealedPart]:
+        if digest != self.digest or not self._revealed:
+            raise Closed("nothing is inspected here")
+        if self.holds_dummies_back:
+            raise NotYet("the dummies are not revealed yet")
+        for part in inspections.revealed_parts(self._revealed):
+            yield part
+
+    def findings(self) -> list[Finding]:
+        """What the openings show; all shufflers have sent theirs."""
+        start = common_start(self.document.schedule, self.openings)
+        assert start is not None, "nobody has shown anything"
+        part = self.parts[self.document.schedule.last[0]]
+        place = part.context, part.transcript, len(part.vector)
+        case = known_case(self.document, key().public, *place, start, self._revealed)
+        return judge(case, self.openings, Delivered(key(), {who: one.vector for who, one in self.parts.items()}))
 
     async def _receipt(self, digest: bytes, _: Context) -> SignedReceipt:
         if digest != self.digest or len(self.parts) < len(self.document.schedule.last):

@@ -102,6 +102,31 @@ def test_each_shuffler_is_stopped_in_the_middle_of_an_attempt(town: Town, kill: 
     run(test())
 
 
+def test_every_shuffler_opens_the_dummies_rows_and_one_started_anew_says_that_it_cannot(town: Town) -> None:
+    async def test() -> None:
+        async with played(town, "opened") as play:
+            await play.submit(USERS)
+            await play.order()
+            await play.until_all("published")
+            assert sorted(play.openings) == [1, 2, 3]
+            assert not any(opening.lost for opening in play.openings.values())
+            assert not play.findings()
+        async with played(town, "opened but for one") as play:
+            play.holds_dummies_back = True
+            await play.submit(USERS)
+            await play.order()
+            waiting = await play.until_all("delivered")
+            assert all(status.step == "the inspection" for status in waiting), waiting
+            await asyncio.to_thread(restart, town, 2, kill=True)
+            play.holds_dummies_back = False
+            await play.until_all("published")
+            play.check_conservation()
+            assert [who for who, opening in sorted(play.openings.items()) if opening.lost] == [2]
+            assert not play.findings(), "nobody is accused of what cannot be seen"
+
+    run(test())
+
+
 def test_each_shuffler_is_killed_between_the_steps(town: Town) -> None:
     async def test() -> None:
         async with played(town, "between", listening=False) as play:
