@@ -204,20 +204,27 @@ class LocalCluster:
 
     def identities(self) -> list[str]:
         """The shufflers' identities in hexadecimal, as a client pins them."""
+        return [identity for _, identity in self._identified()]
+
+    def _identified(self) -> list[tuple[Party, str]]:
         from peos.wire.parties import decode_card
 
-        return [decode_card(party.card.read_bytes()).identity.hex() for party in self.shufflers if party.card]
+        return [(one, decode_card(one.card.read_bytes()).identity.hex()) for one in self.shufflers if one.card]
 
     def client(self, name: str = "users", *, most_eps_local: float = 16.0, budget: float = 16.0) -> Party:
         """A client's folder and configuration, with the shufflers pinned."""
         party = self._party(name, "user_client")
-        pins = ", ".join(f'"{identity}"' for identity in self.identities())
-        _write(
-            party.config,
-            f'folder = "memory"\nshufflers = [{pins}]\nmost_eps_local = {most_eps_local}\nleast_reports = 1\n'
-            f"least_fakes = 0\nbudget = {budget}\n",
-        )
+        self.write_client(party.config, most_eps_local=most_eps_local, least_reports=1, budget=budget)
         return party
+
+    def write_client(self, path: Path, *, most_eps_local: float, least_reports: int, budget: float) -> None:
+        """A user's configuration that pins these shufflers; her memory lies beside it."""
+        pins = "".join(f'    "{identity}",  # {party.name}\n' for party, identity in self._identified())
+        _write(
+            path,
+            f'folder = "memory"\nshufflers = [\n{pins}]\nmost_eps_local = {most_eps_local:g}\n'
+            f"least_reports = {least_reports}\nbudget = {budget:g}\n",
+        )
 
     def cost(self) -> list[dict[str, Any]]:
         """What each party has spent so far: seconds of processor time, bytes, and the most memory at a time."""

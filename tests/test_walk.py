@@ -130,7 +130,7 @@ def test_the_walk_in_three_terminals_goes_as_printed(tmp_path: Path) -> None:
         running = person.start(cluster)
         assert running.stdout is not None
         shown = [running.stdout.readline().decode() for _ in range(4)]
-        assert [line.split()[0] for line in shown] == ["shuffler-1", "shuffler-2", "shuffler-3", "running;"], shown
+        assert [line.split()[0] for line in shown] == ["shuffler-1", "shuffler-2", "shuffler-3", "running,"], shown
 
         assert "20 tickets in tickets.txt" in person.type(collection)
         assert person.type(user, answers="2\n").startswith("accepted by all 3 shufflers")

@@ -17,7 +17,7 @@ def localcluster(
     out: Annotated[Path, typer.Option("--dir", help="A folder for the shufflers; it must not exist yet.")],
     shufflers: Annotated[int, typer.Option(help="How many.", min=3, max=9)] = 3,
 ) -> None:
-    """Start shufflers as processes, print where their cards are, and stop them at Ctrl-C."""
+    """Start shufflers as processes, print where their cards are, write a client.toml, and stop them at Ctrl-C."""
     from peos.localcluster import LocalCluster
     from peos.wire.parties import decode_card
 
@@ -35,5 +35,6 @@ def localcluster(
         cluster.start()
         for party, identity in zip(cluster.shufflers, cluster.identities(), strict=True):
             typer.echo(f"{party.name}  card {party.card}  identity {identity}")
-        typer.echo("running; Ctrl-C stops them")
+        cluster.write_client(cluster.folder / "client.toml", most_eps_local=4.0, least_reports=10, budget=8.0)
+        typer.echo("running, and pinned in client.toml there; Ctrl-C stops them")
         stop.wait()

@@ -23,6 +23,7 @@ FIELDS: Final = frozenset(
 )
 PREFIX: Final = 8  # bytes of a collection's digest that name it in the log
 REDACTED: Final = "(redacted)"
+LISTENING: Final = "listening"  # the event of a port that has begun to answer
 TEXT_LIMIT: Final = 500
 _KEY_MATERIAL: Final = re.compile(r"[0-9A-Fa-f]{32,}|[A-Za-z0-9+/_-]{40,}={0,2}|-----BEGIN")
 _DIGEST: Final = re.compile(rf"[0-9a-f]{{{2 * PREFIX}}}(?:[0-9a-f]{{{2 * (DIGEST_BYTES - PREFIX)}}})?")
@@ -91,6 +92,17 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(line, ensure_ascii=False)
 
 
+class _File(logging.FileHandler):
+    """A log in a file. On the terminal, which would else stay silent, it says where the process listens."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the line."""
+        super().emit(record)
+        if record.msg == LISTENING:
+            sys.stderr.write(f"listening at {_value(getattr(record, _EXTRA, {}).get('address'))}\n")
+            sys.stderr.flush()
+
+
 def configure(path: Path | None = None, *, level: int = logging.INFO) -> logging.Handler:
     """Send every log line to a file (mode 0600), or to standard error; returns the handler, to be closed."""
     if path is None:
@@ -98,7 +110,7 @@ def configure(path: Path | None = None, *, level: int = logging.INFO) -> logging
     else:
         try:
             path.touch(mode=0o600)
-            handler = logging.FileHandler(path, encoding="utf-8")
+            handler = _File(path, encoding="utf-8")
         except OSError as error:
             raise WrongInput(
                 f"the log {path} cannot be written: {in_words(error)}", hint="give --log another file"

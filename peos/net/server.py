@@ -8,7 +8,7 @@ from peos.errors import WrongInput
 from peos.net.calls import Service
 from peos.net.guard import Guard
 from peos.net.limits import KEEPALIVE_MS, OPTIONS
-from peos.net.logs import Log
+from peos.net.logs import LISTENING, Log
 from peos.net.tls import Trust, grpc, health, health_pb2, health_pb2_grpc, reflection
 
 _ADDRESS: Final = re.compile(r"(?:[^\s:\[\]]+|\[[0-9A-Fa-f:.%]+\]):[0-9]{1,5}")
@@ -81,7 +81,7 @@ async def serve(
     running = Running(server, port, tuple(service.name for service in offered))
     await server.start()
     await running.set_serving(True)
-    log.info("listening", address=address, port=port)
+    log.info(LISTENING, address=address, port=port)
     return running
 
 

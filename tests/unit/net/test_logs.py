@@ -12,7 +12,7 @@ import pytest
 
 from peos.crypto.identity import Identity
 from peos.errors import LocalFault
-from peos.net.logs import FIELDS, REDACTED, JsonFormatter, Log, configure
+from peos.net.logs import FIELDS, LISTENING, REDACTED, JsonFormatter, Log, configure
 
 SHARE = bytes(range(100, 124))
 DIGEST = bytes(range(32))
@@ -114,6 +114,20 @@ def test_a_line_stays_one_line(written: io.StringIO) -> None:
     assert len(written.getvalue().splitlines()) <= 2  # U+2028 counts as a break to str, not to a reader of lines
     assert written.getvalue().count("\n") == 1
     assert len(written.getvalue()) < 1000
+
+
+def test_with_a_log_file_the_terminal_says_where_a_process_listens_and_no_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    handler = configure(tmp_path / "log")
+    try:
+        Log("tests.said").info(LISTENING, address="127.0.0.1:7001", port=7001)
+        Log("tests.said").info("draining")
+    finally:
+        logging.getLogger().removeHandler(handler)
+        handler.close()
+    assert capsys.readouterr().err == "listening at 127.0.0.1:7001\n"
+    assert len((tmp_path / "log").read_text().splitlines()) == 2
 
 
 def test_a_log_file_is_the_owners_alone(tmp_path: Path) -> None:
