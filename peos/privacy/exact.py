@@ -12,6 +12,7 @@ Neighbours: one user's value is replaced. `users` includes the victim; dummies a
 """
 
 import math
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -34,6 +35,8 @@ _LEAST_DELTA: Final = 1e-280
 _ATTEMPTS: Final = 8
 _CLOSE: Final = 3e-5  # of the search, relative
 _LEAST_EPSILON: Final = 1e-9
+_SLACK: Final = 1e-4  # a claim this close to the least is not improved any more
+_POLISHED: Final = 4  # nor after so many attempts, if there is a good one
 
 
 def delta(mechanism: Mechanism, users: int, fakes: int, epsilon: float, *, known: int = 0) -> float:
@@ -52,21 +55,28 @@ def epsilon(mechanism: Mechanism, users: int, fakes: int, delta: float, *, known
     return least_epsilon(_known_blanket(mechanism), _others(users, fakes, known), fakes, delta)
 
 
+@lru_cache(maxsize=1024)
 def least_epsilon(blanket: Blanket, others: int, fakes: int, delta: float) -> float:
     """`epsilon` for the blanket: searched for at the mean of M, then made good by the full bound."""
     cut = max(delta * _CUT, _LEAST_DELTA)
     if at_mean(blanket, others, fakes, 0.0, cut) <= delta and bound(blanket, others, fakes, 0.0, cut) <= delta:
         return 0.0
-    tried, slope = _search(blanket, others, fakes, delta, cut)
+    high, slope = _search(blanket, others, fakes, delta, cut)
+    tried = min(high * (1 + _CLOSE), 0.5 * (high + blanket.local))
+    failed, best = 0.0, blanket.local
     for attempt in range(_ATTEMPTS):
-        tried *= 1 + 5e-5 * float(1 << attempt)
-        if tried >= blanket.local:
-            break
         found = bound(blanket, others, fakes, tried, cut)
-        if found <= delta:
-            return tried
-        tried += math.log(found / delta) / slope
-    return blanket.local
+        off = math.log(found / delta) / slope if found > 0.0 else -tried
+        if off <= 0.0:
+            best = tried
+            if -off < _SLACK * tried or attempt >= _POLISHED:
+                break
+            tried = max(tried + 0.9 * off, 0.5 * (failed + tried))
+        else:
+            failed = tried
+            step = max(off, 5e-5 * float(1 << attempt) * tried)
+            tried = min(tried + step, 0.5 * (tried + best))
+    return best
 
 
 def _search(blanket: Blanket, others: int, fakes: int, delta: float, cut: float) -> tuple[float, float]:

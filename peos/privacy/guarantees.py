@@ -1,22 +1,18 @@
 """What is claimed of a collection, for each coalition that could turn against a user.
 
-Claims are frozen values, apart from the code that spends them. Neighbours: one user's value is replaced. Assumed:
-shufflers follow the protocol (protocol.md §1) and the encryption holds.
+By the theorem where it applies and by exact accounting, which claims less; both are shown. Claims are frozen values,
+apart from the code that spends them. Neighbours: one user's value is replaced. Assumed: shufflers follow the protocol
+(protocol.md §1) and the encryption holds.
 """
 
 import math
 from dataclasses import dataclass
 
 from peos.errors import WrongInput
-from peos.ldp import SUE
 from peos.ldp.base import Mechanism
-from peos.privacy.closed_form import (
-    UNARY_CLAIMS_NOTHING,
-    epsilon_server,
-    epsilon_users,
-    fourteen,
-    least_support,
-)
+from peos.privacy.blanket import blanket_of
+from peos.privacy.closed_form import epsilon_server, epsilon_users, fourteen
+from peos.privacy.exact import least_epsilon
 from peos.shuffle.schedule import Schedule
 
 
@@ -29,7 +25,7 @@ class Claim:
     theorem: float | None
     exact: float | None
     local: float  # holds against every coalition, with δ = 0
-    why: str = ""  # why the theorem claims nothing
+    why: str = ""  # why no more than ε_l is claimed, where that is so
 
     @property
     def epsilon(self) -> float:
@@ -45,7 +41,7 @@ class Claim:
         claimed = [
             f"ε = {rounded_up(value)} at δ = {self.delta:g} {how}"
             for value, how in ((self.theorem, "by the theorem"), (self.exact, "by exact accounting"))
-            if value is not None
+            if value is not None and value < self.local
         ]
         if not claimed:
             return (
@@ -91,13 +87,26 @@ def guarantees(mechanism: Mechanism, users: int, fakes: int, delta: float, shuff
     local = mechanism.epsilon_local
     few = Schedule(shufflers).colluders
     some = f"{few} of the {shufflers} shufflers" if few == 1 else f"up to {few} of the {shufflers} shufflers"
-    server = epsilon_server(mechanism, users, fakes, delta)
-    alone = epsilon_users(mechanism, fakes, delta)
+    exact, exact_alone = (_exact(mechanism, others, fakes, delta) for others in (users - 1, 0))
+    if exact is not None and exact_alone is not None:
+        exact = min(exact, exact_alone)  # what holds though all others help holds if they do not
     return Guarantees(
         server=Claim(
-            f"the analyzer, alone or with {some}", delta, server, None, local, _why(mechanism, fakes + users - 1)
+            f"the analyzer, alone or with {some}",
+            delta,
+            epsilon_server(mechanism, users, fakes, delta),
+            exact,
+            local,
+            _why(mechanism, fakes + users - 1),
         ),
-        users=Claim(f"the analyzer with all other users and {some}", delta, alone, None, local, _why(mechanism, fakes)),
+        users=Claim(
+            f"the analyzer with all other users and {some}",
+            delta,
+            epsilon_users(mechanism, fakes, delta),
+            exact_alone,
+            local,
+            _why(mechanism, fakes),
+        ),
         local=local,
         shufflers=shufflers,
     )
@@ -108,11 +117,15 @@ def rounded_up(epsilon: float) -> str:
     return f"{math.ceil(epsilon * 1e4) / 1e4:.4f}"
 
 
+def _exact(mechanism: Mechanism, others: int, fakes: int, delta: float) -> float | None:
+    """By exact accounting, with `others` users and the fakes to hide among; None if nothing hides."""
+    blanket = blanket_of(mechanism)
+    return None if blanket is None or others + fakes == 0 else least_epsilon(blanket, others, fakes, delta)
+
+
 def _why(mechanism: Mechanism, reports: int) -> str:
-    if isinstance(mechanism, SUE):
-        return UNARY_CLAIMS_NOTHING
-    if least_support(mechanism) is None:
-        return f"no theorem is known for {mechanism.name}"
+    if blanket_of(mechanism) is None:
+        return f"nothing is known of {mechanism.name} in a shuffle"
     if not reports:
         return "no report hides the user's"
-    return "the noise is too small for the theorem, which holds up to ε = 1 only"
+    return "too few reports hide the user's"

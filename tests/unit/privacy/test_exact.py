@@ -15,7 +15,7 @@ from peos.ldp.base import Mechanism
 from peos.privacy import binomial
 from peos.privacy.blanket import blanket_of, least_collision
 from peos.privacy.closed_form import epsilon_server, epsilon_users, fourteen
-from peos.privacy.exact import MOST_CELLS, bound, delta, epsilon
+from peos.privacy.exact import MOST_CELLS, bound, delta, epsilon, least_epsilon
 from tests.unit.privacy.clones import clones_epsilon
 
 N, D, DELTA = 990_002, 42_178, 1e-9
@@ -175,6 +175,7 @@ def test_the_work_does_not_grow_with_users_or_cells(
         return np.asarray(tail(a, b, p))
 
     monkeypatch.setattr(binomial, "betainc", counting)
+    least_epsilon.cache_clear()
     epsilon(mechanism, users, 0, DELTA)
     assert MOST_CELLS / 40 < sum(counted) < 10 * MOST_CELLS, sum(counted)
 

@@ -7,6 +7,7 @@ import pytest
 from peos.errors import WrongInput
 from peos.ldp import GRR, SUE, LocalHash
 from peos.privacy import guarantees
+from peos.privacy.exact import epsilon
 from peos.privacy.guarantees import rounded_up
 
 
@@ -15,8 +16,8 @@ def test_the_rows_are_as_the_design_fixes_them() -> None:
     found = guarantees(m, 990_002, 20_000, 1e-9)
     shape = found.to_json()
     assert set(shape) == {"server", "users", "local"}
-    assert shape["server"] == {"delta": 1e-9, "theorem": found.server.theorem, "exact": None}
-    assert shape["users"] == {"delta": 1e-9, "theorem": found.users.theorem, "exact": None}
+    assert shape["server"] == {"delta": 1e-9, "theorem": found.server.theorem, "exact": found.server.exact}
+    assert shape["users"] == {"delta": 1e-9, "theorem": found.users.theorem, "exact": found.users.exact}
     assert shape["local"] == m.epsilon_local
 
 
@@ -27,37 +28,71 @@ def test_a_stronger_coalition_is_promised_less() -> None:
     assert found.server.theorem < found.users.theorem < found.local
 
 
-def test_sue_claims_its_local_epsilon_only_and_says_why() -> None:
-    found = guarantees(SUE(64, 4.0), 10**9, 10**9, 1e-9)
+def test_sue_claims_nothing_by_the_theorem_and_what_it_deserves_exactly() -> None:
+    found = guarantees(SUE(64, 4.0), 10**6, 10**5, 1e-9)
     assert (found.server.theorem, found.users.theorem) == (None, None)
-    assert found.server.epsilon == found.users.epsilon == found.local == SUE(64, 4.0).epsilon_local
-    for sentence in found.in_words()[:2]:
-        assert "theorem 9.3.1 is false" in sentence
+    assert found.server.exact is not None
+    assert found.users.exact is not None
+    assert found.server.exact < found.users.exact < 0.2 < found.local
+    assert found.server.in_words().endswith(f": ε = {rounded_up(found.server.exact)} at δ = 1e-09 by exact accounting.")
 
 
 def test_without_fakes_nothing_is_claimed_against_all_other_users_and_the_reason_is_given() -> None:
     found = guarantees(GRR(16, 2.0), 10**6, 0, 1e-9)
     assert found.server.theorem is not None
-    assert found.users.theorem is None
-    assert found.users.why == "no report hides the user's"
+    assert (found.users.theorem, found.users.exact) == (None, None)
+    assert found.users.epsilon == found.local
+    assert found.in_words()[1].endswith("is claimed, because no report hides the user's.")
 
 
-def test_where_the_noise_is_too_small_the_words_say_so() -> None:
+def test_where_the_noise_is_too_small_for_the_theorem_exact_accounting_still_claims() -> None:
     found = guarantees(GRR(16, 2.0), 100, 3, 1e-9)
     assert found.server.theorem is None
-    assert "the noise is too small for the theorem, which holds up to ε = 1 only" in found.in_words()[0]
+    assert found.server.exact is not None
+    assert found.server.epsilon == found.server.exact < 1.0
+    assert "by the theorem" not in found.in_words()[0]
 
 
-def test_the_least_claim_includes_the_local_one() -> None:
-    found = guarantees(GRR(2, 0.1), 10**4, 0, 1e-9)
-    assert found.server.theorem is not None
-    assert found.server.theorem > found.local
-    assert found.server.epsilon == found.local
+@pytest.mark.parametrize("make", [GRR, LocalHash, SUE])
+@pytest.mark.parametrize(("users", "fakes"), [(1, 1), (2, 0), (10, 3), (300, 20), (20_000, 4000)])
+def test_no_claim_is_above_the_local_one_nor_above_that_against_more_parties(
+    make: type[GRR], users: int, fakes: int
+) -> None:
+    found = guarantees(make(12, 3.5), users, fakes, 1e-6)
+    assert found.server.epsilon <= found.users.epsilon <= found.local
+    for claim in (found.server, found.users):
+        assert claim.exact is None or claim.exact <= found.local
+        if claim.theorem is not None:
+            assert claim.exact is not None
+            assert claim.exact < claim.theorem
+
+
+def test_the_least_claim_includes_the_local_one_and_the_words_do_not_quote_what_is_weaker() -> None:
+    claim = guarantees(GRR(2, 0.1), 10**4, 0, 1e-9).server
+    assert claim.theorem is not None
+    assert claim.theorem > claim.local
+    assert claim.exact is not None
+    assert claim.epsilon == claim.exact
+    assert "by the theorem" not in claim.in_words()
+    alone = dataclasses.replace(claim, exact=claim.local, why="too few reports hide the user's")
+    assert alone.epsilon == claim.local
+    assert "no more than ε_l = 0.1000 is claimed, because too few reports hide the user's" in alone.in_words()
+
+
+def test_what_is_recomputed_for_what_came_about_is_what_planning_for_it_would_have_said() -> None:
+    m = LocalHash(500, 4.0, d_prime=16)
+    planned, realised = guarantees(m, 5000, 300, 1e-6), guarantees(m, 3200, 300, 1e-6)
+    assert realised.server.exact is not None
+    assert planned.server.exact is not None
+    assert realised.server.exact > planned.server.exact
+    assert realised.users == planned.users, "against all other users only the fakes count"
+    assert realised.server.exact == pytest.approx(epsilon(m, 3200, 300, 1e-6))
 
 
 def test_one_user_alone_is_hidden_by_fakes_only() -> None:
     found = guarantees(GRR(2, 3.0), 1, 10**4, 1e-6)
     assert found.server.theorem == found.users.theorem
+    assert found.server.exact == found.users.exact
 
 
 @pytest.mark.parametrize(
