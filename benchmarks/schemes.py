@@ -10,20 +10,16 @@ on the passes before it; `attacked` is with one hostile row in a thousand.
 
 import argparse
 import json
-import os
-import platform
-import resource
 import statistics
-import sys
 import time
-from collections.abc import Callable
 from typing import Any, Final
 
-import gmpy2
 import numpy as np
 import phe
 from phe.paillier import EncryptedNumber
 
+from benchmarks import word_schemes
+from benchmarks.measuring import Row, Work, machine, microseconds, peak_megabytes
 from peos.crypto.randomness import Randomness, system
 from peos.crypto.schemes import rows
 from peos.crypto.schemes.base import Packed
@@ -36,39 +32,6 @@ DECRYPTIONS: Final = 64
 SHUFFLED: Final = 1000  # rows of a packed decryption: one of them is hostile in the worst of its figures
 PASSES: Final = (2, 3, 4)  # of 3 and 4, 5 and 6, 7 and 8 shufflers
 
-Row = dict[str, Any]
-Work = tuple[str, str, Callable[[], object], int]
-
-
-def machine() -> Row:
-    """What the figures were measured on."""
-    model = platform.processor()
-    if os.path.exists("/proc/cpuinfo"):
-        with open("/proc/cpuinfo") as lines:
-            model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), model)
-    return {
-        "processor": model,
-        "cores": os.cpu_count(),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        "gmpy2": gmpy2.version(),
-        "gmp": gmpy2.mp_version(),
-        "phe": phe.__version__,
-    }
-
-
-def peak_megabytes() -> float:
-    """The most memory this process has held so far."""
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
-
-
-def microseconds(work: Callable[[], object], count: int) -> float:
-    """Processor time of one of `count` operations that `work` does."""
-    begun = time.process_time()
-    work()
-    return (time.process_time() - begun) / count * 1e6
-
 
 def build_tables(public: PaillierPublicKey, rng: Randomness, expected: int) -> tuple[Any, Row]:
     """A zero source with tables, and what it cost to build."""
@@ -77,6 +40,7 @@ def build_tables(public: PaillierPublicKey, rng: Randomness, expected: int) -> t
     seconds = time.process_time() - begun
     return source, {
         "scheme": "paillier",
+        "of": "zeros",
         "expected": expected,
         "width": source.width,
         "seconds": seconds,
@@ -158,11 +122,15 @@ def measure(count: int) -> Row:
     cost: dict[tuple[Any, Any], Any] = {(row["scheme"], row["operation"]): row["microseconds"] for row in results}
     saved = cost["paillier", "encrypt-cold"] - cost["paillier", "encrypt-10-bit-tables"]
     saved_by_wide = cost["paillier", "encrypt-10-bit-tables"] - cost["paillier", "encrypt"]
+    others = [word_schemes.measure(name, count, rng) for name in word_schemes.NAMES]
+    theirs_rows = [row for found, _, _ in others for row in found]
     return {
         "machine": machine(),
         "bits": public.bits,
-        "rows": results,
-        "tables": [narrow_row, wide_row],
+        "rows": results + theirs_rows,
+        "tables": [narrow_row, wide_row, *(row for _, tables, _ in others for row in tables)],
+        "keys": [key for _, _, key in others],
+        "against_bars": word_schemes.against_bars(theirs_rows),
         "break_even": {
             "tables": round(narrow_row["seconds"] * 1e6 / saved),
             "wide_tables": round((wide_row["seconds"] - narrow_row["seconds"]) * 1e6 / saved_by_wide)
@@ -189,14 +157,16 @@ def show(found: Row) -> None:
     print(", ".join(f"{key} {value}" for key, value in found["machine"].items()))
     print(f"{found['bits']} bits, one core\n")
     for row in found["rows"]:
-        faster = found["times_faster_than_phe"].get(row["operation"]) if row["scheme"] != "phe" else None
+        faster = found["times_faster_than_phe"].get(row["operation"]) if row["scheme"] == "paillier" else None
         ratio = f"   {faster:6.1f} times phe's speed" if faster else ""
         print(f"{row['scheme']:10}{row['operation']:28}{row['microseconds']:12.1f} µs{row['bytes']:6} bytes{ratio}")
     print()
     for table in found["tables"]:
-        print(f"tables of {table['width']} bits: {table['seconds']:.2f} s, {table['megabytes']:.0f} MB")
+        what = f"{table['scheme']:10}tables of {table['width']} bits for {table['of']}"
+        print(f"{what:44}{table['seconds']:8.3f} s{table['megabytes']:8.1f} MB")
     even = found["break_even"]
-    print(f"tables pay from {even['tables']} zeros, wide ones from {even['wide_tables']}")
+    print(f"paillier's pay from {even['tables']} zeros, wide ones from {even['wide_tables']}")
+    word_schemes.show(found)
 
 
 def main() -> None:

@@ -15,10 +15,10 @@ from peos.crypto.schemes import rows, windows
 from peos.crypto.schemes.base import Packed, ZeroSource
 from peos.crypto.schemes.fixed_base import table
 
-# At 3072 bits a power of 640 bits costs 1.36 ms and a zero from tables of 8 bits 0.18 ms, so that these (0.05 s, 9 MB)
-# pay from about 40 zeros; tables of 12 bits take 0.5 s more and save 0.05 ms a zero: from about 10,000.
+# At 3072 bits a power of 640 bits costs 1.36 ms and a zero from tables of 8 bits 0.17 ms, so that these (0.045 s, 9 MB)
+# pay from about 40 zeros; tables of 12 bits (94 MB) take 0.46 s more and save 0.041 ms a zero: from about 11,000.
 TABLES_PAY_FROM: Final = 40
-WIDE_TABLES_PAY_FROM: Final = 10_000
+WIDE_TABLES_PAY_FROM: Final = 11_000
 
 
 def window_width(expected: int) -> int:
