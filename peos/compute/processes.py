@@ -12,6 +12,7 @@ import threading
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
 from multiprocessing.connection import wait as wait_for_end
 from typing import Any, Final
 
@@ -21,17 +22,31 @@ from peos.compute.supply import Supply
 from peos.crypto.schemes.base import PublicKey
 from peos.errors import LocalFault
 
-# Measured at 3072 bits on two cores of a shared machine: workers answer 0.2 to 0.6 s after they were asked for; a
-# packed decryption takes 0.9 to 1.4 ms, an N-th power 17 ms, a zero from tables 0.3 ms, its use 0.01 ms. All but the
-# start grow with the cube of the length. So workers are started from about 1,100 decryptions, or 4,000 ciphertexts to
-# remask, or 100,000 with ready zeros.
+# Workers answer 0.2 to 0.6 s after they were asked for, on two cores of a shared machine. So they are started, for
+# Paillier at 3072 bits, from about 1,100 decryptions or 4,000 ciphertexts to remask, or 100,000 with ready zeros.
 _START_SECONDS: Final = 0.6
-_SECONDS: Final = {"decrypt": 1.1e-3, "tables": 3.0e-4, "powers": 1.7e-2, "use": 1.2e-5}
-_MEASURED_AT: Final = 3072
+_MEASURED_AT: Final = 3072  # bits; all but the start grow with the cube of the length
 _TABLES_FROM: Final = 95
 _IN_FLIGHT: Final = 2  # chunks handed over a worker, so that none waits and few are copied
 _GLANCE: Final = 1.0  # seconds between looks at whether the engine was closed
 _TRIES: Final = 3  # pools that may break one after another without a single chunk coming back
+
+
+@dataclass(frozen=True)
+class _Seconds:
+    """What a row takes of one core."""
+
+    decrypt: float
+    zero: float  # from tables, where the scheme has any
+    power: float  # a zero without them
+    use: float  # of a zero, to encrypt or to remask
+
+
+_SECONDS: Final = {
+    "paillier": _Seconds(1.1e-3, 3.0e-4, 1.7e-2, 1.2e-5),  # decryption is packed
+    "dgk": _Seconds(2.1e-4, 1.5e-4, 1.4e-3, 2.0e-5),
+    "jl": _Seconds(9.3e-4, 1.3e-4, 1.3e-4, 2.0e-5),
+}
 
 
 class Processes(Engine):
@@ -170,13 +185,13 @@ class Background(Processes):
 
 def _seconds(job: Job, public: PublicKey, count: int, workers: int) -> float:
     """What the job would take in this process."""
+    each = _SECONDS.get(public.scheme, _SECONDS["paillier"])
     match job:
         case Decrypt():
-            whole = count * _SECONDS["decrypt"]
+            whole = count * each.decrypt
         case Encrypt() | Remask() | Zeros():
             made = min(count, job.expected * workers)
-            whole = count * _SECONDS["use"]
-            whole += made * _SECONDS["powers" if job.statistical or made < _TABLES_FROM else "tables"]
+            whole = count * each.use + made * (each.power if job.statistical or made < _TABLES_FROM else each.zero)
     return whole * (public.bits / _MEASURED_AT) ** 3
 
 

@@ -81,6 +81,7 @@ class _Sized:
     """As much of a key as decides where to work."""
 
     bits: int
+    scheme: str = "paillier"
 
 
 @pytest.mark.parametrize(
@@ -97,6 +98,13 @@ def test_workers_are_started_where_they_save_more_than_their_start(job: Job, nev
     assert not idle.pays(job, _Sized(3072), never)  # type: ignore[arg-type] # its length is all that is asked of it
     assert idle.pays(job, _Sized(3072), always)  # type: ignore[arg-type] # likewise
     assert not idle.pays(job, _Sized(512), always)  # type: ignore[arg-type] # likewise
+
+
+def test_a_scheme_that_is_sooner_done_needs_more_rows_for_workers_to_pay() -> None:
+    idle = Processes(2)
+    assert idle.pays(Decrypt(KEY, 2), _Sized(3072, "paillier"), 2000)  # type: ignore[arg-type] # likewise
+    assert not idle.pays(Decrypt(KEY, 2), _Sized(3072, "dgk"), 2000)  # type: ignore[arg-type] # likewise
+    assert idle.pays(Decrypt(KEY, 2), _Sized(3072, "dgk"), 8000)  # type: ignore[arg-type] # likewise
 
 
 def test_a_single_core_is_worked_without_processes() -> None:

@@ -230,6 +230,31 @@ def test_work_that_fails_or_is_given_up_brings_no_zero_back(either: Engine, rng:
     assert len(ready) < after_failure
 
 
+@pytest.mark.parametrize("name", ["paillier", "dgk", "jl"])
+def test_every_schemes_zeros_are_made_ahead_and_used(
+    name: str, rng: Randomness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, engine, count = small_key(512, name), Inline(rng), 30
+    public = key.public
+    ready = ReadyZeros(public, 3 * count)
+    zeros = engine.zeros(public, 2 * count, expected=2 * count)
+    ready.put(zeros)
+    words, masks = rng.uint64(count), rng.uint64(count)
+
+    def forbidden(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a zero was made")
+
+    monkeypatch.setattr(type(public), "zero_source", forbidden)
+    sent = engine.encrypt(public, words, ready=ready)
+    passed = engine.remask(public, sent, masks, 1, ready=ready)
+    assert len(ready) == 0
+    assert np.array_equal(key.decrypt(passed), words + masks)
+    found = zeros_used(public, sent, passed, masks)
+    left = {int(zero % public.modulus) for zero in rows.integers(zeros)}
+    assert len(set(found)) == count
+    assert set(found) < left
+
+
 def test_an_engine_makes_zeros_that_are_distinct_and_zero(either: Engine) -> None:
     zeros = either.zeros(PUBLIC, 300, expected=300)
     assert len(as_set(zeros)) == 300
