@@ -152,6 +152,7 @@ class _Stopping(Engine):
         self._inline = Inline()
         self.blocks = blocks
         self.rows = 0
+        self.passes: set[int] = set()
 
     def decrypt(
         self, private: Any, rows: Any, progress: Callable[[int, int], None] | None = None, *, passes: int = 0
@@ -161,6 +162,7 @@ class _Stopping(Engine):
             raise LocalFault("the work was given up, because this process is about to end")
         self.blocks -= 1
         self.rows += len(rows)
+        self.passes.add(passes)
         return self._inline.decrypt(private, rows, progress, passes=passes)
 
     def close(self) -> None:
@@ -187,6 +189,7 @@ def test_a_stop_during_decryption_aborts_nothing_and_the_next_start_goes_on_from
     second = _Stopping(blocks=99)
     _publishing(world, home, second).publish(home.kept("fruit"))
     assert second.rows == ROWS - 100
+    assert first.passes == second.passes == {2}, "as many as three shufflers make: it decides the width of slots"
     assert home.kept("fruit").state is State.PUBLISHED
 
 
