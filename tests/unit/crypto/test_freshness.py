@@ -39,6 +39,10 @@ def test_fresh_zeros_are_seen_and_missing_or_repeated_ones_too(key: PrivateKey, 
 def test_the_zero_is_the_one_that_was_used(key: PrivateKey, rng: Randomness) -> None:
     public = key.public
     source = public.zero_source(rng)
-    before, masks, zeros = public.encrypt(rng.uint64(COUNT), source.zeros(COUNT)), rng.uint64(COUNT), source.zeros(COUNT)
+    before, masks, zeros = (
+        public.encrypt(rng.uint64(COUNT), source.zeros(COUNT)),
+        rng.uint64(COUNT),
+        source.zeros(COUNT),
+    )
     found = zeros_used(public, before, public.remask(before, masks, zeros, hop=2, rng=rng), masks)
     assert found == [int(zero % public.modulus) for zero in rows.integers(zeros)]
