@@ -30,6 +30,8 @@ TOO_WIDE = """[...document.querySelectorAll('body *')].filter(one => one.checkVi
         || one.getBoundingClientRect().left < -0.5)).map(one => one.outerHTML.slice(0, 90))"""
 HIDDEN = """[...document.querySelectorAll('svg.chart .label')].filter(one => one.checkVisibility()
     && one.getBoundingClientRect().left < one.parentNode.getBoundingClientRect().left - 0.5).length"""
+LABELS = """[...document.querySelectorAll('svg.chart .row')].map(row =>
+    [...row.querySelectorAll('.label')].filter(one => one.checkVisibility()).length)"""
 BROKEN = """[...document.querySelectorAll('.values td, .tiles dd, .figures span')].filter(one => {
     const range = document.createRange(); range.selectNodeContents(one);
     return new Set([...range.getClientRects()].map(box => Math.round(box.bottom / 4))).size > 1
@@ -123,6 +125,8 @@ def _fits(browser: "Browser") -> None:
     assert browser.ask("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
     assert browser.ask(TOO_WIDE) == []
     assert browser.ask(HIDDEN) == 0, "a label is cut at its end, with an ellipsis, and nowhere else"
+    labels = browser.ask(LABELS)
+    assert labels == [1] * len(labels), "on every screen a row has one label, and not the other screen's"
     assert browser.ask(BROKEN) == []
 
 
