@@ -29,7 +29,7 @@ anything about the key.
 
 **What an attacker can still do** is cost time. One oversized row costs up to seven halvings and t full decryptions.
 Where nearly every row is oversized (only the last holder can arrange that) halving stops after one check in eight rows
-and the rest of the batch is decrypted row by row: half as slow again as without packing, at most, and correct.
+and the rest of the batch is decrypted row by row: correct, and 1.3 to 1.4 times as long as without packing.
 """
 
 from collections.abc import Sequence
