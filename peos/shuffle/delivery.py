@@ -201,12 +201,15 @@ class Delivery:
         return opened, (Persist(opened.standing), Tell(Notice(NoticeKind.OPEN, self.me, attempt), self._others))
 
     def _ask(self) -> tuple[Effect, ...]:
-        """Ask whoever is waited for, and say again that an attempt was left.
+        """Ask whoever is waited for, and say again that an attempt was left, or opened.
 
         One that is sending needs no question, its transport retries. But whoever has done its part of an attempt waits
-        for nobody: if a lost(a) did not reach it, only hearing it again takes it out.
+        for nobody: if a lost(a) did not reach it, only hearing it again takes it out. And who died before an opening
+        was durable knows of nothing that it could ask for, while the others wait for its words.
         """
         standing, missing = self.standing, self.missing
+        if self.me == OPENER and standing.running:
+            return (Tell(Notice(NoticeKind.OPEN, self.me, standing.attempt), self._others),)
         asked = (Tell(Notice(NoticeKind.ASK, self.me, standing.attempt), missing),) if missing else ()
         if standing.place is not Place.FREE or standing.running or not standing.left:
             return asked

@@ -170,6 +170,13 @@ class Ground:
         rows = self.asked("SELECT state, reason FROM collection")
         return (State(rows[0][0]), rows[0][1]) if rows else (State.DRAFT, "")
 
+    def is_over(self) -> bool:
+        """Whether the analyzer is through, with all that follows from the end."""
+        folder = self.analyzer.folder / "state" / "collections" / NAME
+        rows = self.asked("SELECT key IS NULL, state = 'aborted' FROM collection")
+        erased = bool(rows) and rows[0][0] == 1 and not (folder / "vectors").exists()
+        return erased and (rows[0][1] == 1 or (folder / "result.json").exists())
+
     def asked(self, query: str) -> list[tuple[Any, ...]]:
         """A question to the analyzer's database."""
         return rows_of(self.analyzer.folder / "state" / "analyzer.sqlite", query)
@@ -187,7 +194,7 @@ class Ground:
         return str(lines[0]["state"]) if lines else "nothing"
 
 
-def rows_of(path: Path, query: str, *values: object) -> list[tuple[Any, ...]]:
+def rows_of(path: Path | str, query: str, *values: object) -> list[tuple[Any, ...]]:
     """Rows of a database that its process may be writing to, or was killed at."""
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30.0)) as base:
         return base.execute(query, values).fetchall()

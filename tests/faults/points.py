@@ -12,8 +12,8 @@ because both are durable together with the final vector (protocol.md §6.5). Two
   From a stored vector the others may already conclude that they can send, and of a vector that is sent nobody knows
   how much arrived; so a substitute would risk a second output. The shuffler ends without a tombstone, since where it is
   unknown whether delivery happened, it happened. The analyzer, which can never have a complete output, aborts with that
-  shuffler's name. The other last hider, which may be sending, goes on until the analyst's order or `erase_by`, without a
-  tombstone either; a shuffler that only passes by signs one at the end.
+  shuffler's name. The other last hider, which may be sending, goes on until the analyst's order or `erase_by`, without
+  a tombstone either; a shuffler that only passes by signs one at the end.
 - *An order that was lost.* A shuffler killed before "closed" is durable has forgotten the order, which the analyst was
   told; it is given again, or the deadline comes. The collection then completes.
 
@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from peos.collection.lifecycle import State
-from peos.shuffle.effects import Mix, Pass, Split
+from peos.shuffle.effects import Mix, Pass, Split, Task
 from peos.shuffle.messages import Kind, Step
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.standing import Place, Standing
@@ -134,9 +134,14 @@ def _carries(step: str, method: str) -> Callable[[Arguments], bool]:
     return lambda given: given["method"].name == method and step in given["step"]
 
 
-def _task(kind: type, name: str = "") -> Callable[[Arguments], bool]:
+def _task(kind: type[Task], name: str = "") -> Callable[[Arguments], bool]:
     """A task of this kind whose result has this name within its attempt."""
     return lambda given: isinstance(given["task"], kind) and given["task"].out.partition("/")[2].startswith(name)
+
+
+def _recorded(before: int) -> Callable[[Arguments], bool]:
+    """A delivery, when so many are in the analyzer's store already."""
+    return lambda given: len(given["self"].deliveries(given["header"].header.context.collection)) == before
 
 
 def lose_vectors(folder: Path) -> None:
@@ -245,7 +250,9 @@ def _vector(name: str, senders: tuple[str, ...], receivers: tuple[str, ...], kin
     sent, said = "peos.wire.shuffles:encode_vector", kind.name.lower()
     return [
         Point(f"{name} mid-stream, sender", sent, _DURING, senders, only=_kind(kind), count=2),
-        Point(f"{name} mid-stream, receiver", "peos.wire.shuffles:VectorReader.feed", _AFTER, receivers, only=_came(kind)),
+        Point(
+            f"{name} mid-stream, receiver", "peos.wire.shuffles:VectorReader.feed", _AFTER, receivers, only=_came(kind)
+        ),
         Point(f"{name} whole, not acknowledged", "shuffler.bench:Bench.take_in", _AFTER, receivers, only=_taken(kind)),
         Point(f"{name} acknowledged", "peos.net.calls:Caller.send", _AFTER, senders, only=_carries(said, "Carry")),
     ]
@@ -291,8 +298,8 @@ def _delivering() -> list[Point]:
         Point("delivery: mid-stream, analyzer", f"{incoming}.feed", _AFTER, me),
         Point("delivery: whole, without its name", f"{incoming}.seal", _AFTER, me),
         Point("delivery: named, not recorded", f"{ANALYZER}.add_delivery", _BEFORE, me),
-        Point("delivery: first vector recorded", f"{ANALYZER}.add_delivery", _AFTER, me),
-        Point("delivery: last vector recorded", f"{ANALYZER}.add_delivery", _AFTER, me, count=2),
+        Point("delivery: first vector recorded", f"{ANALYZER}.add_delivery", _AFTER, me, only=_recorded(0)),
+        Point("delivery: last vector recorded", f"{ANALYZER}.add_delivery", _AFTER, me, only=_recorded(1)),
         Point("receipt: not signed yet", f"{ANALYZER}.put_receipt", _BEFORE, me),
         Point("receipt: durable", f"{ANALYZER}.put_receipt", _AFTER, me),
         Point("receipt: about to be given", f"{receiving}.receipt", _AFTER, me),
@@ -304,12 +311,12 @@ def _delivering() -> list[Point]:
 def _erasing() -> list[Point]:
     state = f"{STORE}.set_state"
     return [
+        Point("end: delivered, not noted", state, _BEFORE, EVERY, only=_state(State.DELIVERED)),
+        Point("end: delivered", state, _AFTER, EVERY, only=_state(State.DELIVERED)),
         Point("erasing: not begun", f"{STORE}.erase", _BEFORE, EVERY),
         Point("erasing: noted, file not wiped", "peos.store.sqlite:wipe", _BEFORE, EVERY),
         Point("erasing: file wiped, not noted", "peos.store.sqlite:wipe", _AFTER, EVERY),
         Point("erasing: done", f"{STORE}.erase", _AFTER, EVERY),
-        Point("end: delivered, not noted", state, _BEFORE, EVERY, only=_state(State.DELIVERED)),
-        Point("end: delivered", state, _AFTER, EVERY, only=_state(State.DELIVERED)),
         Point("end: published, not noted", state, _BEFORE, EVERY, only=_state(State.PUBLISHED)),
         Point("end: published", state, _AFTER, EVERY, only=_state(State.PUBLISHED)),
     ]

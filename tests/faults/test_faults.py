@@ -1,19 +1,18 @@
 """Real processes killed with `kill -9` at named points: every collection ends by itself, with every report once."""
 
-import os
-import signal
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from pathlib import Path
 
 import pytest
 
 from peos.collection.lifecycle import State
 from tests.faults.ground import Ground, ground
-from tests.faults.points import EVERY, POINTS, Moment, Point, Stage, named
+from tests.faults.points import EVERY, POINTS, named
 from tests.faults.trial import Armed, Trial
 
 USERS = 40
-ENOUGH_FOR_WORKERS = 240  # rows from which worker processes pay to decrypt
+ENOUGH_FOR_WORKERS = 240  # rows from which it pays to decrypt with worker processes
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +28,14 @@ def strike(here: Ground, armed: Sequence[Armed]) -> None:
     assert not outcome.fault, f"{outcome.fault}; struck were {list(zip(outcome.parties, outcome.points, strict=True))}"
 
 
+ALONE = ("receipt: about to be given", "decryption: a worker is killed")  # when they come depends on others
+
+
 def points_of(party: str, end: State = State.PUBLISHED) -> list[Armed]:
     """Every point of a party, in the order in which a collection meets them."""
-    return [(party, point) for point in POINTS if party in point.parties and point.end is end and not point.worker]
+    return [
+        (party, point) for point in POINTS if party in point.parties and point.end is end and point.name not in ALONE
+    ]
 
 
 # One from each step of a collection's life, every party among them.
@@ -58,6 +62,19 @@ def test_every_party_is_killed_in_one_collection_which_ends_with_every_report_on
 @pytest.mark.parametrize("party", sorted({party for point in POINTS for party in point.parties}))
 def test_a_party_is_killed_at_each_of_its_points_one_after_another(here: Ground, party: str) -> None:
     strike(here, points_of(party))
+
+
+@pytest.mark.long  # python -m pytest -m long tests/faults/test_faults.py
+def test_the_analyzer_is_killed_with_the_receipt_in_its_hand(here: Ground) -> None:
+    strike(here, [("analyzer", named("receipt: about to be given"))])
+
+
+@pytest.mark.long  # python -m pytest -m long tests/faults/test_faults.py
+def test_a_worker_that_is_killed_costs_its_chunk_and_nothing_else(tmp_path: Path) -> None:
+    with ground(tmp_path / "ground", ENOUGH_FOR_WORKERS) as here:
+        outcome = Trial(here, [("analyzer", named("decryption: a worker is killed"))]).run()
+    assert not outcome.fault, outcome.fault
+    assert outcome.workers > 0, "no worker was there to be killed"
 
 
 @pytest.mark.long  # python -m pytest -m long tests/faults/test_faults.py

@@ -132,8 +132,8 @@ class Trial:
                     return
 
     def _start_again(self, party: Party, armed: dict[str, Point]) -> None:
-        following = self.due.get(party.name) or [None]
-        point = following.pop(0)
+        following = self.due.get(party.name)
+        point = following.pop(0) if following else None
         if point is not None:
             armed[party.name] = point
         self.ground.begin(party, point)
@@ -221,24 +221,24 @@ class Trial:
             state, reason = self.ground.state()
             if state in OVER and state is not self.end:
                 raise Failed(f"the collection is {state.value}: {reason}")
-            if state in OVER and not any(self.due.values()) and self._all_reached() and self._all_ended(state):
+            if state in OVER and not any(self.due.values()) and not self._missing() and self._all_ended(state):
                 return state
             time.sleep(_GLANCE)
         raise Failed(f"{self._unreached()}{self._told()}")
 
     def _all_ended(self, state: State) -> bool:
         """After an abort only who was struck is through by itself: the others wait for the order or `erase_by`."""
+        if not self.ground.is_over():
+            return False
         standings = dict(zip(EVERY, self.ground.standings(), strict=True))
         waited_for = {party for party, _ in self.armed} if state is State.ABORTED else set(EVERY)
         return all(standings[party] == state.value for party in waited_for if party in standings)
 
-    def _all_reached(self) -> bool:
-        return not self._missing()
-
     def _missing(self) -> list[str]:
         reached = [line["point"] for line in self.ground.traced()]
         wanted = [point for _, point in self.armed]
-        return [point.name for point in wanted if reached.count(point.name) < wanted.count(point)]
+        short = [point.name for point in wanted if reached.count(point.name) < wanted.count(point)]
+        return list(dict.fromkeys(short))
 
     def _unreached(self) -> str:
         missing = self._missing()

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from gmpy2 import mpz
+
 from peos.crypto.randomness import U64, Randomness
 from peos.errors import RemoteFault
 from peos.shuffle.effects import (
@@ -139,7 +141,7 @@ class Party:
 
     def _lay_out(self, shares: Vector, rng: Randomness) -> None:
         fakes = self.shares_of_fakes(self._world, self.durable.fake_seed)
-        self._bench = Workbench(len(shares) + len(fakes), 1, GlassKey(), rng)
+        self._bench = Workbench(len(shares) + len(fakes), 1, GlassKey(mpz(1)), rng)
         self._bench.lay_out(self.number, as_rows(shares), fakes)
 
     @staticmethod

@@ -29,7 +29,7 @@ class Caught:
 
 EXPECTED = {
     "ForgetsWhatItStored": Caught("sending is for good", 1),
-    "ForgetsEverything": Caught("one word for one place", 1),
+    "ForgetsEverything": Caught("attempts only grow", 2),
     "ContinuesAnAttempt": Caught("one word for one place", 1),
     "RedrawsFakes": Caught("every row comes out once", 1),
     "WritesTwice": Caught("what was stored is there", 0),

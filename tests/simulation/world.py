@@ -14,6 +14,7 @@ from itertools import count
 from typing import Final
 
 import numpy as np
+from gmpy2 import mpz
 
 from peos.crypto import sharing
 from peos.crypto.kdf import Context
@@ -111,7 +112,7 @@ class World:
         durables = {}
         fakes = []
         for who, share, seed in zip(numbers, sharing.split(reports, self.trial.shufflers, rng), seeds, strict=True):
-            glass = GlassKey().encrypt(share, Coins(rng).zeros(USERS))
+            glass = GlassKey(mpz(1)).encrypt(share, Coins(rng).zeros(USERS))
             durables[who] = Durable(shares=glass if who == 1 else as_rows(share.reshape(-1, 1)), fake_seed=seed)
             fakes.append(Party.shares_of_fakes(self, seed))
         return durables, np.concatenate((reports, sharing.combine(fakes).reshape(-1)))

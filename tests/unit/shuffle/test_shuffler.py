@@ -141,6 +141,23 @@ def test_a_late_opening_loses_no_message() -> None:
     assert table.places() == [Place.FREE, Place.SENDING, Place.SENDING]
 
 
+def test_an_opening_that_never_came_is_said_again() -> None:
+    """Shuffler 2 died before the opening was durable: it has nothing to ask for, and the others wait for its words."""
+    table = Table()
+    table.start()
+    while table.queue:
+        who, event = table.queue.popleft()
+        if not (who == 2 and isinstance(event, Heard) and event.notice.kind is NoticeKind.OPEN):
+            table.feed(who, event)
+    assert [machine.standing.attempt for machine in table.machines.values()] == [1, 0, 1]
+    table.feed(2, Tick())
+    assert not table.queue, "it knows of nothing to ask for"
+    table.feed(1, Tick())
+    table.run()
+    assert table.places() == [Place.FREE, Place.SENDING, Place.SENDING]
+    assert {machine.standing.attempt for machine in table.machines.values()} == {1}, "nobody had to leave it"
+
+
 def test_repeated_messages_change_nothing() -> None:
     table = Table()
     table.start()
