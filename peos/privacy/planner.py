@@ -1,25 +1,29 @@
 """From targets to parameters: which mechanism, ε_l, d' and how many fakes, at the least error (privacy.md §3).
 
-    plan(users=990_002, domain=42_178, delta=1e-9, eps_server=0.2, fakes=0).d_prime == 45
+    plan(users=990_002, domain=42_178, delta=1e-9, eps_server=0.2, fakes=0).mechanism == "grr"
+    plan(users=990_002, domain=42_178, delta=1e-9, eps_server=0.2, fakes=0, accounting="theorem").d_prime == 45
 
-Under theorem accounting this makes the choices of the thesis (§9.3.3, §9.5.3, §9.5.4). Targets above 1 ask for what 1
-asks for, where the theorems end, unless the limit on ε_l meets them by itself.
+Under theorem accounting this makes the choices of the thesis (§9.3.3, §9.5.3, §9.5.4), and targets above 1 ask for
+what 1 asks for, where the theorems end, unless the limit on ε_l meets them by itself. Under exact accounting no target
+is out of reach, since a small ε_l meets any: refused is what could only be met by estimates that tell nothing.
 """
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 from peos.crypto.schemes import scheme as scheme_named
 from peos.errors import Refused, WrongInput
 from peos.ldp import GRR, SUE, LocalHash
 from peos.ldp.base import Mechanism
+from peos.privacy import exact_search
 from peos.privacy.closed_form import UNARY_CLAIMS_NOTHING, mean_needed
 from peos.privacy.costs import Cost, cost
 from peos.privacy.guarantees import Guarantees, guarantees, rounded_up
+from peos.privacy.refusals import USELESS, exact_refusal, theorem_refusal
 from peos.privacy.search import Need, least_variance
-from peos.privacy.targets import MOST_FAKES_PER_USER, Targets, checked, refusal
+from peos.privacy.targets import MOST_FAKES_PER_USER, Targets, checked
 from peos.shuffle.schedule import Schedule
 
 MECHANISMS: Final = ("grr", "solh", "sue")
@@ -108,7 +112,7 @@ def plan(
     fakes: int | str = "auto",
     mechanism: str = "auto",
     d_prime: int | None = None,
-    accounting: str = "theorem",
+    accounting: str = "exact",
     shufflers: int = 3,
     scheme: str = "paillier",
 ) -> Plan:
@@ -130,11 +134,16 @@ def plan(
         fakes=fakes,
         d_prime=d_prime,
     )
-    kinds = _kinds(targets, mechanism)
-    limit = _limit(targets, kinds)
-    offers = sorted(_offers(targets, kinds, limit), key=lambda offer: offer.mse)
+    kinds = _kinds(targets, mechanism, accounting)
+    # Where ε_l alone meets what is asked, there is nothing to account for.
+    exact = accounting == "exact" and math.isfinite(targets.strictest)
+    limit = _limit(targets, kinds, exact=exact)
+    found = _exact_offers(targets, kinds, limit) if exact else _offers(targets, kinds, limit)
+    offers = sorted(found, key=lambda offer: offer.mse)
+    if exact and (not offers or offers[0].mse >= USELESS):
+        raise exact_refusal(targets, kinds, limit)
     if not offers:
-        raise refusal(targets, kinds)
+        raise theorem_refusal(targets, kinds)
     best = offers[0]
     return Plan(
         mechanism=best.built.name,
@@ -165,13 +174,11 @@ class _Offer:
 
 
 def _check_accounting(accounting: str) -> None:
-    if accounting == "exact":
-        raise WrongInput("exact accounting does not exist yet", hint="use theorem accounting")
-    if accounting != "theorem":
-        raise WrongInput(f"accounting is theorem or exact, not {accounting!r}")
+    if accounting not in ("exact", "theorem"):
+        raise WrongInput(f"accounting is exact or theorem, not {accounting!r}")
 
 
-def _kinds(targets: Targets, mechanism: str) -> tuple[str, ...]:
+def _kinds(targets: Targets, mechanism: str, accounting: str) -> tuple[str, ...]:
     """The mechanisms that may compete, or why the one asked for may not."""
     if mechanism not in ("auto", *MECHANISMS):
         raise WrongInput(f"a mechanism is auto, {', '.join(MECHANISMS)}, not {mechanism!r}")
@@ -180,28 +187,44 @@ def _kinds(targets: Targets, mechanism: str) -> tuple[str, ...]:
         if mechanism not in ("auto", "solh"):
             raise WrongInput(f"d_prime belongs to local hashing (solh), not to {mechanism}")
         return ("solh",)
-    if mechanism == "sue" and shuffled:
+    if mechanism == "sue" and shuffled and accounting == "theorem":
         raise Refused(
             f"sue can claim its local epsilon only: {UNARY_CLAIMS_NOTHING}",
-            hint="ask for a local epsilon alone, or for another mechanism",
+            hint="ask for exact accounting, for a local epsilon alone, or for another mechanism",
         )
     if mechanism != "auto":
         return (mechanism,)
+    # In a shuffle a whole unary vector is local hashing with d' = e^(ε_l/2) + 1, at many times the bytes.
     return ("grr", "solh") if shuffled else MECHANISMS
 
 
-def _limit(targets: Targets, kinds: tuple[str, ...]) -> float:
+def _limit(targets: Targets, kinds: tuple[str, ...], *, exact: bool) -> float:
     """The limit on ε_l: as asked, or the one that `MODEST_EPSILON_LOCAL` explains."""
     if targets.local is not None:
         return targets.local
     others = math.inf if targets.others is None else targets.others
     if targets.fakes is not None and targets.server is not None and targets.server < others:
         return LARGEST_EPSILON_LOCAL  # with the fakes fixed the target bounds ε_l, as in the thesis' (9.4)
+    return max(MODEST_EPSILON_LOCAL, _without_fakes(targets, kinds, exact=exact))
+
+
+def _without_fakes(targets: Targets, kinds: tuple[str, ...], *, exact: bool) -> float:
+    """The ε_l of the best plan whose strictest target is met by the users alone; 0 if there is none."""
+    if exact:
+        bare = replace(targets, server=targets.strictest, others=None, fakes=0)
+        points = [p for kind in kinds if (p := exact_search.promising(bare, kind, LARGEST_EPSILON_LOCAL)) is not None]
+        return min(points, key=lambda point: point.variance).epsilon_local if points else 0.0
     mean = mean_needed(targets.strictest, targets.delta)
     need = Need(targets.users, mean, 0.0, LARGEST_EPSILON_LOCAL, least_fakes=0, most_fakes=0)
     found = [best for kind in kinds if (best := least_variance(need, targets.cells(kind))) is not None]
-    without_fakes = min(found, key=lambda choice: choice.variance).epsilon_local if found else 0.0
-    return max(MODEST_EPSILON_LOCAL, without_fakes)
+    return min(found, key=lambda choice: choice.variance).epsilon_local if found else 0.0
+
+
+def _exact_offers(targets: Targets, kinds: tuple[str, ...], limit: float) -> Iterator[_Offer]:
+    for kind in kinds:
+        found = exact_search.best(targets, kind, limit)
+        if found is not None:
+            yield _Offer(found.built, found.fakes, found.mse)
 
 
 def _offers(targets: Targets, kinds: tuple[str, ...], limit: float) -> Iterator[_Offer]:
@@ -234,7 +257,7 @@ def _notes(targets: Targets, limit: float, best: _Offer) -> Iterator[str]:
         )
     if targets.fakes is None and best.fakes == MOST_FAKES_PER_USER * targets.users:
         yield f"the search for fakes ended at {MOST_FAKES_PER_USER} a user"
-    if best.mse >= 0.25:
+    if best.mse >= USELESS:
         yield "the standard error is above one half: these estimates would tell nothing"
 
 

@@ -84,4 +84,4 @@ def saddle(laws: Laws, epsilon: float) -> Saddle:
         low, high = np.where(below, t, low), np.where(below, high, t)
     t = 0.5 * (low + high)
     total, _, curvature = moments(t)
-    return Saddle(laws, t, np.log(total) - t * τ, curvature)
+    return Saddle(laws, t, np.log(total) - t * τ, np.maximum(curvature, 1e-300))

@@ -51,7 +51,10 @@ def test_help_lists_what_exists_and_nothing_else(arguments: list[str], capsys: p
         ([*PLAN, "--users", "many"], "peos plan: invalid value for '--users': "),
         ([*PLAN, "--nonsense", "1"], "peos plan: no such option: --nonsense"),
         (PLAN, "peos plan: no target was given"),
-        ([*PLAN, "--eps-local", "4", "--accounting", "exact"], "peos plan: exact accounting does not exist yet"),
+        (
+            [*PLAN, "--eps-local", "4", "--accounting", "renyi"],
+            "peos plan: accounting is exact or theorem, not 'renyi'",
+        ),
     ],
 )
 def test_wrong_input_exits_2_with_one_sentence(

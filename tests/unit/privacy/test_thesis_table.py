@@ -20,7 +20,7 @@ TARGETS = (0.2, 0.4, 0.6, 0.8)
 
 
 def planned(target: float, d_prime: int | None = None) -> Plan:
-    return plan(N, D, DELTA, eps_server=target, fakes=0, d_prime=d_prime)
+    return plan(N, D, DELTA, eps_server=target, fakes=0, d_prime=d_prime, accounting="theorem")
 
 
 def agrees(value: float, printed: float) -> bool:
@@ -102,9 +102,9 @@ def test_where_d_prime_1000_cannot_meet_the_target_the_thesis_prints_local_hashi
     with pytest.raises(Refused) as refused:
         planned(target, 1000)
     assert f"eps_local = {target:g}, which meets it without the shuffle" in refused.value.hint
-    unshuffled = plan(N, D, DELTA, eps_server=target, eps_local=target, fakes=0, d_prime=2)
+    unshuffled = plan(N, D, DELTA, eps_server=target, eps_local=target, fakes=0, d_prime=2, accounting="theorem")
     assert agrees(unshuffled.mse, printed), (unshuffled.mse, printed)
-    assert plan(N, D, DELTA, eps_server=target, eps_local=target, fakes=0).mse <= unshuffled.mse
+    assert plan(N, D, DELTA, eps_server=target, eps_local=target, fakes=0, accounting="theorem").mse <= unshuffled.mse
 
 
 def test_the_average_of_the_mechanisms_variance_is_its_variance_at_the_average() -> None:
