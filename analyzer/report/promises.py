@@ -53,7 +53,7 @@ def _card(sentence: str, sees: str, claim: Mapping[str, float | None], local: fl
         f'<span>δ = <b class="delta">{delta:g}</b></span></p><p>{sees}</p>'
         f"<p>Of two answers that they hold equally likely beforehand, they can name the right one in at most "
         f'<b class="guess">{guess(epsilon, delta)}</b> of 100 cases; by guessing it is 50.</p>'
-        f"<p><strong>Rests on:</strong> {because}</p>"
+        f'<p class="rests"><strong>Rests on:</strong> {because}</p>'
         f'<p class="verbatim"><strong>The claim:</strong> {text(sentence)}</p></article>'
     )
 
