@@ -27,11 +27,12 @@ class Price:
     ciphertext_bytes: int
     encrypt_ms: float  # one report without tables, as a user encrypts it
     pass_ms: float  # adding a mask to a ciphertext and re-randomising it, with tables where the scheme has any
-    decrypt_ms: float
+    decrypt_ms: float  # after two passes
+    decrypt_ms_more: float = 0.0  # for each pass beyond two: fewer rows fit into one decryption
 
 
 PRICES: Final = {
-    "paillier": Price(768, 17.4, 0.25, 6.4),
+    "paillier": Price(768, 17.4, 0.25, 0.89, 0.24),
     "dgk": Price(384, 1.5, 0.17, 0.21),
     "jl": Price(384, 0.3, 0.15, 0.93),
 }
@@ -79,7 +80,7 @@ def cost(words: int, users: int, fakes: int, shufflers: int, scheme: str = "pail
         shuffler_mb=sent / shufflers / 1e6,
         shuffler_s=(rows + fakes * words) * price.pass_ms / 1e3,
         analyzer_mb=rows * (price.ciphertext_bytes + (schedule.threshold - 1) * WORD_BYTES) / 1e6,
-        analyzer_s=rows * price.decrypt_ms / 1e3,
+        analyzer_s=rows * (price.decrypt_ms + (len(schedule.passes) - 2) * price.decrypt_ms_more) / 1e3,
         scheme=scheme,
     )
 
