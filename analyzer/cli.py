@@ -139,7 +139,7 @@ def freeze(config: Config, name: Name) -> None:
 
     with _home(config) as home, Teller() as teller:
         kept = home.kept(name)
-        teller.waiting("telling every shuffler")
+        teller.say("telling every shuffler")
         orders.freeze(home, kept)
     typer.echo(f"{name} is closed")
 
@@ -152,7 +152,7 @@ def abort(config: Config, name: Name) -> None:
 
     with _home(config) as home, Teller() as teller:
         kept = home.kept(name)
-        teller.waiting("telling every shuffler")
+        teller.say("telling every shuffler")
         orders.abort(home, kept)
     typer.echo(f"{name} is aborted")
 

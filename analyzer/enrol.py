@@ -58,7 +58,11 @@ def mint_tickets(home: Home, collection: str, count: int, out: Path, teller: Tel
             os.fsync(descriptor)
         partial.rename(out)
     except OSError as error:
+        partial.unlink(missing_ok=True)
         raise WrongInput(f"{out} cannot be written: {in_words(error)}", hint="give --out another file") from None
+    except BaseException:  # an interrupt: nobody was given these
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def _tickets(home: Home, digest: bytes, count: int) -> Iterator[str]:

@@ -15,6 +15,7 @@ from tests.errors_table import ADVICE, ERRORS, OPERATIONS, ROOMS, sentences, wri
 # Raised on purpose and never shown: each ends in one of our own errors, in an exit code, or in a re-raise.
 NOT_SAID = {
     "CancelledError": "asyncio's own end of a task",
+    "Ended": "the command line's own end of a role's command: an exit code",
     "Exit": "typer's exit with a code; what is wrong was printed before",
     "KeyboardInterrupt": "becomes `interrupted`, 130",
     "TypeError": "caught where it is raised: a value of a wrong type",

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import typer
 
-from peos.cli.running import run
+from peos.cli.running import Ended, run
 
 MODULES: Final = {
     "analyzer": ("analyzer.cli", "Create collections, receive what was shuffled, publish estimates."),
@@ -22,7 +22,7 @@ _PASSED_ON: Final = {"ignore_unknown_options": True, "allow_extra_args": True, "
 def _role(name: str, module: str) -> Callable[[typer.Context], None]:
     def call(context: typer.Context) -> None:
         app: Any = import_module(module).app
-        raise typer.Exit(run(app, context.args, f"peos {name}"))
+        raise Ended(run(app, context.args, f"peos {name}"))
 
     return call
 

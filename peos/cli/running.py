@@ -28,6 +28,14 @@ _OURS: Final = frozenset({"peos", "analyzer", "shuffler", "user_client"})
 _MISUSE: Final[Any] = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
 
 
+class Ended(Exception):
+    """A command line within this one has ended, and has said what there was to say."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
 def run(app: typer.Typer, given: Sequence[str], name: str) -> int:
     """Run `app` as the command `name` and return its exit code."""
     command: Any = typer.main.get_command(app)
@@ -36,6 +44,8 @@ def run(app: typer.Typer, given: Sequence[str], name: str) -> int:
         with _terminated():
             outcome = command.main(args=list(given), prog_name=name, standalone_mode=False)
             sys.stdout.flush()  # what cannot be written is an error too
+    except Ended as ended:
+        return ended.code
     except PeosError as error:
         _report(given, where, str(error), error.hint)
         return error.exit_code

@@ -197,7 +197,7 @@ def paused_after(parts: int) -> Any:
     return before
 
 
-@pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 130)])
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 130), (signal.SIGINT, 130)])
 def test_after_a_kill_in_the_middle_the_same_command_completes_with_the_same_bytes(
     desk: Desk, how: signal.Signals, code: int
 ) -> None:

@@ -1,0 +1,186 @@
+"""Ctrl-C in every command that takes a while, ports that are taken, and a collection that nobody came to.
+
+Each is one sentence with its exit code; what was interrupted goes on when the same command is given again.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from peos.localcluster import LocalCluster
+from tests.e2e.town import PATIENCE, Ran, Town, command, paused, until
+
+DOMAIN = 8
+USERS = 20
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
+    """Three shufflers and an analyzer, which shuffle nothing in this file."""
+    with LocalCluster(tmp_path_factory.mktemp("interrupts") / "cluster", shufflers=3) as cluster:
+        cluster.init(most_eps_local=48.0, least_reports=2)
+        cluster.start()
+        yield Town(cluster)
+
+
+def interrupted(words: list[object], when: Callable[[str], bool], *, folder: Path | None = None) -> Ran:
+    """Run a command, and press Ctrl-C once what it has said is what is waited for."""
+    with subprocess.Popen(  # noqa: S603  # our own command line
+        [sys.executable, "-m", "peos.cli", *map(str, words)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "TMPDIR": str(folder)} if folder else None,
+    ) as ran:
+        said: dict[str, str] = {"out": "", "err": ""}
+
+        def read(name: str, stream: object) -> None:
+            for line in stream:  # type: ignore[attr-defined]  # a text stream
+                said[name] += line
+
+        readers = [
+            threading.Thread(target=read, args=(name, stream))
+            for name, stream in (("out", ran.stdout), ("err", ran.stderr))
+        ]
+        for reader in readers:
+            reader.start()
+        try:
+            until(lambda: when(said["out"] + said["err"]) or ran.poll() is not None, f"{words[:2]} at work: {said}")
+            assert ran.poll() is None, f"it was to be interrupted: {said}"
+            os.killpg(ran.pid, signal.SIGINT)  # as a terminal does
+            ran.wait(60)
+        finally:
+            if ran.poll() is None:
+                os.killpg(ran.pid, signal.SIGKILL)
+            for reader in readers:
+                reader.join()
+    return Ran(ran.returncode, said["out"], said["err"])
+
+
+def require_interrupted(ran: Ran, where: str) -> None:
+    """130, its last line says so, and nothing of Python's."""
+    assert ran.code == 130, ran
+    assert ran.err.splitlines()[-1] == f"{where}: interrupted", ran.err
+    assert "Traceback" not in ran.err + ran.out
+
+
+def asking(town: Town, name: str, *more: object) -> list[object]:
+    """The words that create a collection."""
+    words: list[object] = ["analyzer", "create", "--config", town.analyzer.config, "--name", name, "--question", name]
+    words += ["--domain", DOMAIN, "--users", USERS, "--delta", "1e-6", "--eps-local", 24, "--fakes", 0]
+    return [*words, "--mechanism", "grr", "--out", town.folder, *more]
+
+
+def test_create_enrol_submit_freeze_and_result_are_interrupted_and_go_on(town: Town) -> None:
+    analyst = ("--config", town.analyzer.config)
+    with paused(town.cluster.shufflers[1]):
+        require_interrupted(interrupted(asking(town, "pets"), lambda said: "proposing" in said), "peos analyzer create")
+    assert command(*asking(town, "pets")).code == 0, "the same command goes on"
+
+    tickets = town.folder / "pets.tickets"
+    enrol = ["enrol", *analyst, "--collection", "pets", "--out", tickets, "--count"]
+    require_interrupted(interrupted([*enrol, 5_000_000], lambda said: "minting" in said), "peos enrol")
+    assert not tickets.exists()
+    assert not list(town.folder.glob(".*partial")), "tickets that nobody was given"
+    assert command(*enrol, USERS).code == 0
+
+    client = town.cluster.client("users", most_eps_local=48.0, budget=48.0)
+    values = client.folder / "values.txt"
+    values.write_text("1\n" * USERS, encoding="utf-8")
+    submit = ["client", "submit-file", "--config", client.config, "--invitation", town.invitation("pets")]
+    submit += ["--tickets", tickets, "--values", values]
+    with paused(town.cluster.shufflers[2]):  # it does not even say what is asked
+        memory = client.folder / "memory" / "memory.sqlite"
+        require_interrupted(interrupted(submit, lambda _: memory.exists()), "peos client submit-file")
+    assert command(*submit).out == f"{USERS} of {USERS} accepted by all shufflers\n"
+
+    waiting = ["analyzer", "result", *analyst, "pets", "--wait", PATIENCE]
+    require_interrupted(interrupted(waiting, lambda said: "waiting for submissions" in said), "peos analyzer result")
+    with paused(town.cluster.shufflers[0]):
+        freezing = ["analyzer", "freeze", *analyst, "pets"]
+        require_interrupted(interrupted(freezing, lambda said: "telling every" in said), "peos analyzer freeze")
+    assert command(*freezing).out == "pets is closed\n"
+    town.analyst("abort", "pets")
+
+
+@pytest.mark.long
+def test_servers_and_a_cluster_end_well_at_ctrl_c(town: Town, tmp_path: Path) -> None:
+    """`pytest -m long tests/e2e/test_interrupts.py`: ten seconds."""
+    card = town.cluster.folder / "analyzer.card"
+    words: list[object] = ["localcluster", "--analyzer", card, "--dir", tmp_path / "more"]
+    ran = interrupted(words, lambda said: "running" in said)
+    assert (ran.code, ran.err) == (0, "")
+    assert (tmp_path / "more" / "client.toml").exists()
+    log = tmp_path / "log"
+    for number in (1, 2):  # a second start goes on in the same folder
+        party = tmp_path / "more" / "shuffler-1" / "shuffler.toml"
+        ran = interrupted(
+            ["shuffler", "serve", "--config", party, "--log", log], lambda said: said.count("listening at") == 2
+        )
+        assert (ran.code, ran.out) == (0, ""), (number, ran)
+        assert len(ran.err.splitlines()) == 2, "its log is a file, and the terminal says where it listens"
+    assert not left_over(tmp_path)
+
+
+def test_a_demo_that_is_interrupted_leaves_no_process_and_no_folder(tmp_path: Path) -> None:
+    words: list[object] = ["demo", "--users", 200, "--domain", 4, "--out", tmp_path / "out"]
+    ran = interrupted(words, lambda _: any((one / "cluster").exists() for one in tmp_path.iterdir()), folder=tmp_path)
+    require_interrupted(ran, "peos demo")
+    until(lambda: not left_over(tmp_path), "the end of every process", patience=20)
+    assert not list(tmp_path.iterdir())
+
+
+def left_over(folder: Path) -> list[str]:
+    """Processes that were given something in the folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and entry.name != str(os.getpid()):
+            try:
+                words = (entry / "cmdline").read_text().replace("\0", " ")
+            except OSError:
+                continue
+            if str(folder) in words:
+                found.append(words)
+    return found
+
+
+@pytest.mark.parametrize(("role", "port"), [("shuffler", 0), ("analyzer", 0)]  # a shuffler's other port: test_refusals)
+def test_each_port_that_somebody_else_has_is_named(town: Town, tmp_path: Path, role: str, port: int) -> None:
+    party = town.cluster.shufflers[0] if role == "shuffler" else town.analyzer
+    ours = town.cluster.ports[party.name]
+    config = tmp_path / f"{role}.toml"
+    with socket.socket() as taken, ExitStack() as others:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        text = party.config.read_text(encoding="utf-8")
+        for number, here in enumerate(ours[: 2 if role == "shuffler" else 1]):
+            free = others.enter_context(socket.socket())
+            free.bind(("127.0.0.1", 0))
+            there = (taken if number == port else free).getsockname()[1]
+            text = text.replace(f":{here}", f":{there}")
+        others.close()
+        if role == "analyzer":
+            shutil.copy(town.analyzer.folder / "passphrase", tmp_path)
+        config.write_text(text, encoding="utf-8")
+        assert command(role, "init", "--config", config).code == 0
+        ran = command(role, "serve", "--config", config, "--log", tmp_path / "log")
+        assert (ran.code, ran.out) == (2, ""), ran
+        last = ran.err.splitlines()[-1]
+        assert f"cannot listen at 127.0.0.1:{taken.getsockname()[1]}" in last
+        assert "another process has the port" in last
+        assert "Traceback" not in ran.err
+    again = interrupted(
+        [role, "serve", "--config", config, "--log", tmp_path / "log"], lambda said: "listening at" in said
+    )
+    assert again.code == 0, "once the port is free, it starts"
