@@ -1,9 +1,12 @@
 """`peos plan`: parameters for a collection, with what they guarantee, how exact they are and what they cost."""
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from peos.errors import WrongInput
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,17 +34,22 @@ def plan(
     fakes: Annotated[str, typer.Option(help="Fake reports that the shufflers add.", metavar="auto|K")] = "auto",
     mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar="auto|grr|solh|sue")] = "auto",
     d_prime: Annotated[int | None, typer.Option(help="The answers that a hashed report tells apart.")] = None,
-    accounting: Annotated[str, typer.Option(help="How guarantees are computed.", metavar="exact|theorem")] = "theorem",
+    accounting: Annotated[str, typer.Option(help="How guarantees are computed.", metavar="exact|theorem")] = "exact",
     shufflers: Annotated[int, typer.Option(help="Organisations that shuffle.")] = 3,
     scheme: Annotated[
         str, typer.Option(help="The encryption scheme, which decides the costs.", metavar="paillier|dgk|jl")
     ] = "paillier",
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw error against the analyzer's ε into this file.", metavar="FILE.svg")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
     """Choose mechanism, ε, d' and fakes of least error for given privacy targets."""
     # Arrays and special functions take a moment to load, which --help need not spend.
     from peos.privacy import plan as find_plan
 
+    if plot is not None:
+        _check_plot(plot, eps_server)
     found = find_plan(
         users,
         domain,
@@ -62,6 +70,35 @@ def plan(
         from rich.console import Console
 
         _print(found, Console(highlight=False))
+    if plot is not None and eps_server is not None:
+        _draw(plot, found, eps_server, eps_users, eps_local)
+
+
+def _check_plot(path: Path, eps_server: float | None) -> None:
+    """Said before anything is computed."""
+    if path.suffix.lower() != ".svg":
+        raise WrongInput(f"the drawing is an SVG file, not {path.name!r}", hint="name it FILE.svg")
+    if not path.parent.is_dir():
+        raise WrongInput(f"there is no folder {path.parent}", hint="make it, or choose another place for the drawing")
+    if eps_server is None:
+        raise WrongInput("the drawing is of error against the analyzer's ε", hint="give --eps-server as well")
+
+
+def _draw(path: Path, found: "Plan", server: float, others: float | None, local: float | None) -> None:
+    from rich.console import Console
+    from rich.progress import track
+
+    from peos.cli.plan_plot import drawing
+    from peos.privacy.curves import POINTS, Curve, curves_of
+
+    curves: list[Curve] = []
+    steps = curves_of(found, server, others=others, local=local)
+    console = Console(stderr=True)
+    for now in track(steps, description="drawing", total=POINTS, console=console, transient=True):
+        curves = now
+    title = f"{found.users:,} users, {found.domain:,} values, {found.fakes:,} fake reports, δ = {found.delta:g}"
+    path.write_text(drawing(curves, title, server), encoding="utf-8")
+    console.print(f"the drawing is {path}", highlight=False)
 
 
 def _print(found: "Plan", console: "Console") -> None:
@@ -105,8 +142,8 @@ def _ms(milliseconds: float) -> str:
 
 def _ground(claim: "Claim") -> tuple[str, str]:
     """δ, and what the claim's least ε rests on."""
+    if claim.epsilon == claim.local:
+        return "0", "each user's own randomness"
     if claim.epsilon == claim.exact:
         return f"{claim.delta:g}", "the shuffle, by exact accounting"
-    if claim.epsilon == claim.theorem:
-        return f"{claim.delta:g}", "the shuffle, by the theorem"
-    return "0", "each user's own randomness"
+    return f"{claim.delta:g}", "the shuffle, by the theorem"

@@ -36,6 +36,7 @@ LARGEST_EPSILON_LOCAL: Final = 16.0
 """The limit for that best plan without fakes, and where the fakes are fixed: e^16 is nine million to one."""
 
 _NORMAL_95: Final = 1.959963984540054
+_NEAR_LIMIT: Final = 1e-3  # a whole number of fakes may stop the search a hair below
 
 
 @dataclass(frozen=True)
@@ -250,7 +251,7 @@ def _offers(targets: Targets, kinds: tuple[str, ...], limit: float) -> Iterator[
 
 
 def _notes(targets: Targets, limit: float, best: _Offer) -> Iterator[str]:
-    if targets.local is None and best.built.epsilon_local >= limit * (1 - 1e-9):
+    if targets.local is None and best.built.epsilon_local >= limit * (1 - _NEAR_LIMIT):
         yield (
             f"no limit on ε_l was asked, and {rounded_up(limit)} was taken: "
             "a higher one lowers the error, a lower one protects users better if shufflers collude"

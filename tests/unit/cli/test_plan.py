@@ -1,13 +1,24 @@
 """`peos plan`: what a person reads, and what a program reads."""
 
 import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from peos.cli import main
-from peos.ldp import SUE
 from peos.privacy import plan
 from peos.privacy.guarantees import rounded_up
+
+
+def _epsilons(**asked: Any) -> list[str]:
+    """What the planner promises against the three coalitions, from the weakest."""
+    claims = plan(2000, 64, 1e-6, eps_local=4.0, **asked).guarantees
+    assert claims.server.epsilon < claims.users.epsilon <= claims.local
+    return [rounded_up(epsilon) for epsilon in (claims.server.epsilon, claims.users.epsilon, claims.local)]
+
 
 SMALL = ["plan", "--users", "2000", "--domain", "64", "--delta", "1e-6"]
 
@@ -35,15 +46,15 @@ def test_every_option_reaches_the_planner(capsys: pytest.CaptureFixture[str]) ->
         "theorem",
     ]
     assert main([*SMALL, *asked, "--json"]) == 0
-    expected = plan(2000, 64, 1e-6, eps_server=0.9, fakes=900, mechanism="solh", d_prime=6)
+    expected = plan(2000, 64, 1e-6, eps_server=0.9, fakes=900, mechanism="solh", d_prime=6, accounting="theorem")
     assert json.loads(capsys.readouterr().out) == expected.to_json()
 
 
 @pytest.mark.parametrize(
     ("asked", "epsilons"),
     [
-        (["--eps-server", "1", "--eps-users", "1", "--eps-local", "4"], ["0.9368", "0.9999", "4.0000"]),
-        (["--eps-local", "4", "--mechanism", "sue"], [rounded_up(SUE(64, 4.0).epsilon_local)] * 3),
+        (["--eps-server", "1", "--eps-users", "1", "--eps-local", "4"], _epsilons(eps_server=1, eps_users=1)),
+        (["--eps-local", "4", "--mechanism", "sue"], _epsilons(mechanism="sue")),
     ],
     ids=["shuffled", "local"],
 )
@@ -63,5 +74,56 @@ def test_a_person_always_sees_the_three_epsilons_together(
 def test_a_person_is_told_what_was_decided_for_her(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*SMALL, "--eps-users", "1"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "Note: no limit on ε_l was asked, and 4.0000 was taken" in text
+    assert re.search(r"Note: no limit on ε_l was asked, and \d\.\d{4} was taken", text)
     assert "runner-up" in text
+
+
+def test_exact_accounting_is_the_default_and_the_theorem_can_be_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = [*SMALL, "--eps-server", "0.5", "--eps-local", "4", "--json"]
+    assert main(asked) == 0
+    exact = json.loads(capsys.readouterr().out)
+    assert main([*asked, "--accounting", "theorem"]) == 0
+    theorem = json.loads(capsys.readouterr().out)
+    assert (exact["accounting"], theorem["accounting"]) == ("exact", "theorem")
+    assert exact["mse"] < theorem["mse"] / 2
+    assert exact["guarantees"]["server"]["theorem"] is None
+    assert 0.49 < exact["guarantees"]["server"]["exact"] <= 0.5
+    assert theorem["guarantees"]["server"]["exact"] < theorem["guarantees"]["server"]["theorem"] <= 0.5
+
+
+def test_the_drawing_has_the_four_curves_and_standard_output_stays_pure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("peos.privacy.curves.POINTS", 3)
+    picture = tmp_path / "error.svg"
+    assert main([*SMALL, "--eps-server", "0.3", "--fakes", "900", "--plot", str(picture), "--json"]) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["mechanism"] == "grr"
+    assert "the drawing is" in shown.err
+    drawn = ET.fromstring(picture.read_text(encoding="utf-8"))  # noqa: S314 # our own file
+    lines = [node for node in drawn.iter() if node.tag.endswith("polyline")]
+    assert len(lines) == 4
+    words = " ".join(node.text or "" for node in drawn.iter() if node.tag.endswith("text"))
+    for name in ("by the theorem", "by exact accounting", "each user alone", "a trusted curator"):
+        assert name in words
+    heights = [[float(pair.split(",")[1]) for pair in line.get("points", "").split()] for line in lines]
+    theorem, exact, alone, curator = heights
+    assert len(exact) == len(alone) == len(curator) == 3
+    # Down the page errors fall: below the theorem, and between what is trusted nobody and what is trusted wholly.
+    assert all(a < e < c for a, e, c in zip(alone, exact, curator, strict=True))
+    assert all(t < e for t, e in zip(theorem, exact[-len(theorem) :], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (["--eps-server", "1", "--plot", "error.png"], "the drawing is an SVG file, not 'error.png'"),
+        (["--eps-server", "1", "--plot", "no-such-folder/error.svg"], "there is no folder no-such-folder"),
+        (["--eps-local", "1", "--plot", "error.svg"], "the drawing is of error against the analyzer's ε"),
+    ],
+)
+def test_a_drawing_that_cannot_be_made_is_refused_in_one_sentence(
+    asked: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SMALL, *asked]) == 2
+    assert sentence in capsys.readouterr().err
