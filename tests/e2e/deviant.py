@@ -1,0 +1,45 @@
+"""A shuffler process that does one step wrong: `python -m tests.e2e.deviant`, which one an environment variable names.
+
+Everything else is the role's own command. What each deviation is, and what must come of it, tests/security says.
+"""
+
+import os
+import runpy
+from typing import Final
+
+import numpy as np
+
+from peos.crypto.randomness import U64
+from peos.crypto.schemes import rows
+from peos.crypto.schemes.base import Packed
+from peos.shuffle.effects import Mix
+from shuffler.bench import Bench
+
+DEVIATION: Final = "PEOS_TEST_DEVIATION"
+
+
+def replace_rows() -> None:
+    """Other rows after each round."""
+    honest = Bench._mix
+
+    def mix(self: Bench, task: Mix) -> U64:
+        out = honest(self, task)
+        out[::2] += np.uint64(1)
+        return out
+
+    Bench._mix = mix  # type: ignore[method-assign, assignment]  # that is the deviation
+
+
+def leave_zeros_out() -> None:
+    """Masks without re-randomisation."""
+
+    def remask(self: Bench, ciphertexts: Packed, masks: U64, hop: int) -> Packed:
+        ones = rows.pack([1] * len(masks), self.public.ciphertext_bytes)
+        return self.public.remask(ciphertexts, masks, ones, hop=hop, rng=self._rng)
+
+    Bench.remask = remask  # type: ignore[method-assign]  # that is the deviation
+
+
+if __name__ == "__main__":
+    {"replace rows": replace_rows, "leave zeros out": leave_zeros_out}[os.environ[DEVIATION]]()
+    runpy.run_module("shuffler", run_name="__main__", alter_sys=True)

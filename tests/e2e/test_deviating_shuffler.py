@@ -1,0 +1,51 @@
+"""One of three shuffler processes does a step wrong: nothing is published, and everybody is told where and who."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from peos.localcluster import LocalCluster, Party
+from tests.e2e.deviant import DEVIATION
+from tests.e2e.town import PATIENCE, Town, digest_of
+
+VALUES = [value % 4 for value in range(24)]
+DEVIATIONS = {
+    "replace rows": ("dummies did not come out", "shuffler 2 has rows that do not follow from those before"),
+    "leave zeros out": (
+        "the shuffle was not done as it must be",
+        "shuffler 2 did not re-randomise its ciphertexts",
+    ),
+}
+
+
+def deviate(cluster: LocalCluster, party: Party, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start a shuffler anew, as one that deviates."""
+    monkeypatch.setenv(DEVIATION, how)
+    party.stop()
+    party.module = "tests.e2e.deviant"
+    cluster.restart(party)
+
+
+def test_what_a_shuffler_process_does_wrong_is_named_and_not_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with LocalCluster(tmp_path / "cluster") as cluster:
+        cluster.init(most_eps_local=24.0, least_reports=1)
+        cluster.start()
+        town = Town(cluster)
+        for number, (how, (sentence, finding)) in enumerate(DEVIATIONS.items()):
+            deviate(cluster, cluster.shufflers[1], how, monkeypatch)
+            name = f"question-{number}"
+            town.open(name, VALUES, domain=4)
+            town.freeze(name)
+            ran = town.analyst("result", name, "--wait", PATIENCE, "--json")
+            assert ran.code == 1, ran.out
+            told = json.loads(ran.err.splitlines()[-1])["error"]
+            assert sentence in told
+            assert finding in told
+            assert not (cluster.analyzer and list(cluster.analyzer.folder.rglob("result.json")))
+            digest = digest_of(town, name)
+            for honest in (cluster.shufflers[0], cluster.shufflers[2]):
+                assert finding in town.standing(honest, digest)["reason"], "an honest shuffler saw it too"
+                assert finding in honest.log.read_text(encoding="utf-8")
