@@ -1,4 +1,4 @@
-"""An analyzer whose disk is full when the output comes: it is delivered again and again, and once there is room it is in."""
+"""An analyzer whose disk is full when the output comes: it is delivered again and again until there is room."""
 
 import shutil
 from pathlib import Path

@@ -155,7 +155,7 @@ def left_over(folder: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(("role", "port"), [("shuffler", 0), ("analyzer", 0)]  # a shuffler's other port: test_refusals)
+@pytest.mark.parametrize(("role", "port"), [("shuffler", 0), ("analyzer", 0)])  # another: test_refusals
 def test_each_port_that_somebody_else_has_is_named(town: Town, tmp_path: Path, role: str, port: int) -> None:
     party = town.cluster.shufflers[0] if role == "shuffler" else town.analyzer
     ours = town.cluster.ports[party.name]
