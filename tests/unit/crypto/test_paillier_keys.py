@@ -36,7 +36,7 @@ def test_a_scheme_is_had_by_name_and_others_are_refused_in_a_sentence() -> None:
     for known in SCHEMES:
         assert scheme(known.name) is known
     for name in ("rot13", "", "JL"):
-        with pytest.raises(WrongInput, match=f"there is no encryption scheme '{name}'") as caught:
+        with pytest.raises(WrongInput, match=f"the encryption scheme '{name}' cannot be used") as caught:
             scheme(name)
         assert caught.value.hint == "choose one of paillier, dgk, jl"
 

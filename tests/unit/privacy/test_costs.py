@@ -39,7 +39,7 @@ def test_every_scheme_has_its_price_and_a_plan_names_the_one_that_was_asked_for(
         found = plan(2000, 64, 1e-6, eps_server=1.0, eps_local=4.0, scheme=name)
         assert found.cost.scheme == name
         assert found.cost.user_ms == price.encrypt_ms
-    with pytest.raises(WrongInput, match="there is no encryption scheme 'rot13'"):
+    with pytest.raises(WrongInput, match="the encryption scheme 'rot13' cannot be used"):
         plan(2000, 64, 1e-6, eps_local=4.0, scheme="rot13")
 
 
