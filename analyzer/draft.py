@@ -45,7 +45,10 @@ class Request:
         require_name(self.name)
         for what in ("closes_in", "shuffle_within", "erase_within"):
             if not 1 <= getattr(self, what) <= _MOST_SECONDS:
-                raise WrongInput(f"--{what.replace('_', '-')} is a number of seconds from 1 to {_MOST_SECONDS}")
+                raise WrongInput(
+                    f"--{what.replace('_', '-')} is a number of seconds from 1 to {_MOST_SECONDS}",
+                    hint="a day has 86400",
+                )
 
     def encode(self) -> str:
         """As the store keeps it."""

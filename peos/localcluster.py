@@ -86,7 +86,9 @@ class Party:
             self.spent = {"seconds": round(spent.ru_utime + spent.ru_stime, 2), "peak_rss": spent.ru_maxrss * 1024}
         if ran.returncode:
             what = " ".join((self.module, *arguments[:1]))
-            raise PeosError(f"{self.name}: `{what}` failed: {said or 'it said nothing'}")
+            raise PeosError(
+                f"{self.name}: `{what}` failed: {said or 'it said nothing'}", hint=f"its folder is {self.folder}"
+            )
         return printed[0]
 
     def start(self) -> None:

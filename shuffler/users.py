@@ -14,6 +14,7 @@ from peos.wire.methods import DESCRIBE, SUBMIT, SUBMIT_MANY, Method
 from shuffler.desk import Desk
 from shuffler.intake import Intake, Settled
 
+_OPERATOR: Final = "ask again later; its operator accepts with `peos shuffler accept`"
 IN_FLIGHT: Final = 512  # parts of one stream that are being committed while the next are read
 
 
@@ -33,7 +34,7 @@ class Users:
         """The signed document, as it was received."""
         life = self._desk.life(digest)
         if life.state is State.DRAFT:
-            raise NotYet("this shuffler's operator has not accepted the collection yet")
+            raise NotYet("this shuffler's operator has not accepted the collection yet", hint=_OPERATOR)
         return await self._desk.signed_bytes(digest)
 
     async def submit(self, part: Part, _: Context) -> Answer:
@@ -67,7 +68,7 @@ class Users:
         try:
             life = self._desk.life(part.collection)
             if life.state is State.DRAFT:
-                raise NotYet("this shuffler's operator has not accepted the collection yet")
+                raise NotYet("this shuffler's operator has not accepted the collection yet", hint=_OPERATOR)
         except PeosError as error:
             return Answer(part.collection, part.id, b"", str(error), error.hint, isinstance(error, NotYet))
         return self._intake.offer(part, life.document, part.collection, life.public, life.number)

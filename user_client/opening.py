@@ -34,7 +34,12 @@ def open_document(
     for number, (card, data) in enumerate(zip(invitation.shufflers, given, strict=True), start=1):
         if data != given[0]:
             _described(number, card, data, invitation.collection)
-            raise RemoteFault("gave another signature of the document", party=party(number, card), step=_STEP)
+            raise RemoteFault(
+                "gave another signature of the document",
+                party=party(number, card),
+                step=_STEP,
+                hint="nothing was sent; tell the organisations, whose documents must be the same",
+            )
     _require_named(signed.document, invitation)
     _require_limits(signed.document, config)
     require_open(signed.document, now)

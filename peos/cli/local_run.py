@@ -99,7 +99,9 @@ def enrol(analyzer: Party, users: int, tickets: Path) -> None:
     command += ["--count", str(users), "--out", str(tickets)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     if ran.returncode:
-        raise PeosError(f"tickets could not be minted: {ran.stderr.strip()}")
+        raise PeosError(
+            f"tickets could not be minted: {ran.stderr.strip()}", hint="nothing was left running; try again"
+        )
 
 
 def _submit(cluster: LocalCluster, folder: Path, values: list[int], tickets: Path, clock: Clock) -> dict[str, Any]:

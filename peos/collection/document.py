@@ -83,7 +83,10 @@ class Document:
         if not (0.0 < self.delta < 1.0 and math.isfinite(self.delta)):
             raise WrongInput(f"delta lies strictly between 0 and 1, not at {self.delta}")
         if not (0 <= self.fakes < MAX_ROWS and 1 <= self.minimum < MAX_ROWS):
-            raise WrongInput(f"{self.fakes} fakes and a minimum of {self.minimum} reports cannot be shuffled")
+            raise WrongInput(
+                f"{self.fakes} fakes and a minimum of {self.minimum} reports cannot be shuffled",
+                hint=f"at least one report, and each fewer than {MAX_ROWS:,}",
+            )
         if len(self.dummies) < MIN_DUMMIES or len(set(self.dummies)) < len(self.dummies):
             raise WrongInput(
                 f"a collection commits to at least {MIN_DUMMIES} distinct dummies, not {len(self.dummies)}"
@@ -103,7 +106,10 @@ class Document:
             ("certificate", [member.certificate for member in members]),
         ):
             if len(set(keys)) < len(keys):
-                raise WrongInput(f"two of the organisations have the same {what}: they must be different")
+                raise WrongInput(
+                    f"two of the organisations have the same {what}: they must be different",
+                    hint="name the card of another organisation",
+                )
 
     @cached_property
     def mechanism(self) -> Mechanism:

@@ -89,7 +89,7 @@ def read_certificate(data: bytes) -> x509.Certificate:
         else:
             certificate, *more = x509.load_pem_x509_certificates(data)
             if more:
-                raise WrongInput("one certificate is pinned at a time, and this file has several")
+                raise WrongInput("one certificate is pinned at a time, and this file has several", hint=_MAKE)
         key = certificate.public_key()
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         is_authority = certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca

@@ -68,7 +68,7 @@ def user_channel(who: str, card: Card, step: str) -> grpc.Channel:
     """A channel to a shuffler's port for users, which must show the certificate of its card."""
     try:
         if is_expired(card.user_certificate):
-            raise WrongInput("its certificate for users has expired")
+            raise WrongInput("its certificate for users has expired", hint="ask the analyzer for a new invitation")
         return blocking_channel(card.user_address, card.user_certificate)
     except WrongInput as wrong:
         raise RemoteFault(str(wrong), party=who, step=step, hint="ask the analyzer for a new invitation") from None
@@ -92,7 +92,7 @@ class Lane:
         self._pauses = 0
         self._resume_at = self._heard_at = self._progress_at = 0.0
         self._why: PeosError = RemoteFault(
-            "could not be sent to in the time that was given", party=self._who, step=STEP
+            "could not be sent to in the time that was given", party=self._who, step=STEP, hint=AGAIN
         )
         self._thread: threading.Thread | None = None
 

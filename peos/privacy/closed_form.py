@@ -35,7 +35,9 @@ _SLACK: Final = 2.0**-48  # above the rounding of the half-dozen operations that
 def fourteen(delta: float) -> float:
     """14 ln(2/δ), the constant of every bound here."""
     if not 0.0 < delta < 1.0:
-        raise WrongInput(f"delta lies between 0 and 1, not at {delta:g}")
+        raise WrongInput(
+            f"delta lies between 0 and 1, not at {delta:g}", hint="well below one over the number of users"
+        )
     return 14.0 * (math.log(2.0) - math.log(delta))
 
 

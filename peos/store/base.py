@@ -10,7 +10,7 @@ executor of one thread. What a call returns whole (bytes, records, a final vecto
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,8 @@ Vector = NDArray[np.uint8]
 
 Plain = str | int | float
 """What the audit log may hold of a field."""
+
+_DAMAGED: Final = "check the disk; the other shufflers have nothing to put in its place, so abort the collection"
 
 
 @dataclass(frozen=True, repr=False)
@@ -199,11 +201,11 @@ class ShufflerStore(ABC):
         row = -1
         for row, share in enumerate(self.shares(digest)):
             if row >= len(out) or len(share) != out.shape[1]:
-                raise LocalFault("the stored shares do not fit the shape that the collection has")
+                raise LocalFault("the stored shares do not fit the shape that the collection has", hint=_DAMAGED)
             out[row] = np.frombuffer(share, np.uint8)
         frozen = self.collection(digest).frozen
         if frozen is None or row + 1 != frozen.count:
-            raise LocalFault("fewer shares are stored than were frozen")
+            raise LocalFault("fewer shares are stored than were frozen", hint=_DAMAGED)
 
     @abstractmethod
     def fake_seed(self, digest: bytes, rng: Randomness) -> bytes:
