@@ -222,3 +222,18 @@ def test_after_a_kill_in_the_middle_the_same_command_completes_with_the_same_byt
     assert all(len(digests) == 3 and len(set(digests.values())) == 1 for digests in held.values())
     for one in desk.town.shufflers:
         assert len(set(one.parts)) == 200, f"{one.name} was sent {len(set(one.parts))} different parts by 200 users"
+
+
+def test_two_runs_at_the_same_time_in_one_memory_prepare_each_answer_once(desk: Desk) -> None:
+    desk.write(150)
+    both = [command(desk), command(desk)]
+    for one in both:
+        out, err = one.communicate(timeout=60)
+        assert one.returncode == 0, err
+        assert json.loads(out)["accepted"] == 150
+        assert "Traceback" not in err
+    held = desk.town.connections()
+    assert len(held) == 150
+    assert all(len(digests) == 3 and len(set(digests.values())) == 1 for digests in held.values())
+    for one in desk.town.shufflers:
+        assert len(set(one.parts)) == 150, "whichever sends it, it is the same part"
