@@ -1,5 +1,6 @@
 """What the documents say of the code holds: sections that it cites, tests that they name, diagrams, commands."""
 
+import ast
 import json
 import re
 import subprocess
@@ -25,12 +26,14 @@ CITATION = re.compile(r"\b([a-z-]+\.md)(?: §(\d+)(?:\.(\d+))?)?")
 
 
 def sections(page: Path) -> set[str]:
-    """The numbers of a page's sections, and of the points of its numbered lists as section.point."""
+    """The numbers of a page's sections and of their parts, and of the points of numbered lists as section.point."""
     found, section = set(), ""
     for line in page.read_text(encoding="utf-8").splitlines():
         if heading := re.match(r"## (\d+)\. ", line):
             section = heading[1]
             found.add(section)
+        elif part := re.match(r"### (\d+\.\d+) ", line):
+            found.add(part[1])
         elif (point := re.match(r"(\d+)\. ", line)) and section:
             found.add(f"{section}.{point[1]}")
     return found
@@ -46,6 +49,26 @@ def test_every_section_that_is_cited_exists() -> None:
                 missing.append(f"{source.relative_to(ROOT)}: {name}")
             elif page is not None and wanted and wanted not in sections(page):
                 missing.append(f"{source.relative_to(ROOT)}: {name} §{wanted}")
+    assert not missing
+
+
+def defined(path: Path) -> set[str]:
+    """The functions and classes of a file, methods as Class.method."""
+    found = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+            inner = node.body if isinstance(node, ast.ClassDef) else []
+            found |= {
+                f"{node.name}.{one.name}" for one in inner if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
+            }
+    return found
+
+
+def test_every_function_that_the_walk_through_the_code_passes_exists() -> None:
+    named = re.findall(r"`([\w/]+\.py)::([\w.]+)`", (ROOT / "docs/walkthrough.md").read_text(encoding="utf-8"))
+    assert len(named) > 30
+    missing = [f"{path}::{name}" for path, name in named if name not in defined(ROOT / path)]
     assert not missing
 
 
