@@ -113,12 +113,15 @@ def _search(blanket: Blanket, others: int, fakes: int, delta: float, cut: float)
     return high, max(0.9 * slope / step, 1.0 / high) if math.isfinite(slope) else 1.0 / high
 
 
-def bound(blanket: Blanket, others: int, fakes: int, epsilon: float, cut: float) -> float:
-    """The upper bound of δ(ε), with every M in a bin counted as the least of it: δ falls as N grows (privacy.md §2)."""
+def bound(blanket: Blanket, others: int, fakes: int, epsilon: float, cut: float, *, coarser: int = 1) -> float:
+    """The upper bound of δ(ε), with every M in a bin counted as the least of it: δ falls as N grows (privacy.md §2).
+
+    `coarser` bins are fewer by that factor each way, for whole curves: a bound as well, and a looser one.
+    """
     if epsilon >= blanket.local:
         return 0.0
-    firsts, weights, missed = _bins_of_m(others, blanket.share, fakes, blanket.other, cut)
-    values = _at_numbers(blanket, firsts + 1.0 + fakes, epsilon, cut)
+    firsts, weights, missed = _bins_of_m(others, blanket.share, fakes, blanket.other, cut, coarser)
+    values = _at_numbers(blanket, firsts + 1.0 + fakes, epsilon, cut, coarser)
     return min(1.0, (float(weights @ values) + missed) * (1 + _ROUNDING))
 
 
@@ -130,13 +133,15 @@ def at_mean(blanket: Blanket, others: int, fakes: int, epsilon: float, cut: floa
     return float(_at_numbers(blanket, number, epsilon, cut)[0])
 
 
-def _bins_of_m(others: int, γ: float, fakes: int, match: float, cut: float) -> tuple[Floats, Floats, float]:
+def _bins_of_m(
+    others: int, γ: float, fakes: int, match: float, cut: float, coarser: int
+) -> tuple[Floats, Floats, float]:
     """The first M of each bin, the bin's probability, and the probability that was left out on the left."""
     spread = _reach(others * γ * (1 - γ), cut)
     low = max(0, math.floor(others * γ - spread))
     high = min(others, math.ceil(others * γ + spread))
-    columns = min(_MOST_B, 2 * _reach((others * γ + fakes) * match, cut))
-    rows = int(min(max(_COARSEST, MOST_CELLS // (columns + 1)), _FINEST, high - low + 1))
+    columns = min(_MOST_B // coarser, 2 * _reach((others * γ + fakes) * match, cut))
+    rows = int(min(max(_COARSEST // coarser, MOST_CELLS // coarser**2 // (columns + 1)), _FINEST, high - low + 1))
     edges = np.unique(np.floor(np.linspace(low, high + 1, rows + 1)))
     tail = at_least(edges, others, γ)
     tail[-1] = 0.0  # the last bin has no end
@@ -154,7 +159,7 @@ def _reach(variance: float, cut: float) -> float:
     return nats / 3 + math.sqrt(nats * nats / 9 + 2 * variance * nats) + 1
 
 
-def _at_numbers(blanket: Blanket, numbers: Floats, epsilon: float, cut: float) -> Floats:
+def _at_numbers(blanket: Blanket, numbers: Floats, epsilon: float, cut: float, coarser: int = 1) -> Floats:
     """(1/N)·γ(E − 1)·E(A − h)_+ for each N, h = e^ε·B + N(e^ε − 1)/(E − 1), with B ~ Bin(N, match) in bins.
 
     A bin counts as its left edge, since A falls and h grows with B; in the rare case that A grows with B, A counts as
@@ -165,7 +170,7 @@ def _at_numbers(blanket: Blanket, numbers: Floats, epsilon: float, cut: float) -
     nats = -math.log(cut)
     low = np.floor(np.maximum(0.0, mean - np.sqrt(2 * mean * nats) - 1))
     high = np.minimum(N, np.ceil(mean + nats / 3 + np.sqrt(nats * nats / 9 + 2 * mean * nats) + 1))
-    columns = int(min(_MOST_B, (high - low).max() + 1))
+    columns = int(min(_MOST_B // coarser, (high - low).max() + 1))
     width = np.ceil((high - low + 1) / columns)
     left: Floats = low + width * np.arange(columns)
     right: Floats = left + width - 1

@@ -101,9 +101,8 @@ def test_against_the_analyzer_alone_the_true_delta_is_within_the_claim(mechanism
 def test_a_plan_with_local_hashing_holds_what_it_claims_of_other_users() -> None:
     """With the real γ and the collision probability of the hash family in use, d' no power of two."""
     delta = 1e-3
-    targets = {"eps_server": 1.0, "eps_users": 1.0, "eps_local": 3.0}
     by_theorem = partial(plan, accounting="theorem", mechanism="solh", d_prime=5)
-    found = by_theorem(600, 40, delta, **targets)
+    found = by_theorem(600, 40, delta, eps_server=1.0, eps_users=1.0, eps_local=3.0)
     mechanism = found.randomizer
     assert isinstance(mechanism, LocalHash)
     claimed = found.guarantees.users.theorem
