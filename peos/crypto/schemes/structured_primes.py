@@ -1,4 +1,8 @@
-"""Primes p whose p − 1 is of a wanted form: 2^64 and a prime (Joye-Libert), 2^64, a prime and a rest (DGK)."""
+"""Primes p whose p − 1 is of a wanted form: 2^64 and a prime (Joye-Libert), 2^64, a prime and a rest (DGK).
+
+The tests of `is_prime` are the same for them. What is known of errors for random numbers does not cover numbers of a
+form; what does is 4^-16 for sixteen rounds to random bases, and that no composite is known to pass Baillie-PSW at all.
+"""
 
 from collections.abc import Iterator
 from functools import lru_cache
