@@ -13,6 +13,7 @@ from analyzer.publishing import Publishing
 from analyzer.receiving import Receiving
 from analyzer.service import Analyst
 from peos.compute import Engine, engine
+from peos.net.certificates import require_current
 from peos.net.logs import Log
 from peos.net.server import serve
 from peos.net.tls import Trust, peer_port
@@ -31,6 +32,9 @@ async def run(
     inspecting: Inspecting | None = None,
 ) -> None:
     """Until SIGINT or SIGTERM, or until `stop` is set; what is durable goes on at the next start."""
+    require_current(
+        home.keys.certificate, "shufflers", hint="set the clock; or run `peos analyzer init` in a new folder"
+    )
     held = lock(home.config.folder / _LOCK)
     try:
         with workers or engine() as working:

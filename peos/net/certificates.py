@@ -117,6 +117,18 @@ def require_pair(own: Certificate) -> None:
         raise WrongInput("the private key does not belong to the certificate", hint=_RESTORE)
 
 
+def require_current(own: Certificate, port: str, *, hint: str) -> None:
+    """WrongInput unless the certificate is valid by this machine's clock: whoever connects would be told nothing."""
+    if is_expired(own.pem):
+        found = read_certificate(own.pem)
+        first, last = (one.strftime("%Y-%m-%d") for one in (found.not_valid_before_utc, found.not_valid_after_utc))
+        today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
+        raise WrongInput(
+            f"the certificate of the port for {port} is valid from {first} to {last}, and the clock here says {today}",
+            hint=hint,
+        )
+
+
 _RESTORE: Final = "restore both from a backup"
 _MAKE: Final = "make one with `peos shuffler init` or `peos analyzer init`"
 

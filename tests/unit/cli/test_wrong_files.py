@@ -3,6 +3,7 @@
 Each case spoils one thing of a household that works, gives a command, and puts the thing back.
 """
 
+import datetime
 import json
 import logging
 import shutil
@@ -14,6 +15,8 @@ from typing import Final
 import pytest
 
 from peos.cli import main
+from peos.crypto.randomness import Randomness
+from peos.net.certificates import make_certificate
 
 PINS: Final = ", ".join(f'"{digit * 64}"' for digit in "123")
 TICKET: Final = f"{'a' * 32}:{'b' * 128}"
@@ -149,6 +152,18 @@ def copy(source: str, target: str) -> Spoil:
     return spoil
 
 
+def outdate(port: str) -> Spoil:
+    """A certificate whose time is over, or has not come: to a port, a clock that is far wrong is the same."""
+
+    def spoil(folder: Path) -> None:
+        then = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=-9 if port == "users" else 9)
+        made = make_certificate("north", Randomness(b"\x01" * 32), days=2, now=then)
+        write(f"north/{port}.pem", made.pem)(folder)
+        write(f"north/{port}.key", made.key)(folder)
+
+    return spoil
+
+
 CASES: Final[list[tuple[str, Spoil, str]]] = [
     # Configurations: the reader's own tests have the rest.
     ("shuffler", swap("shuffler.toml"), "the configuration shuffler.toml cannot be read: is a directory"),
@@ -167,6 +182,8 @@ CASES: Final[list[tuple[str, Spoil, str]]] = [
     ("shuffler", write("north/peers.key", ""), "north/peers.pem and .key are damaged"),
     ("shuffler", write("north/users.pem", b"\xff"), "north/users.pem and .key are damaged: this is not a certificate"),
     ("shuffler", copy("north/peers.key", "north/users.key"), "the private key does not belong to the certificate"),
+    ("shuffler", outdate("users"), "the certificate of the port for users is valid from"),
+    ("shuffler", outdate("peers"), "the certificate of the port for peers is valid from"),
     ("shuffler", remove("office/analyzer.card"), "office/analyzer.card cannot be read: no such file or directory"),
     ("shuffler", write("office/analyzer.card", "a card"), "office/analyzer.card is not a card"),
     ("shuffler status", lambda _: None, "no shuffler is running in north (start it with `peos shuffler serve`)"),
