@@ -125,6 +125,8 @@ def said(party: Party) -> list[dict[str, Any]]:
     """The lines of a party's log; a kill may cut one off, and the next start goes on in the same line."""
     found = []
     for text in party.log.read_text(encoding="utf-8").splitlines():
+        if "resource_tracker" in text:  # a helper of multiprocessing, which tidies up after a party that was killed
+            continue
         whole = text[text.rfind('{"time"') :] if '{"time"' in text[1:] else text
         try:
             found.append(json.loads(whole))

@@ -17,7 +17,8 @@ def strike(here: Ground, armed: Sequence[Armed]) -> None:
     assert not outcome.fault, f"{outcome.fault}; struck were {list(zip(outcome.parties, outcome.points, strict=True))}"
 
 
-ALONE = ("receipt: about to be given", "decryption: a worker is killed")  # when they come depends on others
+# When these come depends on others, who may be past the points that follow; so each has a collection of its own.
+ALONE = ("receipt: about to be given", "decryption: a worker is killed", "pass 2: root said")
 
 
 def points_of(party: str, end: State = State.PUBLISHED) -> list[Armed]:
@@ -50,8 +51,9 @@ def test_a_party_is_killed_at_each_of_its_points_one_after_another(here: Ground,
 
 
 @pytest.mark.long  # python -m pytest -m long tests/faults/test_faults.py
-def test_the_analyzer_is_killed_with_the_receipt_in_its_hand(here: Ground) -> None:
-    strike(here, [("analyzer", named("receipt: about to be given"))])
+@pytest.mark.parametrize(("party", "point"), [("analyzer", ALONE[0]), ("shuffler-2", ALONE[2])])
+def test_a_party_is_killed_at_a_point_whose_moment_others_decide(here: Ground, party: str, point: str) -> None:
+    strike(here, [(party, named(point))])
 
 
 @pytest.mark.long  # python -m pytest -m long tests/faults/test_faults.py
