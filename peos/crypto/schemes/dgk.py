@@ -123,10 +123,11 @@ class DGKPrivateKey(PrivateKey):
         return words
 
     def _strangers(self, powers: list[mpz]) -> list[int]:
-        """Words of rows outside the group of g and h, which a user may send though no encryption makes them.
+        """Words of rows outside the group of g and h, which no encryption makes but a user may send.
 
-        To the power of f_p as well every unit is a power of g^(v_p f_p). So such a row has a word too, her own and
-        nobody else's concern; it costs five times an honest one. With one in common with others, nothing would end.
+        To the power of f_p as well every unit is a power of g^(v_p f_p), so that such a row has a word too: hers, and
+        nobody else's concern. Were it refused here, one user could stop the decryption of all. It takes five times as
+        long as an honest row.
         """
         p, f = self.p, (self.p >> TWOS) // self.v_p
         logarithm = word_logarithm(gmpy2.powmod(self.g, self.v_p, p), p)

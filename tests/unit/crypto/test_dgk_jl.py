@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes import fixed_base, rows
 from peos.crypto.schemes.base import Packed, PublicKey
+from peos.crypto.schemes.dgk import DGKPrivateKey
 from peos.crypto.schemes.fixed_base import WORD_TABLE_PAYS_FROM, word_powers, word_table
 from peos.crypto.schemes.units import random_units
 from peos.errors import LocalFault
@@ -135,6 +136,26 @@ def test_rows_that_were_never_checked_are_refused_and_not_decrypted_to_nonsense(
     with pytest.raises(LocalFault, match="rows that are no ciphertexts") as caught:
         private.decrypt(sent)
     assert caught.value.hint == "check them first"
+
+
+def test_only_rows_from_outside_the_groups_take_dgks_long_way(rng: Randomness, monkeypatch: pytest.MonkeyPatch) -> None:
+    private = small_key(512, "dgk")
+    asked: list[int] = []
+    true = DGKPrivateKey._strangers
+
+    def noted(self: DGKPrivateKey, powers: list[mpz]) -> list[int]:
+        asked.append(len(powers))
+        return true(self, powers)
+
+    monkeypatch.setattr(DGKPrivateKey, "_strangers", noted)
+    words = rng.uint64(50)
+    sent = encrypted(private.public, words, rng)
+    assert private.decrypt(sent).tolist() == words.tolist()
+    assert sum(asked) == 0
+    sent[[3, 17]] = rows.pack([mpz(4), mpz(9)], private.public.ciphertext_bytes)
+    others = np.setdiff1d(np.arange(50), [3, 17])
+    assert private.decrypt(sent)[others].tolist() == words[others].tolist()
+    assert sum(asked) == 2
 
 
 @both
