@@ -5,6 +5,7 @@ machine's own (memory, disk, a stop) does not, it is tried again.
 """
 
 import json
+import threading
 import time
 from typing import Final
 
@@ -41,6 +42,7 @@ class Publishing:
         self._inspecting = inspecting
         self._engine = engine
         self._log = log
+        self._clearing = threading.Lock()  # whoever turns the collections over sees an end before its thread is through
 
     def publish(self, kept: Kept) -> None:
         """From delivered to published, or to aborted with the reason; then nothing of the reports is left here.
@@ -65,13 +67,15 @@ class Publishing:
 
     def clear(self, kept: Kept) -> None:
         """What follows from an end: result.json and report.html, and everything else erased. May be repeated."""
-        if kept.result is not None:
-            path = self._home.folder(kept) / RESULT
-            if not path.exists():
-                write_durably(path, [kept.result.encode()])
-        self._receiving.erase(kept)
-        if kept.result is not None and not (page := self._home.folder(kept) / REPORT).exists():
-            write_report(page, json.loads(kept.result))  # last: no trouble with a page keeps reports from being erased
+        with self._clearing:
+            if kept.result is not None:
+                path = self._home.folder(kept) / RESULT
+                if not path.exists():
+                    write_durably(path, [kept.result.encode()])
+            self._receiving.erase(kept)
+            # Last: no trouble with a page keeps reports from being erased.
+            if kept.result is not None and not (page := self._home.folder(kept) / REPORT).exists():
+                write_report(page, json.loads(kept.result))
 
     def _result(self, kept: Kept) -> str | None:
         begun = time.monotonic()
