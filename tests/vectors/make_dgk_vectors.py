@@ -178,7 +178,10 @@ def bad_private() -> list[dict[str, Any]]:
     form = "a factor less one is not 2^64 times the order of h times an odd number prime to it"
     # A prime p' like p, in place of p, whose p' − 1 has more of something than it may.
     twice = _ordered(subgroup_prime("dgk v squared", 256, v_p, factor=v_p), key)
-    crossed = _ordered(subgroup_prime("dgk crossed", 256, v_p, factor=v_q), key)
+    crossed = key._replace(p=min(subgroup_prime(f"dgk crossed p {i}", 256, v_p, factor=v_q) for i in range(8)))
+    crossed_q = key._replace(q=max(subgroup_prime(f"dgk crossed q {i}", 256, v_q, factor=v_p) for i in range(8)))
+    if not (crossed.p < q and p < crossed_q.q):
+        raise SystemExit("the primes of the vectors are not in ascending order")
     same_v = _ordered(subgroup_prime("dgk same v", 256, v_q), key, v=v_q)
     more_twos = 2 * WORD * v_p * (number("dgk twos", 125) | 3 << 125)
     while not probably_prime(more_twos + 1):
@@ -208,6 +211,7 @@ def bad_private() -> list[dict[str, Any]]:
         ("v twice", private(twice, 512), form),
         ("65 twos", private(twos, 512), form),
         ("v_q divides p - 1", private(crossed, 512), "divides the other factor less one"),
+        ("v_p divides q - 1", private(crossed_q, 512), "divides the other factor less one"),
         ("g is 0", private(key._replace(g=0), 512), "g and h do not lie strictly between 1 and the modulus"),
         ("h is N", private(key._replace(h=p * q), 512), "g and h do not lie strictly between 1 and the modulus"),
         ("a cofactor in g mod p", private(key._replace(g=uncleared), 512), "order of g has a factor in common"),
