@@ -110,7 +110,10 @@ def test_create_enrol_submit_freeze_and_result_are_interrupted_and_go_on(town: T
     with paused(town.cluster.shufflers[0]):
         freezing = ["analyzer", "freeze", *analyst, "pets"]
         require_interrupted(interrupted(freezing, lambda said: "telling every" in said), "peos analyzer freeze")
-    assert command(*freezing).out == "pets is closed\n"
+    again = command(*freezing)
+    if again.code == 1 and "give the same order again" in again.err:  # who was paused may take a moment to come back
+        again = command(*freezing)
+    assert again.out == "pets is closed\n", again.err
     town.analyst("abort", "pets")
 
 
