@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from peos.crypto.kdf import Context
-from peos.crypto.randomness import U64
+from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed, PrivateKey
 from peos.errors import RemoteFault
 from peos.shuffle.judging import Finding
@@ -30,7 +30,7 @@ class Part:
     vector: U64 | Packed
 
 
-def combine(schedule: Schedule, parts: Mapping[int, Part], key: PrivateKey) -> U64:
+def combine(schedule: Schedule, parts: Mapping[int, Part], key: PrivateKey, rng: Randomness) -> U64:
     """(rows, words): the shuffled reports, fakes and dummies among them.
 
     Only parts of one collection, frozen list, attempt and transcript belong together; others are refused.
@@ -39,7 +39,9 @@ def combine(schedule: Schedule, parts: Mapping[int, Part], key: PrivateKey) -> U
     _require_one_output(schedule, parts)
     ciphertexts = parts[holder].vector.view(np.uint8)
     rows = len(ciphertexts)
-    return add_up(schedule, parts, key.decrypt(ciphertexts.reshape(-1, key.public.ciphertext_bytes)).reshape(rows, -1))
+    flat = ciphertexts.reshape(-1, key.public.ciphertext_bytes)
+    words = key.decrypt_shuffled(flat, passes=len(schedule.passes), rng=rng)
+    return add_up(schedule, parts, words.reshape(rows, -1))
 
 
 def add_up(schedule: Schedule, parts: Mapping[int, Part], decrypted: U64) -> U64:

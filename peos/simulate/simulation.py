@@ -338,7 +338,7 @@ class Simulation:
 
     def publish(self, *, submitted: int) -> Collected:
         """Decrypt, look for the dummies, estimate, and state the guarantee for what was realised."""
-        combined = analyzer.combine(self.document.schedule, self.delivered, self.key)
+        combined = analyzer.combine(self.document.schedule, self.delivered, self.key, self.rng)
         owned = np.stack([dummy.words for dummy in self.dummies])
         reports = analyzer.without_dummies(combined, owned, self.findings.get(ANALYZER, ()))
         mechanism, document = self.mechanism, self.document

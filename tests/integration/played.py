@@ -248,7 +248,7 @@ class Played:
 
     def reports(self) -> U64:
         """What came out but the dummies, each of which must be there: reports and fakes."""
-        combined = analyzer.combine(self.document.schedule, self.parts, key())
+        combined = analyzer.combine(self.document.schedule, self.parts, key(), RNG)
         return analyzer.without_dummies(combined, np.stack([dummy.words for dummy in OWNED]))[:, 0]
 
     def check_conservation(self) -> None:

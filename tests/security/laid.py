@@ -141,7 +141,7 @@ class Laid(Simulation):
 
     def combined(self) -> U64:
         """What the analyzer decrypts, dummies and all."""
-        return analyzer.combine(self.document.schedule, self.delivered, self.key)
+        return analyzer.combine(self.document.schedule, self.delivered, self.key, self.rng)
 
     def laid_out(self) -> U64:
         """What all shares add up to, in the order of the rows."""

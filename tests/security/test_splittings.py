@@ -64,7 +64,7 @@ def collect(kind: type[Simulation], key: PaillierPrivateKey) -> tuple[U64, U64, 
     simulation.submit(np.empty((0, 1), dtype=np.uint64))  # the dummies
     simulation.freeze()
     simulation.shuffle()
-    combined = analyzer.combine(simulation.document.schedule, simulation.delivered, simulation.key)
+    combined = analyzer.combine(simulation.document.schedule, simulation.delivered, simulation.key, simulation.rng)
     dummies = np.stack([dummy.words for dummy in simulation.dummies])
     return reports[~mixing], reports[mixing], analyzer.without_dummies(combined, dummies)
 

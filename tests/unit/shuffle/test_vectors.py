@@ -126,7 +126,7 @@ def parts(rng: Randomness, words: np.ndarray[tuple[int, ...], np.dtype[np.uint64
 
 def test_the_analyzer_combines_parts_of_one_shuffle(rng: Randomness) -> None:
     words = rng.uint64((ROWS, WORDS))
-    assert np.array_equal(combine(Schedule(3), parts(rng, words), KEY), words)
+    assert np.array_equal(combine(Schedule(3), parts(rng, words), KEY, rng), words)
 
 
 def test_the_analyzer_refuses_parts_of_two_shuffles(rng: Randomness) -> None:
@@ -139,16 +139,16 @@ def test_the_analyzer_refuses_parts_of_two_shuffles(rng: Randomness) -> None:
     ):
         other = {**delivered, 3: Part(context, transcript, delivered[3].vector)}
         with pytest.raises(RemoteFault, match="shuffler 3, delivery: delivered another shuffle"):
-            combine(Schedule(3), other, KEY)
+            combine(Schedule(3), other, KEY, rng)
 
 
 def test_the_analyzer_says_who_has_not_delivered_or_delivered_another_shape(rng: Randomness) -> None:
     delivered = parts(rng, rng.uint64((4, 1)))
     with pytest.raises(RemoteFault, match="shuffler 3, delivery: has not delivered"):
-        combine(Schedule(3), {2: delivered[2]}, KEY)
+        combine(Schedule(3), {2: delivered[2]}, KEY, rng)
     short = Part(delivered[3].context, delivered[3].transcript, delivered[3].vector[:3])
     with pytest.raises(RemoteFault, match="another shape"):
-        combine(Schedule(3), {2: delivered[2], 3: short}, KEY)
+        combine(Schedule(3), {2: delivered[2], 3: short}, KEY, rng)
 
 
 def test_dummies_are_taken_out_once_each(rng: Randomness) -> None:
