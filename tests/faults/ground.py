@@ -175,7 +175,7 @@ class Ground:
         folder = self.analyzer.folder / "state" / "collections" / NAME
         rows = self.asked("SELECT key IS NULL, state = 'aborted' FROM collection")
         erased = bool(rows) and rows[0][0] == 1 and not (folder / "vectors").exists()
-        return erased and (rows[0][1] == 1 or (folder / "result.json").exists())
+        return erased and (rows[0][1] == 1 or (folder / "report.html").exists())  # which is written last
 
     def asked(self, query: str) -> list[tuple[Any, ...]]:
         """A question to the analyzer's database."""

@@ -308,6 +308,19 @@ def _delivering() -> list[Point]:
     ]
 
 
+def _inspecting() -> list[Point]:
+    """After the receipt; a shuffler that is started anew has no rows left to open, and says so."""
+    here, there, me = "shuffler.inspecting:Inspecting", "analyzer.inspecting:Inspecting", ("analyzer",)
+    return [
+        Point("inspection: dummies revealed", f"{there}.reveal", _AFTER, me),
+        Point("inspection: one opening kept", f"{there}.keep", _AFTER, me),
+        Point("inspection: judged", f"{there}.judged", _AFTER, me),
+        Point("inspection: dummies seen", f"{here}._revealed", _AFTER, EVERY),
+        Point("inspection: rows found, not shown", f"{here}._opening", _AFTER, EVERY),
+        Point("inspection: shown", f"{here}._show", _AFTER, EVERY),
+    ]
+
+
 def _erasing() -> list[Point]:
     state = f"{STORE}.set_state"
     return [
@@ -336,6 +349,8 @@ def _publishing() -> list[Point]:
         Point("publication: result.json written", f"{publishing}:write_durably", _AFTER, me),
         Point("publication: key erased, vectors not", f"{ANALYZER}.erase", _AFTER, me),
         Point("publication: everything erased", f"{receiving}.erase", _AFTER, me),
+        Point("publication: report.html not written", f"{publishing}:write_report", _BEFORE, me),
+        Point("publication: report.html written", f"{publishing}:write_report", _AFTER, me),
     ]
 
 
@@ -349,6 +364,7 @@ POINTS: Final = tuple(
     + _passes()
     + _storing()
     + _delivering()
+    + _inspecting()
     + _erasing()
     + _publishing()
 )
