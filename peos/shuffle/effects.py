@@ -13,7 +13,7 @@ from peos.shuffle.standing import Standing
 
 Handle = str
 SHARES = "shares"  # the frozen plaintext shares, fakes included: shufflers 2 … r
-CIPHERTEXTS = "ciphertexts"  # the frozen encrypted shares, fakes included: shuffler 1
+CIPHERTEXTS = "ciphertexts"  # the frozen encrypted shares, fakes included: shuffler 1; onions in a sequential shuffle
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,17 @@ class Pass:
 
 
 @dataclass(frozen=True)
+class Peel:
+    """The sequential shuffle's step: remove a layer of every onion, add own fakes, permute; report the root."""
+
+    task: int
+    source: Handle
+    permutation: StreamKey
+    salt: StreamKey
+    out: Handle
+
+
+@dataclass(frozen=True)
 class Output:
     """Deliver the stored vector to the analyzer, the same bytes at every retry, until it signed a receipt."""
 
@@ -114,7 +125,7 @@ class Report:
     sentence: str
 
 
-Task = Split | Mix | Pass
+Task = Split | Mix | Pass | Peel
 Effect = Send | SendVector | Tell | Persist | Task | Output | Discard | Erase | Report
 
 
