@@ -19,12 +19,14 @@ _ACCEPT: Final = Key("policy.accept", one_of("auto", "ask"), "ask")
 _MOST_EPS_LOCAL: Final = Key("policy.most_eps_local", POSITIVE)
 _LEAST_REPORTS: Final = Key("policy.least_reports", count(1))
 _LEAST_FAKES: Final = Key("policy.least_fakes", count(0), 0)
+_MOST_EPS_SERVER: Final[Key[float | None]] = Key("policy.most_eps_server", POSITIVE, None)
+_MOST_EPS_USERS: Final[Key[float | None]] = Key("policy.most_eps_users", POSITIVE, None)
 _STATISTICAL: Final = Key("encryption.statistical", FLAG, False)
 _STEP_SECONDS: Final = Key("limits.step_seconds", at_least(1.0), 60.0)
 _WORKERS: Final[Key[int | None]] = Key("limits.workers", count(1), None)
 KEYS: Final = (
     *(_NAME, _FOLDER, _USERS, _PEERS, _ANALYZERS, _ACCEPT, _MOST_EPS_LOCAL, _LEAST_REPORTS, _LEAST_FAKES),
-    *(_STATISTICAL, _STEP_SECONDS, _WORKERS),
+    *(_MOST_EPS_SERVER, _MOST_EPS_USERS, _STATISTICAL, _STEP_SECONDS, _WORKERS),
 )
 
 
@@ -42,6 +44,8 @@ class Config:
     most_eps_local: float
     least_reports: int
     least_fakes: int
+    most_eps_server: float | None
+    most_eps_users: float | None
     statistical: bool  # re-randomise without assuming an honestly made key, at a hundred times the price
     step_seconds: float  # how long a step of the shuffle may take, beside what its rows take
     workers: int | None  # processes for passes over ciphertexts; one a core if not given
@@ -53,6 +57,8 @@ class Config:
             self.most_eps_local,
             self.least_reports,
             self.least_fakes,
+            self.most_eps_server,
+            self.most_eps_users,
         )
 
     def analyzer_cards(self) -> list[Card]:
@@ -78,6 +84,8 @@ def read(path: Path) -> Config:
         most_eps_local=found[_MOST_EPS_LOCAL],
         least_reports=found[_LEAST_REPORTS],
         least_fakes=found[_LEAST_FAKES],
+        most_eps_server=found[_MOST_EPS_SERVER],
+        most_eps_users=found[_MOST_EPS_USERS],
         statistical=found[_STATISTICAL],
         step_seconds=found[_STEP_SECONDS],
         workers=found[_WORKERS],

@@ -4,16 +4,23 @@ from dataclasses import dataclass
 
 from peos.collection.document import Document
 from peos.errors import Refused
+from peos.privacy.guarantees import Claim, guarantees, rounded_up
 
 
 @dataclass(frozen=True)
 class Policy:
-    """An operator's limits. The analyzers are identity keys; a guarantee weaker than the limits is not worth a name."""
+    """An operator's limits. The analyzers are identity keys; a guarantee weaker than the limits is not worth a name.
+
+    A document makes no claims that would have to be believed: mechanism, δ, fakes and minimum are all there is to
+    know, and what they guarantee is computed here, for the fewest users that it allows.
+    """
 
     analyzers: tuple[bytes, ...]
     most_eps_local: float
     least_reports: int
     least_fakes: int = 0
+    most_eps_server: float | None = None
+    most_eps_users: float | None = None
 
     def check(self, document: Document, *, me: bytes, now: float) -> int:
         """Refuse what the operator would not run; returns this shuffler's number in the document.
@@ -36,7 +43,24 @@ class Policy:
             raise _refused(f"it has {document.fakes} fakes, here there must be {self.least_fakes}", "add fakes")
         if document.closes_at <= now:
             raise _refused("it has closed already", "create another collection")
+        self._check_guarantees(document)
         return identities.index(me) + 1
+
+    def _check_guarantees(self, document: Document) -> None:
+        if self.most_eps_server is None and self.most_eps_users is None:
+            return
+        users = max(1, document.minimum - len(document.dummies))
+        found = guarantees(document.mechanism, users, document.fakes, document.delta, len(document.shufflers))
+        for claim, most in ((found.server, self.most_eps_server), (found.users, self.most_eps_users)):
+            if most is not None and claim.epsilon > most:
+                raise _refused(_too_weak(claim, document.minimum, most), "ask for a higher minimum, or more fakes")
+
+
+def _too_weak(claim: Claim, minimum: int, most: float) -> str:
+    return (
+        f"with its minimum of {minimum} reports, ε against {claim.coalition} would be {rounded_up(claim.epsilon)} at "
+        f"δ = {claim.delta:g}, the limit here is {most:.4g}"
+    )
 
 
 def _refused(sentence: str, hint: str) -> Refused:

@@ -9,6 +9,7 @@ from peos.collection.document import Document, MechanismChoice
 from peos.collection.policy import Policy
 from peos.errors import Refused
 from peos.ldp import GRR
+from peos.privacy import guarantees
 from tests.unit.collection.made import ANALYZER, DOCUMENT, SHUFFLERS
 
 ME: Final = SHUFFLERS[1].public
@@ -51,3 +52,29 @@ def test_an_analyzer_is_known_by_its_identity_and_not_by_its_name() -> None:
     impostor = replace(DOCUMENT, analyzer=replace(DOCUMENT.analyzer, identity=bytes(31) + b"\x01"))
     with pytest.raises(Refused, match="is not known here"):
         POLICY.check(impostor, me=ME, now=BEFORE)
+
+
+def test_the_guarantees_are_computed_for_the_fewest_users_and_not_taken_from_anybody() -> None:
+    """The document's minimum counts its dummies, who hide nobody."""
+    document = replace(DOCUMENT, minimum=5000, fakes=300, choice=MechanismChoice.of(GRR(16, 2.0)))
+    claims = guarantees(GRR(16, 2.0), 5000 - len(document.dummies), 300, document.delta, len(document.shufflers))
+    server, users = claims.server.epsilon, claims.users.epsilon
+    assert server < users < 2.0
+    within = replace(POLICY, most_eps_server=server, most_eps_users=users)
+    assert within.check(document, me=ME, now=BEFORE) == 2
+    for policy, who in (
+        (replace(within, most_eps_server=server * 0.999), "the analyzer, alone or with 1 of the 3 shufflers"),
+        (replace(within, most_eps_users=users * 0.999), "the analyzer with all other users and 1 of the 3 shufflers"),
+    ):
+        with pytest.raises(Refused, match=f"with its minimum of 5000 reports, ε against {who} would be ") as caught:
+            policy.check(document, me=ME, now=BEFORE)
+        assert caught.value.hint
+    fewer = replace(document, minimum=4000)
+    with pytest.raises(Refused, match="with its minimum of 4000 reports"):
+        within.check(fewer, me=ME, now=BEFORE)
+
+
+def test_a_minimum_that_dummies_alone_reach_promises_nothing() -> None:
+    document = replace(DOCUMENT, minimum=len(DOCUMENT.dummies), fakes=0)
+    with pytest.raises(Refused, match="would be 2"):
+        replace(POLICY, least_fakes=0, most_eps_server=1.0).check(document, me=ME, now=BEFORE)
