@@ -23,7 +23,7 @@ from tests.faults.trial import Armed, Outcome, Trial
 def main(arguments: Sequence[str] | None = None) -> int:
     """0 if every collection ended as it must."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description="Parties killed at named points.")
-    parser.add_argument("--users", type=int, default=2000, help="reports, each a value of its own; 200 at least")
+    parser.add_argument("--users", type=int, default=2000, help="reports, each a value of its own")
     parser.add_argument("--runs", type=int, default=3, help="how often each point is tried with each party")
     parser.add_argument("--point", choices=[point.name for point in POINTS], metavar="NAME", help="this point only")
     parser.add_argument("--only", default="", help="points whose name has this in it")
@@ -32,12 +32,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="print the points with their parties, and kill nobody")
     chosen = parser.parse_args(arguments)
     points = [named(chosen.point)] if chosen.point else [one for one in POINTS if chosen.only in one.name]
+    few = [point for point in points if point.least > chosen.users]
+    for point in few:
+        say(f"left out: `{point.name}` comes up with {point.least:,} users and more")
+    points = [point for point in points if point not in few]
     pairs: list[Armed] = [(party, point) for point in points for party in point.parties]
     if chosen.list:
         for point in points:
             say(f"{point.name:45} {', '.join(point.parties)}")
         say(f"{len(points)} points, {len(pairs)} with their parties")
         return 0
+    if not pairs:
+        say("nothing is left to try")
+        return 1
     with tempfile.TemporaryDirectory() as folder:
         outcomes = sweep(Path(folder), pairs, chosen.users, chosen.runs, keep=chosen.keep)
     if chosen.json:

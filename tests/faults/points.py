@@ -70,6 +70,7 @@ class Point:
     first: str = ""  # another point, at which the same party is killed before
     ordered_again: bool = False  # the order to close was lost, and the analyst gives it again
     worker: bool = False  # not the party is killed but one of its workers
+    least: int = 0  # users, below which the point does not come up
     loses: Callable[[Path], None] | None = None  # what its folder loses together with the process
     end: State = State.PUBLISHED
     reason: str = ""  # what the analyzer says of an abort
@@ -341,7 +342,7 @@ def _publishing() -> list[Point]:
     return [
         Point("decryption: not begun", f"{publishing}:decrypt", _BEFORE, me),
         Point("decryption: some chunks came", telling, _AFTER, me, count=3),
-        Point("decryption: a worker is killed", telling, _AFTER, me, count=3, worker=True),
+        Point("decryption: a worker is killed", telling, _AFTER, me, count=3, worker=True, least=1200),
         Point("decryption: done", f"{publishing}:decrypt", _AFTER, me),
         Point("publication: before the result is durable", f"{ANALYZER}.put_result", _BEFORE, me),
         Point("publication: the result is durable", f"{ANALYZER}.put_result", _AFTER, me),

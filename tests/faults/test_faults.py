@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from itertools import chain
+from pathlib import Path
 
 import pytest
 
 from peos.collection.lifecycle import State
-from tests.faults.ground import Ground
+from tests.faults.ground import Ground, ground
 from tests.faults.points import EVERY, POINTS, named
 from tests.faults.trial import Armed, Trial
 
@@ -28,14 +29,16 @@ ALONE = (
     "inspection: dummies seen",
     "inspection: rows found, not shown",
     "inspection: shown",
-    "decryption: a worker is killed",
 )
+WORKER = named("decryption: a worker is killed")
 
 
 def points_of(party: str, end: State = State.PUBLISHED) -> list[Armed]:
     """Every point of a party, in the order in which a collection meets them."""
     return [
-        (party, point) for point in POINTS if party in point.parties and point.end is end and point.name not in ALONE
+        (party, point)
+        for point in POINTS
+        if party in point.parties and point.end is end and point.name not in ALONE and not point.worker
     ]
 
 
@@ -65,6 +68,12 @@ def test_a_party_is_killed_at_each_of_its_points_one_after_another(here: Ground,
 @pytest.mark.parametrize(("party", "point"), [(party, name) for name in ALONE for party in named(name).parties])
 def test_a_party_is_killed_at_a_point_that_needs_a_collection_of_its_own(here: Ground, party: str, point: str) -> None:
     strike(here, [(party, named(point))])
+
+
+@pytest.mark.long  # python -m pytest -m long tests/faults/test_faults.py
+def test_a_worker_that_is_killed_costs_its_chunk_and_nothing_else(tmp_path: Path) -> None:
+    with ground(tmp_path / "ground", WORKER.least) as wide:
+        strike(wide, [("analyzer", WORKER)])
 
 
 @pytest.mark.long  # python -m pytest -m long tests/faults/test_faults.py
