@@ -217,3 +217,15 @@ def one_of(*words: str) -> Kind[str]:
         return str(value)
 
     return Kind(" or ".join(f'"{word}"' for word in words), take)
+
+
+def some_of(*words: str) -> Kind[tuple[str, ...]]:
+    """At least one of a few words, each once."""
+
+    def take(value: Any) -> tuple[str, ...]:
+        found = _texts(value)
+        _require(set(found) <= set(words) and len(set(found)) == len(found))
+        return found
+
+    quoted = " and ".join(f'"{word}"' for word in words)
+    return Kind(f"a list of {quoted}, or of one of them", take)

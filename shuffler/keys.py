@@ -6,6 +6,7 @@ from typing import Final
 
 from peos.collection.party import Card
 from peos.crypto.identity import Identity
+from peos.crypto.onion import OnionPrivateKey
 from peos.crypto.randomness import Randomness, system
 from peos.errors import WrongInput
 from peos.net.certificates import Certificate, as_der, make_certificate, require_pair
@@ -82,7 +83,15 @@ def load(config: Config) -> Keys:
                 f"{folder / port}.pem and .key are damaged: {wrong}",
                 hint="restore both from a backup; or remove both and the card, and run `peos shuffler init` again",
             ) from None
-    card = Card(config.name, identity.public, config.peers, as_der(peers.pem), config.users, as_der(users.pem))
+    card = Card(
+        config.name,
+        identity.public,
+        config.peers,
+        as_der(peers.pem),
+        config.users,
+        as_der(users.pem),
+        OnionPrivateKey.of(identity).point,
+    )
     return Keys(identity, peers, users, sign_card(card, identity), card)
 
 

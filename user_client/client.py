@@ -71,7 +71,7 @@ class Client:
         """The collection, once every shuffler has described it alike and nothing in it is against her limits."""
         invited = decode_invitation(invitation) if isinstance(invitation, bytes) else invitation
         signed = open_document(invited, self._config, now=self._clock(), describe=self._describe)
-        opened = Opened(signed.digest, signed.document, signed.document.encryption_key(), invited.shufflers)
+        opened = Opened(signed.digest, signed.document, signed.document.encryption(), invited.shufflers)
         budget = budget_of(self._config.budget)
         return Collection(self._memory, opened, budget=budget, clock=self._clock, fresh=self._fresh)
 

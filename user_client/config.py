@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from peos import configuration
-from peos.configuration import POSITIVE, TEXT, TEXTS, Key, count
+from peos.collection.document import PEOS, PROTOCOLS
+from peos.configuration import POSITIVE, TEXT, TEXTS, Key, count, some_of
 from peos.crypto.identity import PUBLIC_BYTES
 from peos.errors import WrongInput
 from peos.shuffle.schedule import MIN_SHUFFLERS
@@ -16,7 +17,8 @@ _MOST_EPS_LOCAL: Final = Key("most_eps_local", POSITIVE)
 _LEAST_REPORTS: Final = Key("least_reports", count(1))
 _LEAST_FAKES: Final = Key("least_fakes", count(0), 0)
 _BUDGET: Final = Key("budget", POSITIVE)
-KEYS: Final = (_FOLDER, _SHUFFLERS, _MOST_EPS_LOCAL, _LEAST_REPORTS, _LEAST_FAKES, _BUDGET)
+_PROTOCOLS: Final = Key("protocols", some_of(*PROTOCOLS), (PEOS,))
+KEYS: Final = (_FOLDER, _SHUFFLERS, _MOST_EPS_LOCAL, _LEAST_REPORTS, _LEAST_FAKES, _BUDGET, _PROTOCOLS)
 _ASK: Final = "ask the organisation for it; its `peos shuffler init` prints it"
 
 
@@ -30,6 +32,7 @@ class Config:
     least_reports: int
     least_fakes: int
     budget: float  # of ε_l, over all that she will ever answer
+    protocols: tuple[str, ...] = (PEOS,)  # the sequential shuffle protects less: protocol.md §9
 
 
 def read(path: Path) -> Config:
@@ -42,6 +45,7 @@ def read(path: Path) -> Config:
         least_reports=found[_LEAST_REPORTS],
         least_fakes=found[_LEAST_FAKES],
         budget=found[_BUDGET],
+        protocols=found[_PROTOCOLS],
     )
 
 

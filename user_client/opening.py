@@ -8,8 +8,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
-from peos.collection.document import Document
-from peos.collection.party import Card, Invitation
+from peos.collection.document import SEQUENTIAL, Document
+from peos.collection.party import Card, Invitation, check_onion_keys
 from peos.errors import BadEncoding, Refused, RemoteFault
 from peos.net.lane import party
 from peos.net.submit import describe
@@ -41,6 +41,8 @@ def open_document(
                 hint="nothing was sent; tell the organisations, whose documents must be the same",
             )
     _require_named(signed.document, invitation)
+    if signed.document.protocol == SEQUENTIAL:
+        check_onion_keys(signed.document, invitation.shufflers)
     _require_limits(signed.document, config)
     require_open(signed.document, now)
     return signed
@@ -94,6 +96,9 @@ def _require_named(document: Document, invitation: Invitation) -> None:
 
 
 def _require_limits(document: Document, config: Config) -> None:
+    if document.protocol not in config.protocols:
+        said = f"its protocol is {document.protocol}, you answer by {' or '.join(config.protocols)}"
+        raise _beyond(said, "protocols")
     epsilon = document.mechanism.epsilon_local
     if epsilon > config.most_eps_local:
         raise _beyond(f"its ε_l is {epsilon:.6g}, your limit is {config.most_eps_local:.6g}", "most_eps_local")

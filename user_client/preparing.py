@@ -11,8 +11,10 @@ from typing import Final
 import numpy as np
 
 from peos.collection.document import Document
+from peos.collection.onions import prepare_onions
 from peos.collection.party import Card
 from peos.collection.prepare import Ticket, prepare
+from peos.crypto.onion import OnionKeys
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes.base import PublicKey, ZeroSource
 from peos.errors import Refused
@@ -29,7 +31,7 @@ class Opened:
 
     digest: bytes
     document: Document
-    public: PublicKey
+    public: PublicKey | OnionKeys
     cards: tuple[Card, ...]
 
 
@@ -88,17 +90,20 @@ class Preparer:
         own = self._fresh()  # nobody's randomness tells anything of another's
         report = self._mechanism.randomize(np.array([respondent.value], dtype=np.int64), own)
         ticket, opened = respondent.ticket, self._opened
-        shufflers, zeros = len(opened.cards), self._zeros(expected)
-        (parts,) = prepare(opened.digest, shufflers, opened.public, zeros, report, [ticket], own)
+        if isinstance(opened.public, OnionKeys):
+            (parts,) = prepare_onions(opened.digest, opened.public, report, [ticket], own)
+        else:
+            shufflers, zeros = len(opened.cards), self._zeros(opened.public, expected)
+            (parts,) = prepare(opened.digest, shufflers, opened.public, zeros, report, [ticket], own)
         kept = Fresh(ticket.id, respondent.user, report.astype("<u8").tobytes(), self._cost, parts)
         self._memory.keep(opened.digest, self._mechanism.digest, [kept])
         return Remembered(ticket.id, parts, frozenset())
 
-    def _zeros(self, expected: int) -> ZeroSource:
+    def _zeros(self, public: PublicKey, expected: int) -> ZeroSource:
         """One supply for all users of this process: tables cost seconds, and each zero is used once all the same."""
         if self._source is None:
             words = max(expected, 1) * self._mechanism.words
-            self._source = self._opened.public.zero_source(self._fresh(), expected=words)
+            self._source = public.zero_source(self._fresh(), expected=words)
         return self._source
 
     def _require_unanswered(self, user: bytes) -> None:

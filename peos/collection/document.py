@@ -14,6 +14,7 @@ from typing import Final
 
 from peos.crypto.identity import PUBLIC_BYTES
 from peos.crypto.kdf import DIGEST_BYTES
+from peos.crypto.onion import ONION, OnionKeys
 from peos.crypto.randomness import U64
 from peos.crypto.schemes import scheme
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, PublicKey
@@ -21,7 +22,11 @@ from peos.errors import WrongInput
 from peos.ldp import from_parameters
 from peos.ldp.base import Mechanism, Question
 from peos.shuffle.schedule import Schedule
+from peos.shuffle.sequential import SequentialSchedule
 
+PEOS: Final = "peos"
+SEQUENTIAL: Final = "ss"  # the weaker baseline, which shufflers and users have to allow (protocol.md §9)
+PROTOCOLS: Final = (PEOS, SEQUENTIAL)
 MIN_DUMMIES: Final = 32
 ID_BYTES: Final = 16
 TEXT_LIMIT: Final = 1024
@@ -75,9 +80,12 @@ class Document:
     closes_at: int
     shuffle_by: int
     erase_by: int
+    protocol: str = PEOS
+    onion_keys: tuple[bytes, ...] = ()  # the shufflers', for the sequential shuffle
 
     def __post_init__(self) -> None:
         self._check_members()
+        self._check_protocol()
         _require_text(self.question, "a question", least=1)
         _require_text(self.epoch, "an epoch", least=0)
         if not (0.0 < self.delta < 1.0 and math.isfinite(self.delta)):
@@ -111,6 +119,13 @@ class Document:
                     hint="name the card of another organisation",
                 )
 
+    def _check_protocol(self) -> None:
+        if self.protocol not in PROTOCOLS:
+            raise WrongInput(f"the protocol {self.protocol!r} is not known", hint=f"known: {', '.join(PROTOCOLS)}")
+        onions = self.protocol == SEQUENTIAL
+        if (self.scheme == ONION) is not onions or len(self.onion_keys) != (len(self.shufflers) if onions else 0):
+            raise WrongInput("the sequential shuffle, and it alone, has onions and an onion key of each shuffler")
+
     @cached_property
     def mechanism(self) -> Mechanism:
         """The local mechanism, salted with analyzer, question and epoch."""
@@ -122,10 +137,17 @@ class Document:
         """The analyzer's encryption key, every condition on it checked."""
         return scheme(self.scheme).public_key(self.public_key, floor=floor)
 
+    def encryption(self, *, floor: int = KEY_BITS_FLOOR) -> PublicKey | OnionKeys:
+        """What users encrypt under: the analyzer's key, or in a sequential shuffle everybody's."""
+        if self.protocol == SEQUENTIAL:
+            return OnionKeys((*self.onion_keys, self.public_key))
+        return self.encryption_key(floor=floor)
+
     @cached_property
     def schedule(self) -> Schedule:
         """Who hides when."""
-        return Schedule(len(self.shufflers))
+        kind = SequentialSchedule if self.protocol == SEQUENTIAL else Schedule
+        return kind(len(self.shufflers))
 
 
 def digest(encoded: bytes) -> bytes:

@@ -7,7 +7,7 @@ name them together with the fingerprint of the peer certificate.
 import hashlib
 from dataclasses import dataclass
 
-from peos.collection.document import Document, Member
+from peos.collection.document import SEQUENTIAL, Document, Member
 from peos.errors import RemoteFault
 
 
@@ -21,6 +21,7 @@ class Card:
     peer_certificate: bytes
     user_address: str = ""
     user_certificate: bytes = b""
+    onion_key: bytes = b""  # a shuffler's
 
     @property
     def member(self) -> Member:
@@ -82,3 +83,16 @@ def check_roster(document: Document, cards: tuple[Card, ...]) -> None:
     for card, member in zip(cards, named, strict=True):
         if card.member != member:
             raise RemoteFault(f"the card of {member.name} is not the one that the document names", party="analyzer")
+    if document.protocol == SEQUENTIAL:
+        check_onion_keys(document, cards[:-1])
+
+
+def check_onion_keys(document: Document, cards: tuple[Card, ...]) -> None:
+    """Each shuffler's layer must be its own: who has the keys of all layers opens every onion."""
+    for key, card in zip(document.onion_keys, cards, strict=True):
+        if card.onion_key != key:
+            raise RemoteFault(
+                f"the document's onion key of {card.name} is not the one of its card",
+                party="analyzer",
+                hint="its operator may have drawn its keys anew; the analyzer needs the card of today",
+            )

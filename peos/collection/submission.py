@@ -16,12 +16,14 @@ from peos.collection.document import ID_BYTES, Document
 from peos.collection.ticket import admits
 from peos.crypto.identity import SIGNATURE_BYTES
 from peos.crypto.kdf import DIGEST_BYTES
+from peos.crypto.onion import OnionKeys
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import PublicKey
 from peos.errors import RemoteFault
 from peos.shuffle.attempt import ENCRYPTED_SHARE
 
 SALT_BYTES: Final = 16
+PRESENT: Final = b"\x00"  # in a sequential shuffle the share of all but the first: it only says who takes part
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,12 +83,14 @@ def bind(collection: bytes, id_: bytes, ticket: bytes, shares: tuple[bytes, ...]
     )
 
 
-def share_bytes(document: Document, public: PublicKey, shuffler: int) -> int:
+def share_bytes(document: Document, public: PublicKey | OnionKeys, shuffler: int) -> int:
     """How long a share for one shuffler is."""
+    if isinstance(public, OnionKeys):
+        return public.row_bytes(8 * document.mechanism.words, 1) if shuffler == ENCRYPTED_SHARE else len(PRESENT)
     return document.mechanism.words * (public.ciphertext_bytes if shuffler == ENCRYPTED_SHARE else 8)
 
 
-def check_part(part: Part, document: Document, collection: bytes, public: PublicKey, me: int) -> Triple:
+def check_part(part: Part, document: Document, collection: bytes, public: PublicKey | OnionKeys, me: int) -> Triple:
     """Everything a shuffler asks of a part before it stores it; RemoteFault says which condition fails.
 
     What passes can spoil the sender's own report and nobody else's.
@@ -108,7 +112,11 @@ def check_part(part: Part, document: Document, collection: bytes, public: Public
         raise _refused("the share does not match its hash", "send the stored submission again")
     if not admits(document.enrolment_key, part.ticket, collection, part.id):
         raise _refused("the ticket is not valid for this collection and id", "ask whoever enrols users for a ticket")
-    if me == ENCRYPTED_SHARE:
+    if isinstance(public, OnionKeys):
+        # Of an onion only its length can be checked here: one that does not open later is its sender's own loss.
+        if me != ENCRYPTED_SHARE and part.share != PRESENT:
+            raise _refused("the share is not the one of a sequential shuffle", "use a client of this version")
+    elif me == ENCRYPTED_SHARE:
         rows = np.frombuffer(part.share, np.uint8).reshape(-1, public.ciphertext_bytes)
         if not bool(np.all(public.check(rows))):
             raise _refused("the encrypted share is not a ciphertext of this key", "encrypt with the document's key")

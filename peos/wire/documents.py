@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
-from peos.collection.document import Document, MechanismChoice, Member, digest
+from peos.collection.document import PEOS, Document, MechanismChoice, Member, digest
 from peos.collection.submission import share_bytes
 from peos.crypto.identity import PUBLIC_BYTES, SIGNATURE_BYTES, Identity, verifies
+from peos.crypto.onion import OnionKeys
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, PublicKey
 from peos.errors import BadEncoding, WrongInput
 from peos.shuffle.attempt import ENCRYPTED_SHARE
@@ -69,6 +70,8 @@ def encode_document(document: Document) -> bytes:
             closes_at=document.closes_at,
             shuffle_by=document.shuffle_by,
             erase_by=document.erase_by,
+            protocol="" if document.protocol == PEOS else document.protocol,
+            onion_keys=document.onion_keys,
         )
     )
 
@@ -79,6 +82,8 @@ def decode_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> Document:
     names = [parameter.name for parameter in message.mechanism.parameters]
     if names != sorted(set(names)):
         raise BadEncoding("a mechanism's parameters are not sorted by distinct names")
+    if message.protocol == PEOS:
+        raise BadEncoding(f"a document does not name the protocol {PEOS}, which it has if it names none")
     try:
         document = Document(
             question=message.question,
@@ -100,15 +105,17 @@ def decode_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> Document:
             closes_at=message.closes_at,
             shuffle_by=message.shuffle_by,
             erase_by=message.erase_by,
+            protocol=message.protocol or PEOS,
+            onion_keys=tuple(message.onion_keys),
         )
         # The mechanism is built on the way, so that its ranges are refused here.
-        _require_room(document, document.encryption_key(floor=floor))
+        _require_room(document, document.encryption(floor=floor))
     except WrongInput as wrong:
         raise BadEncoding(f"the document cannot be used: {wrong}", hint=wrong.hint) from None
     return document
 
 
-def _require_room(document: Document, public: PublicKey) -> None:
+def _require_room(document: Document, public: PublicKey | OnionKeys) -> None:
     """A part is one message; without this, a collection whose reports are too long would open and stay empty."""
     needed = share_bytes(document, public, ENCRYPTED_SHARE)
     if needed > MAX_SHARE_BYTES:

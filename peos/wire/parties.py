@@ -8,6 +8,7 @@ from peos.collection.party import Answer, Card, Invitation, Order, Status
 from peos.collection.submission import Acknowledgement
 from peos.crypto.identity import PUBLIC_BYTES, SIGNATURE_BYTES, Identity, verifies
 from peos.crypto.kdf import DIGEST_BYTES
+from peos.crypto.onion import read_point
 from peos.errors import BadEncoding
 from peos.shuffle.schedule import MAX_SHUFFLERS, MIN_SHUFFLERS
 from peos.wire import services_pb2 as pb
@@ -57,6 +58,7 @@ def sign_card(card: Card, identity: Identity) -> bytes:
             peer_certificate=card.peer_certificate,
             user_address=card.user_address,
             user_certificate=card.user_certificate,
+            onion_key=card.onion_key,
         )
     )
     return serialize(pb.SignedCard(version=VERSION, card=encoded, signature=identity.sign("card", encoded)))
@@ -75,6 +77,8 @@ def decode_card(data: bytes) -> Card:
         within(len(address), 0, TEXT_LIMIT, "the length of a card's address")
     within(len(message.peer_certificate), 1, CERTIFICATE_LIMIT, "the length of a peer certificate")
     within(len(message.user_certificate), 0, CERTIFICATE_LIMIT, "the length of a user certificate")
+    if message.onion_key:
+        read_point(message.onion_key)
     return Card(
         message.name,
         message.identity,
@@ -82,6 +86,7 @@ def decode_card(data: bytes) -> Card:
         message.peer_certificate,
         message.user_address,
         message.user_certificate,
+        message.onion_key,
     )
 
 

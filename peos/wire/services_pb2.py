@@ -28,7 +28,7 @@ from peos.wire import shuffle_pb2 as peos_dot_wire_dot_shuffle__pb2
 from peos.wire import submission_pb2 as peos_dot_wire_dot_submission__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18peos/wire/services.proto\x12\x07peos.v1\x1a\x1apeos/wire/collection.proto\x1a\x16peos/wire/freeze.proto\x1a\x17peos/wire/shuffle.proto\x1a\x1apeos/wire/submission.proto\".\n\x07Inquiry\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x12\n\ncollection\x18\x02 \x01(\x0c\"\x18\n\x05Reply\x12\x0f\n\x07version\x18\x01 \x01(\r\"\x97\x01\n\x04\x43\x61rd\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x10\n\x08identity\x18\x03 \x01(\x0c\x12\x14\n\x0cpeer_address\x18\x04 \x01(\t\x12\x18\n\x10peer_certificate\x18\x05 \x01(\x0c\x12\x14\n\x0cuser_address\x18\x06 \x01(\t\x12\x18\n\x10user_certificate\x18\x07 \x01(\x0c\">\n\nSignedCard\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x0c\n\x04\x63\x61rd\x18\x02 \x01(\x0c\x12\x11\n\tsignature\x18\x03 \x01(\x0c\"<\n\x08Proposal\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x10\n\x08\x64ocument\x18\x02 \x01(\x0c\x12\r\n\x05\x63\x61rds\x18\x03 \x03(\x0c\"@\n\nInvitation\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x12\n\ncollection\x18\x02 \x01(\x0c\x12\r\n\x05\x63\x61rds\x18\x03 \x03(\x0c\"N\n\x05Order\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x12\n\ncollection\x18\x02 \x01(\x0c\x12\r\n\x05\x61\x62ort\x18\x03 \x01(\x08\x12\x11\n\tsignature\x18\x04 \x01(\x0c\"l\n\x06\x41nswer\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\n\n\x02id\x18\x02 \x01(\x0c\x12\x17\n\x0f\x61\x63knowledgement\x18\x03 \x01(\x0c\x12\x0f\n\x07refusal\x18\x04 \x01(\t\x12\x0c\n\x04hint\x18\x05 \x01(\t\x12\r\n\x05retry\x18\x06 \x01(\x08\"\xd2\x01\n\x0bStatusReply\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x12\n\ncollection\x18\x02 \x01(\x0c\x12\r\n\x05state\x18\x03 \x01(\t\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\x0f\n\x07reports\x18\x05 \x01(\r\x12\x0c\n\x04step\x18\x06 \x01(\t\x12\x12\n\nwaited_for\x18\x07 \x03(\t\x12\x0c\n\x04\x64one\x18\x08 \x01(\x04\x12\r\n\x05total\x18\t \x01(\x04\x12\x0f\n\x07seconds\x18\n \x01(\r\x12\x0f\n\x07refused\x18\x0b \x03(\t\x12\r\n\x05known\x18\x0c \x01(\x08\x32\x9a\x01\n\x05Users\x12\x35\n\x08\x44\x65scribe\x12\x10.peos.v1.Inquiry\x1a\x17.peos.v1.SignedDocument\x12(\n\x06Submit\x12\r.peos.v1.Part\x1a\x0f.peos.v1.Answer\x12\x30\n\nSubmitMany\x12\r.peos.v1.Part\x1a\x0f.peos.v1.Answer(\x01\x30\x01\x32\xbf\x03\n\x05Peers\x12,\n\x07Propose\x12\x11.peos.v1.Proposal\x1a\x0e.peos.v1.Reply\x12\'\n\x05\x43lose\x12\x0e.peos.v1.Order\x1a\x0e.peos.v1.Reply\x12\x30\n\x06Status\x12\x10.peos.v1.Inquiry\x1a\x14.peos.v1.StatusReply\x12>\n\x0fGetAnnouncement\x12\x10.peos.v1.Inquiry\x1a\x19.peos.v1.ListAnnouncement\x12\x31\n\x07GetList\x12\x10.peos.v1.Inquiry\x1a\x12.peos.v1.ListChunk0\x01\x12:\n\x0fGetFrozenDigest\x12\x10.peos.v1.Inquiry\x1a\x15.peos.v1.FrozenDigest\x12$\n\x03Say\x12\r.peos.v1.Word\x1a\x0e.peos.v1.Reply\x12/\n\x05\x43\x61rry\x12\x14.peos.v1.VectorChunk\x1a\x0e.peos.v1.Reply(\x01\x12\'\n\x04Tell\x12\x0f.peos.v1.Notice\x1a\x0e.peos.v1.Reply2\xa7\x01\n\x07\x41nalyst\x12\x31\n\x07\x44\x65liver\x12\x14.peos.v1.VectorChunk\x1a\x0e.peos.v1.Reply(\x01\x12\x30\n\nGetReceipt\x12\x10.peos.v1.Inquiry\x1a\x10.peos.v1.Receipt\x12\x37\n\nGetDummies\x12\x10.peos.v1.Inquiry\x1a\x15.peos.v1.RevealedPart0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18peos/wire/services.proto\x12\x07peos.v1\x1a\x1apeos/wire/collection.proto\x1a\x16peos/wire/freeze.proto\x1a\x17peos/wire/shuffle.proto\x1a\x1apeos/wire/submission.proto\".\n\x07Inquiry\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x12\n\ncollection\x18\x02 \x01(\x0c\"\x18\n\x05Reply\x12\x0f\n\x07version\x18\x01 \x01(\r\"\xaa\x01\n\x04\x43\x61rd\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x10\n\x08identity\x18\x03 \x01(\x0c\x12\x14\n\x0cpeer_address\x18\x04 \x01(\t\x12\x18\n\x10peer_certificate\x18\x05 \x01(\x0c\x12\x14\n\x0cuser_address\x18\x06 \x01(\t\x12\x18\n\x10user_certificate\x18\x07 \x01(\x0c\x12\x11\n\tonion_key\x18\x08 \x01(\x0c\">\n\nSignedCard\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x0c\n\x04\x63\x61rd\x18\x02 \x01(\x0c\x12\x11\n\tsignature\x18\x03 \x01(\x0c\"<\n\x08Proposal\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x10\n\x08\x64ocument\x18\x02 \x01(\x0c\x12\r\n\x05\x63\x61rds\x18\x03 \x03(\x0c\"@\n\nInvitation\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x12\n\ncollection\x18\x02 \x01(\x0c\x12\r\n\x05\x63\x61rds\x18\x03 \x03(\x0c\"N\n\x05Order\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x12\n\ncollection\x18\x02 \x01(\x0c\x12\r\n\x05\x61\x62ort\x18\x03 \x01(\x08\x12\x11\n\tsignature\x18\x04 \x01(\x0c\"l\n\x06\x41nswer\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\n\n\x02id\x18\x02 \x01(\x0c\x12\x17\n\x0f\x61\x63knowledgement\x18\x03 \x01(\x0c\x12\x0f\n\x07refusal\x18\x04 \x01(\t\x12\x0c\n\x04hint\x18\x05 \x01(\t\x12\r\n\x05retry\x18\x06 \x01(\x08\"\xd2\x01\n\x0bStatusReply\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x12\n\ncollection\x18\x02 \x01(\x0c\x12\r\n\x05state\x18\x03 \x01(\t\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\x0f\n\x07reports\x18\x05 \x01(\r\x12\x0c\n\x04step\x18\x06 \x01(\t\x12\x12\n\nwaited_for\x18\x07 \x03(\t\x12\x0c\n\x04\x64one\x18\x08 \x01(\x04\x12\r\n\x05total\x18\t \x01(\x04\x12\x0f\n\x07seconds\x18\n \x01(\r\x12\x0f\n\x07refused\x18\x0b \x03(\t\x12\r\n\x05known\x18\x0c \x01(\x08\x32\x9a\x01\n\x05Users\x12\x35\n\x08\x44\x65scribe\x12\x10.peos.v1.Inquiry\x1a\x17.peos.v1.SignedDocument\x12(\n\x06Submit\x12\r.peos.v1.Part\x1a\x0f.peos.v1.Answer\x12\x30\n\nSubmitMany\x12\r.peos.v1.Part\x1a\x0f.peos.v1.Answer(\x01\x30\x01\x32\xbf\x03\n\x05Peers\x12,\n\x07Propose\x12\x11.peos.v1.Proposal\x1a\x0e.peos.v1.Reply\x12\'\n\x05\x43lose\x12\x0e.peos.v1.Order\x1a\x0e.peos.v1.Reply\x12\x30\n\x06Status\x12\x10.peos.v1.Inquiry\x1a\x14.peos.v1.StatusReply\x12>\n\x0fGetAnnouncement\x12\x10.peos.v1.Inquiry\x1a\x19.peos.v1.ListAnnouncement\x12\x31\n\x07GetList\x12\x10.peos.v1.Inquiry\x1a\x12.peos.v1.ListChunk0\x01\x12:\n\x0fGetFrozenDigest\x12\x10.peos.v1.Inquiry\x1a\x15.peos.v1.FrozenDigest\x12$\n\x03Say\x12\r.peos.v1.Word\x1a\x0e.peos.v1.Reply\x12/\n\x05\x43\x61rry\x12\x14.peos.v1.VectorChunk\x1a\x0e.peos.v1.Reply(\x01\x12\'\n\x04Tell\x12\x0f.peos.v1.Notice\x1a\x0e.peos.v1.Reply2\xa7\x01\n\x07\x41nalyst\x12\x31\n\x07\x44\x65liver\x12\x14.peos.v1.VectorChunk\x1a\x0e.peos.v1.Reply(\x01\x12\x30\n\nGetReceipt\x12\x10.peos.v1.Inquiry\x1a\x10.peos.v1.Receipt\x12\x37\n\nGetDummies\x12\x10.peos.v1.Inquiry\x1a\x15.peos.v1.RevealedPart0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -40,23 +40,23 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_REPLY']._serialized_start=190
   _globals['_REPLY']._serialized_end=214
   _globals['_CARD']._serialized_start=217
-  _globals['_CARD']._serialized_end=368
-  _globals['_SIGNEDCARD']._serialized_start=370
-  _globals['_SIGNEDCARD']._serialized_end=432
-  _globals['_PROPOSAL']._serialized_start=434
-  _globals['_PROPOSAL']._serialized_end=494
-  _globals['_INVITATION']._serialized_start=496
-  _globals['_INVITATION']._serialized_end=560
-  _globals['_ORDER']._serialized_start=562
-  _globals['_ORDER']._serialized_end=640
-  _globals['_ANSWER']._serialized_start=642
-  _globals['_ANSWER']._serialized_end=750
-  _globals['_STATUSREPLY']._serialized_start=753
-  _globals['_STATUSREPLY']._serialized_end=963
-  _globals['_USERS']._serialized_start=966
-  _globals['_USERS']._serialized_end=1120
-  _globals['_PEERS']._serialized_start=1123
-  _globals['_PEERS']._serialized_end=1570
-  _globals['_ANALYST']._serialized_start=1573
-  _globals['_ANALYST']._serialized_end=1740
+  _globals['_CARD']._serialized_end=387
+  _globals['_SIGNEDCARD']._serialized_start=389
+  _globals['_SIGNEDCARD']._serialized_end=451
+  _globals['_PROPOSAL']._serialized_start=453
+  _globals['_PROPOSAL']._serialized_end=513
+  _globals['_INVITATION']._serialized_start=515
+  _globals['_INVITATION']._serialized_end=579
+  _globals['_ORDER']._serialized_start=581
+  _globals['_ORDER']._serialized_end=659
+  _globals['_ANSWER']._serialized_start=661
+  _globals['_ANSWER']._serialized_end=769
+  _globals['_STATUSREPLY']._serialized_start=772
+  _globals['_STATUSREPLY']._serialized_end=982
+  _globals['_USERS']._serialized_start=985
+  _globals['_USERS']._serialized_end=1139
+  _globals['_PEERS']._serialized_start=1142
+  _globals['_PEERS']._serialized_end=1589
+  _globals['_ANALYST']._serialized_start=1592
+  _globals['_ANALYST']._serialized_end=1759
 # @@protoc_insertion_point(module_scope)

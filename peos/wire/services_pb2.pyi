@@ -25,7 +25,7 @@ class Reply(_message.Message):
     def __init__(self, version: _Optional[int] = ...) -> None: ...
 
 class Card(_message.Message):
-    __slots__ = ("version", "name", "identity", "peer_address", "peer_certificate", "user_address", "user_certificate")
+    __slots__ = ("version", "name", "identity", "peer_address", "peer_certificate", "user_address", "user_certificate", "onion_key")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     IDENTITY_FIELD_NUMBER: _ClassVar[int]
@@ -33,6 +33,7 @@ class Card(_message.Message):
     PEER_CERTIFICATE_FIELD_NUMBER: _ClassVar[int]
     USER_ADDRESS_FIELD_NUMBER: _ClassVar[int]
     USER_CERTIFICATE_FIELD_NUMBER: _ClassVar[int]
+    ONION_KEY_FIELD_NUMBER: _ClassVar[int]
     version: int
     name: str
     identity: bytes
@@ -40,7 +41,8 @@ class Card(_message.Message):
     peer_certificate: bytes
     user_address: str
     user_certificate: bytes
-    def __init__(self, version: _Optional[int] = ..., name: _Optional[str] = ..., identity: _Optional[bytes] = ..., peer_address: _Optional[str] = ..., peer_certificate: _Optional[bytes] = ..., user_address: _Optional[str] = ..., user_certificate: _Optional[bytes] = ...) -> None: ...
+    onion_key: bytes
+    def __init__(self, version: _Optional[int] = ..., name: _Optional[str] = ..., identity: _Optional[bytes] = ..., peer_address: _Optional[str] = ..., peer_certificate: _Optional[bytes] = ..., user_address: _Optional[str] = ..., user_certificate: _Optional[bytes] = ..., onion_key: _Optional[bytes] = ...) -> None: ...
 
 class SignedCard(_message.Message):
     __slots__ = ("version", "card", "signature")
