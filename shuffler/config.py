@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Final
 
 from peos import configuration
+from peos.collection.document import PEOS, PROTOCOLS
 from peos.collection.party import Card
 from peos.collection.policy import Policy
-from peos.configuration import ADDRESS, FLAG, NAME, POSITIVE, TEXT, TEXTS, Key, at_least, count, one_of
+from peos.configuration import ADDRESS, FLAG, NAME, POSITIVE, TEXT, TEXTS, Key, at_least, count, one_of, some_of
 from peos.errors import WrongInput
 
 _NAME: Final = Key("name", NAME)
@@ -19,6 +20,7 @@ _ACCEPT: Final = Key("policy.accept", one_of("auto", "ask"), "ask")
 _MOST_EPS_LOCAL: Final = Key("policy.most_eps_local", POSITIVE)
 _LEAST_REPORTS: Final = Key("policy.least_reports", count(1))
 _LEAST_FAKES: Final = Key("policy.least_fakes", count(0), 0)
+_PROTOCOLS: Final = Key("policy.protocols", some_of(*PROTOCOLS), (PEOS,))
 _MOST_EPS_SERVER: Final[Key[float | None]] = Key("policy.most_eps_server", POSITIVE, None)
 _MOST_EPS_USERS: Final[Key[float | None]] = Key("policy.most_eps_users", POSITIVE, None)
 _STATISTICAL: Final = Key("encryption.statistical", FLAG, False)
@@ -26,7 +28,7 @@ _STEP_SECONDS: Final = Key("limits.step_seconds", at_least(1.0), 60.0)
 _WORKERS: Final[Key[int | None]] = Key("limits.workers", count(1), None)
 KEYS: Final = (
     *(_NAME, _FOLDER, _USERS, _PEERS, _ANALYZERS, _ACCEPT, _MOST_EPS_LOCAL, _LEAST_REPORTS, _LEAST_FAKES),
-    *(_MOST_EPS_SERVER, _MOST_EPS_USERS, _STATISTICAL, _STEP_SECONDS, _WORKERS),
+    *(_PROTOCOLS, _MOST_EPS_SERVER, _MOST_EPS_USERS, _STATISTICAL, _STEP_SECONDS, _WORKERS),
 )
 
 
@@ -44,6 +46,7 @@ class Config:
     most_eps_local: float
     least_reports: int
     least_fakes: int
+    protocols: tuple[str, ...]
     most_eps_server: float | None
     most_eps_users: float | None
     statistical: bool  # re-randomise without assuming an honestly made key, at a hundred times the price
@@ -57,6 +60,7 @@ class Config:
             self.most_eps_local,
             self.least_reports,
             self.least_fakes,
+            self.protocols,
             self.most_eps_server,
             self.most_eps_users,
         )
@@ -86,6 +90,7 @@ def read(path: Path) -> Config:
         least_fakes=found[_LEAST_FAKES],
         most_eps_server=found[_MOST_EPS_SERVER],
         most_eps_users=found[_MOST_EPS_USERS],
+        protocols=found[_PROTOCOLS],
         statistical=found[_STATISTICAL],
         step_seconds=found[_STEP_SECONDS],
         workers=found[_WORKERS],

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from peos.collection.document import SEQUENTIAL
 from peos.collection.lifecycle import State
 from peos.collection.party import Card, check_roster
 from peos.compute import Background, Engine
@@ -74,7 +75,12 @@ class Desk:
         document = signed.document
         check_roster(document, proposal.cards)
         if signed.digest not in self.lives:
-            self._policy.check(document, me=self._keys.identity.public, now=time.time())
+            number = self._policy.check(document, me=self._keys.identity.public, now=time.time())
+            if document.protocol == SEQUENTIAL and document.onion_keys[number - 1] != self._keys.card.onion_key:
+                raise Refused(
+                    "the collection is not accepted: another onion key than this shuffler's stands in its place",
+                    hint="give the analyzer this shuffler's card of today",
+                )
             self._admit(proposal.cards)
         state = State.DRAFT if self._config.ask_operator else State.OPEN
         question = Question(document.analyzer.identity, document.question, document.epoch)

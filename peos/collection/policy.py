@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from peos.collection.document import Document
+from peos.collection.document import PEOS, Document
 from peos.errors import Refused
 from peos.privacy.guarantees import Claim, guarantees, rounded_up
 
@@ -19,6 +19,7 @@ class Policy:
     most_eps_local: float
     least_reports: int
     least_fakes: int = 0
+    protocols: tuple[str, ...] = (PEOS,)  # the sequential shuffle protects less, and is only run by who says so
     most_eps_server: float | None = None
     most_eps_users: float | None = None
 
@@ -32,6 +33,11 @@ class Policy:
         identities = [member.identity for member in document.shufflers]
         if me not in identities:
             raise _refused("the document does not name this shuffler", "check which shufflers the analyzer configured")
+        if document.protocol not in self.protocols:
+            raise _refused(
+                f"its protocol is {document.protocol}, here it must be {' or '.join(self.protocols)}",
+                "ask for another protocol, or allow this one in the policy",
+            )
         epsilon = document.mechanism.epsilon_local
         if epsilon > self.most_eps_local:
             raise _refused(f"its ε_l is {epsilon:.4g}, the limit here is {self.most_eps_local:.4g}", "ask for less")
