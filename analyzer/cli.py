@@ -90,6 +90,9 @@ def create(
     closes_in: Annotated[int, typer.Option(help="Seconds until it closes.")] = 3600,
     shuffle_within: Annotated[int, typer.Option(help="Seconds after that by which it is shuffled.")] = 86_400,
     erase_within: Annotated[int, typer.Option(help="Seconds after that by which all is erased.")] = 604_800,
+    population: Annotated[
+        str, typer.Option(help="Whom is asked, if not everybody: budgets are kept for each population.")
+    ] = "",
     wait: Annotated[float, typer.Option(help="Seconds to wait for the shufflers to accept.")] = 600.0,
     as_json: Json = False,
 ) -> None:
@@ -117,6 +120,7 @@ def create(
         closes_in=closes_in,
         shuffle_within=shuffle_within,
         erase_within=erase_within,
+        population=population,
     )
     with _home(config) as home, Teller() as teller:
         kept = open_collection(home, draft(home, request, teller), teller, wait=wait)
@@ -176,6 +180,31 @@ def status(
         for sentence in in_words(line):
             typer.echo(sentence)
     if not lines:
+        typer.echo("no collections yet")
+
+
+@app.command()
+def ledger(config: Config, as_json: Json = False) -> None:
+    """Show what all collections together give away of each population, and what its budget is."""
+    from analyzer.ledger import ledger_of, populations, shown, to_json
+    from peos.privacy.guarantees import rounded_up
+
+    with _home(config) as home:
+        budget = home.config.budget
+        if budget is None:
+            raise WrongInput(
+                f"{home.config.path} sets no budget",
+                hint="give budget.epsilon and budget.delta for a ledger to be kept",
+            )
+        books = [(population, ledger_of(home, population, budget)) for population in populations(home)]
+        if as_json:
+            typer.echo(json.dumps([to_json(*book) for book in books], ensure_ascii=False))
+            return
+        for population, book in books:
+            names = ", ".join(release.name for release in book.releases)
+            spent = f"{rounded_up(book.spent.epsilon)} of {budget.epsilon:g} at δ = {budget.delta:g}"
+            typer.echo(f"{shown(population)}: ε = {spent}, spent by {names}")
+    if not books:
         typer.echo("no collections yet")
 
 

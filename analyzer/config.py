@@ -5,15 +5,18 @@ from pathlib import Path
 from typing import Final
 
 from peos import configuration
-from peos.configuration import ADDRESS, NAME, TEXT, TEXTS, Key
+from peos.configuration import ADDRESS, NAME, POSITIVE, TEXT, TEXTS, Key
 from peos.errors import WrongInput
+from peos.privacy.ledger import Budget
 
 _NAME: Final = Key("name", NAME)
 _FOLDER: Final = Key("folder", TEXT)
 _PASSPHRASE_FILE: Final = Key("passphrase_file", TEXT)
 _SHUFFLERS: Final = Key("shufflers", TEXTS)
 _PEERS: Final = Key("listen.peers", ADDRESS)
-KEYS: Final = (_NAME, _FOLDER, _PASSPHRASE_FILE, _SHUFFLERS, _PEERS)
+_BUDGET_EPSILON: Final[Key[float | None]] = Key("budget.epsilon", POSITIVE, None)
+_BUDGET_DELTA: Final[Key[float | None]] = Key("budget.delta", POSITIVE, None)
+KEYS: Final = (_NAME, _FOLDER, _PASSPHRASE_FILE, _SHUFFLERS, _PEERS, _BUDGET_EPSILON, _BUDGET_DELTA)
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Config:
     passphrase_file: Path
     shufflers: tuple[Path, ...]
     peers: str
+    budget: Budget | None = None  # of each population, for all collections together
 
     def signed_cards(self) -> tuple[bytes, ...]:
         """The shufflers' cards in their order, as they were signed; read when they are needed, not before."""
@@ -54,4 +58,16 @@ def read(path: Path) -> Config:
         passphrase_file=found.beside(found[_PASSPHRASE_FILE]),
         shufflers=tuple(map(found.beside, found[_SHUFFLERS])),
         peers=found[_PEERS],
+        budget=_budget(path, found[_BUDGET_EPSILON], found[_BUDGET_DELTA]),
     )
+
+
+def _budget(path: Path, epsilon: float | None, delta: float | None) -> Budget | None:
+    if epsilon is None and delta is None:
+        return None
+    if epsilon is None or delta is None or delta >= 1:
+        raise WrongInput(
+            f"{path}: a budget has an epsilon, and a delta between 0 and 1",
+            hint="give budget.epsilon and budget.delta, or neither",
+        )
+    return Budget(epsilon, delta)

@@ -6,12 +6,14 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from analyzer.home import Home, pack_dummies, require_name
+from analyzer.ledger import EVERYBODY, ledger_of
 from analyzer.store import Kept
 from analyzer.telling import Teller
 from peos.collection.document import ID_BYTES, MIN_DUMMIES, Document, Dummy, MechanismChoice, digest
 from peos.crypto.schemes import scheme
 from peos.errors import WrongInput
 from peos.privacy import Plan, plan
+from peos.privacy.composition import Release
 from peos.wire.documents import encode_document, sign_document
 from peos.wire.parties import decode_card, encode_proposal
 
@@ -40,6 +42,7 @@ class Request:
     closes_in: int
     shuffle_within: int
     erase_within: int
+    population: str = EVERYBODY
 
     def __post_init__(self) -> None:
         require_name(self.name)
@@ -52,7 +55,10 @@ class Request:
 
     def encode(self) -> str:
         """As the store keeps it."""
-        return json.dumps(asdict(self), sort_keys=True)
+        fields = asdict(self)
+        if not self.population:
+            del fields["population"]  # a request that names none is the one that it was before there were any
+        return json.dumps(fields, sort_keys=True)
 
 
 def draft(home: Home, request: Request, teller: Teller) -> Kept:
@@ -67,6 +73,9 @@ def draft(home: Home, request: Request, teller: Teller) -> Kept:
         return known
     signed_cards = home.config.signed_cards()
     planned = _plan(request, len(signed_cards))
+    if home.config.budget is not None:
+        given = ledger_of(home, request.population, home.config.budget)
+        given.with_release(Release(request.name, planned.randomizer, request.users - 1, planned.fakes))
     teller.say("drawing an encryption key")
     private = scheme(request.scheme).generate(home.rng, bits=home.floor)
     words = planned.randomizer.words

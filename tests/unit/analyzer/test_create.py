@@ -154,7 +154,7 @@ def test_the_minimum_is_half_of_the_users_unless_one_is_given(world: World) -> N
 
 def test_a_plan_that_cannot_be_had_is_refused_before_anything_is_drawn(world: World, tmp_path: Path) -> None:
     home = world.home()
-    with pytest.raises(Refused, match="cannot be met"):
+    with pytest.raises(Refused, match="leaves only estimates whose standard error is above one half"):
         draft(home, request(eps_server=0.001, eps_local=None, fakes="0"), Silent())
     assert home.store.all() == []
     assert not (tmp_path / "home" / "collections").exists()
