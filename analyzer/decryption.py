@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from peos.compute import Engine
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import PrivateKey
+from peos.store.mapped import let_go
 
 BLOCK: Final = 8192  # ciphertexts: seconds of work as a rule, which a crash makes to be done again
 _WORD: Final = 8
@@ -46,5 +47,6 @@ def decrypt(
             )
             kept.write(words.astype("<u8").tobytes())
             kept.flush()
+            let_go(rows)
             os.fsync(descriptor)
     return np.fromfile(file, "<u8").astype(np.uint64)

@@ -26,6 +26,7 @@ from peos.errors import Closed, NotYet, Refused, RemoteFault
 from peos.net.logs import Log
 from peos.shuffle.messages import SignedReceipt, VectorHeader
 from peos.store.folder import private_folder, sync_folder
+from peos.store.mapped import mapped
 from peos.wire.shuffles import ChunkReader, decode_receipt, encode_receipt
 
 VECTORS: Final = "vectors"
@@ -168,14 +169,15 @@ class Incoming:
         self._path.unlink(missing_ok=True)
 
     def _require_ciphertexts(self) -> None:
-        rows = np.memmap(self._path, np.uint8, "r").reshape(-1, self._public.ciphertext_bytes)
-        for start in range(0, len(rows), _CHECKED_AT_A_TIME):
-            if not bool(np.all(self._public.check(np.ascontiguousarray(rows[start : start + _CHECKED_AT_A_TIME])))):
-                raise RemoteFault(
-                    "delivers what is no ciphertext of this key",
-                    party=f"shuffler {self.header.header.sender}",
-                    step="delivery",
-                )
+        length = self._public.ciphertext_bytes
+        with self._path.open("rb") as file:
+            while data := file.read(_CHECKED_AT_A_TIME * length):
+                if not bool(np.all(self._public.check(np.frombuffer(data, np.uint8).reshape(-1, length)))):
+                    raise RemoteFault(
+                        "delivers what is no ciphertext of this key",
+                        party=f"shuffler {self.header.header.sender}",
+                        step="delivery",
+                    )
 
 
 def _name(header: VectorHeader) -> str:
@@ -185,4 +187,4 @@ def _name(header: VectorHeader) -> str:
 
 def _mapped(folder: Path, header: VectorHeader) -> NDArray[np.uint8]:
     path = folder / _name(header)
-    return np.memmap(path, np.uint8, "r", shape=(header.rows, header.row_bytes))
+    return mapped(path, header.rows, header.row_bytes)

@@ -1,5 +1,6 @@
 """Vectors on their way in: only those that the schedule has, each at its place once, memory as bytes arrive."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 from peos.errors import Closed, NotYet, RemoteFault
@@ -54,14 +55,19 @@ class Arrivals:
             raise NotYet("this vector is arriving on another connection")
         self._arriving[key] = 0
         try:
-            reader, came = VectorReader(header), 0
+            coming, came = self._bench.coming(header), 0
+            reader = VectorReader(header, coming.keep if coming else None)
             async for chunk in chunks:
-                reader.feed(chunk)
+                if coming:
+                    await asyncio.to_thread(reader.feed, chunk)  # a disk may be slow
+                else:
+                    reader.feed(chunk)
                 came += len(chunk)
                 self._arriving[key] = min(came // header.row_bytes, header.rows)
                 if attempt <= self._bench.left:
                     raise Closed(f"attempt {attempt} is over here")
-            rows = reader.finish()
+            reader.end()
+            rows = coming.whole() if coming else reader.finish()
             await in_background(lambda: self._bench.take_in(handle, header, rows))
         finally:
             del self._arriving[key]

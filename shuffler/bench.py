@@ -1,23 +1,31 @@
 """A workbench whose passes run in worker processes, and whose vectors other threads may use while an attempt is left.
 
-Vectors live in memory and die with the process, on purpose: an attempt that was interrupted is never continued.
+Vectors die with the process, on purpose: an attempt that was interrupted is never continued. Long vectors of
+ciphertexts lie in files without a name; no step makes another copy of one.
 """
 
 import threading
+from pathlib import Path
+
+import numpy as np
 
 from peos.compute import Engine, ReadyZeros
 from peos.crypto.randomness import U64, system
 from peos.crypto.schemes.base import Packed, PublicKey
 from peos.errors import LocalFault
-from peos.shuffle.effects import Handle, Task
-from peos.shuffle.messages import VectorHeader
-from peos.shuffle.vectors import Workbench
+from peos.shuffle.attempt import ENCRYPTED_SHARE
+from peos.shuffle.effects import CIPHERTEXTS, SHARES, Handle, Pass, Task
+from peos.shuffle.messages import Kind, VectorHeader
+from peos.shuffle.rows import Moved
+from peos.shuffle.vectors import Workbench, as_rows, as_words, composed
+from shuffler import scratch
 
 
 class Bench(Workbench):
     """One collection's vectors. Work on an attempt that was left meanwhile leaves nothing behind.
 
-    `ready` are zeros made ahead, with the same `statistical`; where they run out, zeros are made.
+    `ready` are zeros made ahead, with the same `statistical`; where they run out, zeros are made. `folder` is where
+    vectors of `long_from` bytes and more are kept; without one they stay in memory.
     """
 
     def __init__(
@@ -29,9 +37,13 @@ class Bench(Workbench):
         *,
         statistical: bool = False,
         ready: ReadyZeros | None = None,
+        folder: Path | None = None,
+        long_from: int = scratch.FROM_BYTES,
     ) -> None:
         super().__init__(rows, words, public, system(), statistical=statistical)
         self._ready = ready
+        self._width = words * public.ciphertext_bytes
+        self._folder = folder if rows * self._width >= long_from else None
         self.rows = rows
         self.done = 0  # rows of the pass under way
         self.left = 0  # the highest attempt that was left
@@ -39,12 +51,50 @@ class Bench(Workbench):
         self._changing = threading.Lock()
         self._at_work = threading.local()  # the attempt that this thread works for
 
-    def encrypt(self, words: U64) -> Packed:
-        """This shuffler's shares of the fakes, encrypted as users encrypt theirs."""
-        return self._engine.encrypt(self.public, words, statistical=self._statistical, ready=self._ready)
+    def room(self, count: int) -> Packed:
+        """Where so many ciphertexts are put together; Full if there is no room for them."""
+        if self._folder is None:
+            return np.empty((count, self.public.ciphertext_bytes), np.uint8)
+        return scratch.Scratch.reserved(self._folder, count, self.public.ciphertext_bytes).as_packed()
 
-    def remask(self, ciphertexts: Packed, masks: U64, hop: int) -> Packed:
-        """The pass over the ciphertexts."""
+    def coming(self, header: VectorHeader) -> scratch.Coming | None:
+        """Where a vector is kept while it arrives; nothing for one that is short enough for memory."""
+        if self._folder is None or header.header.step.kind is not Kind.HANDOVER:
+            return None
+        return scratch.Coming(self._folder, header.rows, header.row_bytes)
+
+    def lay_out(self, number: int, shares: Packed, own_fakes: U64) -> None:
+        """See `Workbench`."""
+        frozen = self.frozen_room(number)
+        frozen[: len(shares)] = shares
+        self.complete(number, frozen, own_fakes)
+
+    def frozen_room(self, number: int) -> Packed:
+        """Rows for the users' shares, in their order, and after them for this shuffler's shares of the fakes."""
+        rows, words = self._shape
+        if number == ENCRYPTED_SHARE:
+            return self.room(rows * words).reshape(rows, self._width)
+        return np.empty((rows, 8 * words), np.uint8)
+
+    def complete(self, number: int, frozen: Packed, own_fakes: U64) -> None:
+        """Add the fakes to the rows of the users, which are there: that is the frozen vector."""
+        users = self.rows - len(own_fakes)
+        if number == ENCRYPTED_SHARE:
+            words = own_fakes.reshape(-1)
+            flat = frozen.reshape(self.rows * self._shape[1], self.public.ciphertext_bytes)
+            first = users * self._shape[1]
+            self.encrypt(words, scratch.beyond(flat, first))
+            self.vectors[CIPHERTEXTS] = frozen
+        else:
+            frozen[users:] = as_rows(own_fakes)
+            self.vectors[SHARES] = as_words(frozen)
+
+    def encrypt(self, words: U64, out: Packed | None = None) -> Packed:
+        """This shuffler's shares of the fakes, encrypted as users encrypt theirs."""
+        return self._engine.encrypt(self.public, words, statistical=self._statistical, ready=self._ready, out=out)
+
+    def remask(self, ciphertexts: Packed | Moved, masks: U64, hop: int) -> Packed:
+        """The pass over the ciphertexts, which are cut by slices, into a vector of their length."""
         return self._engine.remask(
             self.public,
             ciphertexts,
@@ -53,7 +103,13 @@ class Bench(Workbench):
             statistical=self._statistical,
             ready=self._ready,
             progress=self._came,
+            out=self.room(len(masks)),
         )
+
+    def _pass(self, task: Pass) -> Packed:
+        index = composed(task.permutations, self.rows)
+        moved = Moved(self.vectors[task.ciphertexts], index, self.public.ciphertext_bytes)
+        return self.remask(moved, self.plain(task.accumulator).reshape(-1), task.hop).reshape(self.rows, self._width)
 
     def work(self, task: Task) -> bytes:
         """See `Workbench`; KeyError if the attempt is left while it is worked."""

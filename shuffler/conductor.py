@@ -38,7 +38,7 @@ from peos.shuffle.effects import (
 from peos.shuffle.messages import NoticeKind, SignedNotice, VectorHeader
 from peos.shuffle.shuffler import Shuffler
 from peos.shuffle.standing import Place, Standing
-from peos.shuffle.vectors import as_rows
+from peos.shuffle.vectors import in_rows
 from shuffler.arrivals import Arrivals
 from shuffler.background import in_background
 from shuffler.bench import Bench
@@ -47,6 +47,7 @@ from shuffler.post import Post
 from shuffler.storing import Stored
 
 TICK: Final = 1.0
+NO_ROOM: Final = 2.0  # seconds between looks whether there is some
 ENDS: Final = (Place.DONE, Place.DEAD, Place.ABORTED)
 EVENTS: Final = 10_000  # that may wait; an attempt of nine shufflers has fewer words for each of them
 _ROWS_A_SECOND: Final = 500  # a step may take this much longer the more rows there are
@@ -164,7 +165,7 @@ class Conductor:
             case Send(word):
                 self._post.word(word)
             case SendVector(header, vector):
-                self._post.vector(header, as_rows(self.bench.vectors[vector]))
+                self._post.vector(header, in_rows(self.bench.vectors[vector]))
             case Tell(notice, receivers):
                 signed = SignedNotice.sign(self._identity, self.context, notice)
                 for receiver in receivers:
@@ -192,7 +193,7 @@ class Conductor:
         if standing.place is not Place.SENDING and self._sending is not None:
             self._sending.cancel()  # what it reads from is wiped once the standing is another
             await asyncio.gather(self._sending, return_exceptions=True)
-        rows = as_rows(self.bench.vectors[vector]) if vector else None
+        rows = in_rows(self.bench.vectors[vector]) if vector else None
         digest = self.context.collection
         await self._store(lambda store: store.put_standing(digest, standing, rows))
         self._log.info("standing", state=standing.place.value, attempt=standing.attempt)
@@ -200,7 +201,7 @@ class Conductor:
 
     async def _work(self, task: Split | Mix | Pass, attempt: int) -> None:
         try:
-            root = await in_background(lambda: self.bench.work(task))
+            root = await self._worked(task, attempt)
         except Exception as error:  # whatever it is, the machine must not wait for this task for ever
             if self.machine.standing.running and self.machine.standing.attempt == attempt:
                 self._log.error("a step could not be worked", error, attempt=attempt)
@@ -208,6 +209,18 @@ class Conductor:
                 self._leave(f"this shuffler could not work a step: {why}")
             return  # else its attempt was left meanwhile, and its vectors with it
         self.give(Done(attempt, task.task, root))
+
+    async def _worked(self, task: Split | Mix | Pass, attempt: int) -> bytes:
+        """Do it, and where there is no room, again: until there is some, or the others wait no longer."""
+        while True:
+            try:
+                return await in_background(lambda: self.bench.work(task))
+            except Full as full:
+                if self.bench.left >= attempt:
+                    raise
+                self.trouble = str(full)
+                self._log.warning("waiting", full, attempt=attempt)
+                await asyncio.sleep(NO_ROOM)
 
     async def _deliver(self, standing: Standing) -> None:
         try:

@@ -12,6 +12,8 @@ from peos.net.logs import Log
 from peos.shuffle.effects import Receipt
 from peos.shuffle.messages import Header, Kind, SignedReceipt, Step
 from peos.shuffle.standing import Place, Standing
+from peos.store.base import Vector
+from peos.store.mapped import let_go
 from peos.wire.methods import DELIVER, GET_RECEIPT
 from shuffler.post import send_vector
 from shuffler.storing import Stored
@@ -48,7 +50,12 @@ class Delivering:
         while True:
             try:
                 await send_vector(
-                    self._analyzer, DELIVER, header, rows, transcript=standing.transcript, progress=self._left
+                    self._analyzer,
+                    DELIVER,
+                    header,
+                    rows,
+                    transcript=standing.transcript,
+                    progress=lambda left: self._left(left, rows),
                 )
             except PeosError as error:
                 self._note("not delivered yet", error)
@@ -88,8 +95,9 @@ class Delivering:
             self.receipt = receipt
             give(Receipt(of.attempt))
 
-    def _left(self, rows: int) -> None:
-        self.rows = rows
+    def _left(self, count: int, rows: Vector) -> None:
+        self.rows = count
+        let_go(rows)
 
     def _note(self, event: str, error: PeosError) -> None:
         """Each trouble once: a delivery may be tried for days."""

@@ -9,10 +9,8 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
-
-import numpy as np
-from numpy.typing import NDArray
 
 from peos.collection.freeze import check_minimum
 from peos.collection.lifecycle import State
@@ -69,6 +67,7 @@ class Life:
         ahead: Ahead | None = None,
         step_seconds: float,
         statistical: bool = False,
+        folder: Path | None = None,
         log: Log,
         meter: Meter,
     ) -> None:
@@ -93,6 +92,7 @@ class Life:
         self._engine = engine
         self._step_seconds = step_seconds
         self._statistical = statistical
+        self._folder = folder
         self._analyzer = analyzer
         self._log = log.of(signed.digest)
         self._stock = ahead.stock(self.document, self.public, number, self._log) if ahead else None
@@ -230,9 +230,11 @@ class Life:
         rows = kept.frozen.count + self.document.fakes
         words = self.document.mechanism.words
         ready = self._stock.ready if self._stock else None
-        bench = Bench(rows, words, self.public, self._engine, statistical=self._statistical, ready=ready)
+        bench = Bench(
+            rows, words, self.public, self._engine, statistical=self._statistical, ready=ready, folder=self._folder
+        )
         if kept.standing.place is not Place.SENDING:  # which has nothing left to shuffle
-            await self._lay_out(bench, context, kept.frozen.count)
+            await self._lay_out(bench, context)
         await self._move(State.FROZEN, State.SHUFFLING)
         conductor = Conductor(
             machine=Shuffler(self.number, self.document.schedule, context, system(), kept.standing),
@@ -294,19 +296,18 @@ class Life:
         else:
             self._doom = reason or f"the shuffle ended as {end.place.value}"
 
-    async def _lay_out(self, bench: Bench, context: Context, count: int) -> None:
+    async def _lay_out(self, bench: Bench, context: Context) -> None:
         """The frozen vector, out of the store."""
         digest, words = self.signed.digest, self.document.mechanism.words
-        size = words * (self.public.ciphertext_bytes if self.number == 1 else 8)
+        frozen = await in_background(lambda: bench.frozen_room(self.number))
 
-        def read(store: ShufflerStore) -> tuple[bytes, NDArray[np.uint8]]:
-            shares = np.empty((count, size), np.uint8)
-            store.fill_shares(digest, shares)
-            return store.fake_seed(digest, system()), shares
+        def read(store: ShufflerStore) -> bytes:
+            store.fill_shares(digest, frozen)
+            return store.fake_seed(digest, system())
 
-        seed, shares = await self.store(read)
+        seed = await self.store(read)
         own = fake_shares(seed, context, self.document.fakes, words)
-        await in_background(lambda: bench.lay_out(self.number, shares, own))
+        await in_background(lambda: bench.complete(self.number, frozen, own))
 
     async def _judge(self, error: PeosError) -> None:
         """Wait and try again, or decide that this collection cannot go on."""

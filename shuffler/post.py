@@ -7,13 +7,11 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from peos.errors import Closed, PeosError
 from peos.net.calls import Caller
 from peos.net.logs import Log
 from peos.shuffle.messages import Header, Notice, SignedNotice, Word
+from peos.shuffle.rows import Rows
 from peos.wire import shuffles
 from peos.wire.methods import CARRY, SAY, TELL, VECTOR_HEADER, Method
 
@@ -26,7 +24,7 @@ async def send_vector(
     caller: Caller,
     method: Method,
     header: Header,
-    rows: NDArray[np.uint8],
+    rows: Rows,
     *,
     transcript: bytes = b"",
     progress: Callable[[int], None] = lambda _: None,
@@ -59,7 +57,7 @@ class Post:
         """Send a word."""
         self._send(word.header, lambda caller: caller.ask(SAY, word, step=str(word.header.step)))
 
-    def vector(self, header: Header, rows: NDArray[np.uint8]) -> None:
+    def vector(self, header: Header, rows: Rows) -> None:
         """Send a vector."""
         self._send(header, lambda caller: send_vector(caller, CARRY, header, rows))
 

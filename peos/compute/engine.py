@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,13 @@ from peos.errors import LocalFault
 Places = NDArray[np.bool_]
 Progress = Callable[[int, int], None]
 """Told (done, total) rows, in the calling thread, after each chunk."""
+
+
+class Cut(Protocol):
+    """Rows that are made when they are cut."""
+
+    def __getitem__(self, where: slice, /) -> Packed: ...
+
 
 LONGEST_CHUNK: Final = 256  # rows: about a second of decryption, and under 200 kB to hand over
 _CHUNKS_A_WORKER: Final = 4  # at least, so that no worker is left with nothing to do near the end
@@ -112,9 +119,10 @@ class Engine(ABC):
         statistical: bool = False,
         ready: ReadyZeros | None = None,
         progress: Progress | None = None,
+        out: Packed | None = None,
     ) -> Packed:
-        """Ciphertexts of the words, with ready zeros as far as there are any."""
-        out = np.empty((len(words), public.ciphertext_bytes), dtype=np.uint8)
+        """Ciphertexts of the words, with ready zeros as far as there are any; `out` as in `remask`."""
+        out = np.empty((len(words), public.ciphertext_bytes), dtype=np.uint8) if out is None else out
         taking = Taking(ready, public)
         job = Encrypt(public, self._share(taking.missing(len(words))), statistical)
         self._run(job, public, (words, taking), out, progress)
@@ -123,19 +131,21 @@ class Engine(ABC):
     def remask(
         self,
         public: PublicKey,
-        rows: Packed,
+        rows: Packed | Cut,
         masks: U64,
         hop: int,
         *,
         statistical: bool = False,
         ready: ReadyZeros | None = None,
         progress: Progress | None = None,
+        out: Packed | None = None,
     ) -> Packed:
         """Ciphertexts of plaintext + mask, unlinkable to `rows`; `hop` counts the passes from 1 (protocol.md §5).
 
-        With ready zeros as far as there are any. They must have been made with the same `statistical`.
+        With ready zeros as far as there are any. They must have been made with the same `statistical`. `rows` is cut
+        by slices, and may make what they hold when it is cut; `out` takes the results by slices, and is returned.
         """
-        out = np.empty((len(masks), public.ciphertext_bytes), dtype=np.uint8)
+        out = np.empty((len(masks), public.ciphertext_bytes), dtype=np.uint8) if out is None else out
         taking = Taking(ready, public)
         job = Remask(public, hop, self._share(taking.missing(len(masks))), statistical)
         self._run(job, public, (rows, masks, taking), out, progress)

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from peos.crypto.kdf import StreamKey
+from peos.shuffle.rows import Rows, stretches
 
 SALT_BYTES: Final = 16
+_NODE: Final = 32  # bytes
 
 
 @dataclass(frozen=True, repr=False)
@@ -25,36 +26,44 @@ class Proof:
     beside: tuple[bytes, ...]
 
 
-def leaves(rows: NDArray[np.uint8], salts: bytes) -> list[bytes]:
-    """The leaf of each row of a (n, row_bytes) array."""
+def leaves(rows: Rows, salts: bytes) -> bytearray:
+    """The leaf of each row of a (n, row_bytes) vector, side by side: a million of them are 32 MB, as objects 73."""
     count, width = rows.shape
     record = 1 + SALT_BYTES + width
-    block = np.zeros((count, record), dtype=np.uint8)
-    block[:, 1 : 1 + SALT_BYTES] = np.frombuffer(salts, np.uint8).reshape(count, SALT_BYTES)
-    block[:, 1 + SALT_BYTES :] = rows
-    whole = memoryview(block.reshape(-1).data)
+    level = bytearray(count * _NODE)
+    salted = np.frombuffer(salts, np.uint8).reshape(count, SALT_BYTES)
     sha256 = hashlib.sha256
-    return [sha256(whole[start : start + record]).digest() for start in range(0, count * record, record)]
+    for where in stretches(count, record):
+        block = np.zeros((where.stop - where.start, record), dtype=np.uint8)
+        block[:, 1 : 1 + SALT_BYTES] = salted[where]
+        block[:, 1 + SALT_BYTES :] = rows[where]
+        whole = memoryview(block.reshape(-1).data)
+        at = where.start * _NODE
+        for start in range(0, len(whole), record):
+            level[at : at + _NODE] = sha256(whole[start : start + record]).digest()
+            at += _NODE
+    return level
 
 
-def root(rows: NDArray[np.uint8], salt: StreamKey) -> bytes:
+def root(rows: Rows, salt: StreamKey) -> bytes:
     """The root over all rows."""
     level = leaves(rows, _salts(rows, salt))
-    while len(level) > 1:
+    while len(level) > _NODE:
         level = _above(level)
-    return level[0] if level else hashlib.sha256(b"\x01").digest()
+    return bytes(level) if level else hashlib.sha256(b"\x01").digest()
 
 
-def prove(rows: NDArray[np.uint8], salt: StreamKey, places: Sequence[int]) -> tuple[Proof, ...]:
+def prove(rows: Rows, salt: StreamKey, places: Sequence[int]) -> tuple[Proof, ...]:
     """A proof for each of a few rows."""
     salts = _salts(rows, salt)
     level = leaves(rows, salts)
     at = list(places)
     beside: list[list[bytes]] = [[] for _ in places]
-    while len(level) > 1:
+    while len(level) > _NODE:
         for found, place in zip(beside, at, strict=True):
-            if place ^ 1 < len(level):
-                found.append(level[place ^ 1])
+            node = level[(place ^ 1) * _NODE : ((place ^ 1) + 1) * _NODE]
+            if node:
+                found.append(bytes(node))
         level = _above(level)
         at = [place >> 1 for place in at]
     return tuple(
@@ -78,11 +87,13 @@ def proves(proof: Proof, root: bytes, row: bytes, place: int, count: int) -> boo
     return node == root and next(beside, None) is None
 
 
-def _salts(rows: NDArray[np.uint8], salt: StreamKey) -> bytes:
+def _salts(rows: Rows, salt: StreamKey) -> bytes:
     return salt.stream().bytes(len(rows) * SALT_BYTES)
 
 
-def _above(level: list[bytes]) -> list[bytes]:
-    sha256 = hashlib.sha256
-    above = [sha256(b"\x01" + left + right).digest() for left, right in zip(level[::2], level[1::2], strict=False)]
-    return above + level[len(level) & ~1 :]
+def _above(level: bytearray) -> bytearray:
+    sha256, pairs = hashlib.sha256, len(level) // (2 * _NODE)
+    above = bytearray()
+    for start in range(0, pairs * 2 * _NODE, 2 * _NODE):
+        above += sha256(b"\x01" + level[start : start + 2 * _NODE]).digest()
+    return above + level[pairs * 2 * _NODE :]

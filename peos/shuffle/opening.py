@@ -17,7 +17,7 @@ from peos.shuffle.effects import Handle, Mix, Pass, Split, Task
 from peos.shuffle.paths import Places
 from peos.shuffle.schedule import HandOver, Hide, Leave
 from peos.shuffle.transcript import Said
-from peos.shuffle.vectors import Vector, as_rows
+from peos.shuffle.vectors import Vector, as_rows, in_rows
 
 Trail = Sequence[tuple[Leave | Hide | HandOver, Task]]
 
@@ -129,7 +129,7 @@ def _passed(
 
 
 def _committed(vector: Vector, salt: StreamKey, at: Iterable[int]) -> Shown:
-    return Shown(_rows(vector, at), merkle.prove(as_rows(vector), salt, tuple(at)))
+    return Shown(_rows(vector, at), merkle.prove(in_rows(vector), salt, tuple(at)))
 
 
 def _rows(vector: Vector, at: Iterable[int]) -> NDArray[np.uint8]:

@@ -18,8 +18,10 @@ from peos.shuffle import merkle
 from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Handle, Mix, Pass, Split, Task
 from peos.shuffle.messages import Header, Kind, VectorHeader
+from peos.shuffle.rows import Rows, stretches
 
 Vector = U64 | Packed
+"""An array; or ciphertexts that a bench of many rows keeps elsewhere, with as much of an array as `Rows` has."""
 
 
 def add(vector: U64, streams: Iterable[StreamKey]) -> None:
@@ -47,6 +49,11 @@ def as_rows(vector: Vector) -> NDArray[np.uint8]:
     if vector.dtype == np.uint8:
         return np.ascontiguousarray(vector).view(np.uint8)
     return np.ascontiguousarray(vector, dtype="<u8").view(np.uint8)
+
+
+def in_rows(vector: Vector) -> Rows:
+    """The same bytes, left where they are."""
+    return as_rows(vector) if isinstance(vector, np.ndarray) else vector
 
 
 def as_words(rows: NDArray[np.uint8]) -> U64:
@@ -116,11 +123,12 @@ class Workbench:
     def take_in(self, handle: Handle, header: VectorHeader, rows: Packed) -> None:
         """Keep a vector that came whole; what claims to be ciphertexts must be."""
         if header.header.step.kind is Kind.HANDOVER:
-            if not bool(np.all(self.public.check(rows.reshape(-1, self.public.ciphertext_bytes)))):
-                raise _fault(header.header, "handed over what is no ciphertext")
+            for where in stretches(*rows.shape):
+                if not bool(np.all(self.public.check(rows[where].reshape(-1, self.public.ciphertext_bytes)))):
+                    raise _fault(header.header, "handed over what is no ciphertext")
             self.vectors[handle] = rows
         else:
-            self.vectors[handle] = as_words(rows)
+            self.vectors[handle] = as_words(rows[:])
         self._hashes[handle] = header.sha256
 
     def discard(self, attempt: int) -> None:
@@ -141,7 +149,7 @@ class Workbench:
                 self.vectors[task.out] = self._mix(task)
             case Pass():
                 self.vectors[task.out] = self._pass(task)
-        return merkle.root(as_rows(self.vectors[task.out]), task.salt)
+        return merkle.root(in_rows(self.vectors[task.out]), task.salt)
 
     def _mix(self, task: Mix) -> U64:
         taken = np.zeros(self._shape, np.uint64) if task.source is None else self.plain(task.source).copy()

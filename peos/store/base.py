@@ -10,6 +10,7 @@ executor of one thread. What a call returns whole (bytes, records, a final vecto
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from peos.collection.submission import Triple, Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault, Refused
 from peos.ldp.base import Question
+from peos.shuffle.rows import Rows, stretches
 from peos.shuffle.standing import Standing
 
 Judged = Verdict | Refused
@@ -196,15 +198,18 @@ class ShufflerStore(ABC):
     def shares(self, digest: bytes) -> Iterator[bytes]:
         """The shares that count, in the order of the rows, a few thousand in memory at a time."""
 
-    def fill_shares(self, digest: bytes, out: NDArray[np.uint8]) -> None:
+    def fill_shares(self, digest: bytes, out: Rows) -> None:
         """Write the shares that count into the first rows of `out`, whose rows are as long as a share."""
-        row = -1
-        for row, share in enumerate(self.shares(digest)):
-            if row >= len(out) or len(share) != out.shape[1]:
+        length, width = out.shape
+        shares, row = self.shares(digest), 0
+        while block := list(islice(shares, next(stretches(length, width), slice(0, 1)).stop)):
+            end = row + len(block)
+            if end > length or any(len(share) != width for share in block):
                 raise LocalFault("the stored shares do not fit the shape that the collection has", hint=_DAMAGED)
-            out[row] = np.frombuffer(share, np.uint8)
+            out[row:end] = np.frombuffer(b"".join(block), np.uint8).reshape(len(block), width)
+            row = end
         frozen = self.collection(digest).frozen
-        if frozen is None or row + 1 != frozen.count:
+        if frozen is None or row != frozen.count:
             raise LocalFault("fewer shares are stored than were frozen", hint=_DAMAGED)
 
     @abstractmethod
@@ -218,7 +223,7 @@ class ShufflerStore(ABC):
     # Delivery.
 
     @abstractmethod
-    def put_standing(self, digest: bytes, standing: Standing, vector: Vector | None = None) -> None:
+    def put_standing(self, digest: bytes, standing: Standing, vector: Rows | None = None) -> None:
         """Make a standing durable, together with the final vector if one is given (the effect `Persist`).
 
         A vector stays for as long as the standing is STORED or SENDING. Attempts never fall (LocalFault).

@@ -10,6 +10,7 @@ from peos.collection.submission import Triple, Verdict, judge
 from peos.crypto.randomness import Randomness
 from peos.errors import Conflict, LocalFault
 from peos.ldp.base import Question
+from peos.shuffle.rows import Rows
 from peos.shuffle.standing import Standing
 from peos.store import audit, rules
 from peos.store.base import AuditEntry, Collection, Frozen, Judged, Plain, ShufflerStore, Submission, Vector
@@ -163,12 +164,12 @@ class MemoryStore(ShufflerStore):
 
     # Delivery.
 
-    def put_standing(self, digest: bytes, standing: Standing, vector: Vector | None = None) -> None:
+    def put_standing(self, digest: bytes, standing: Standing, vector: Rows | None = None) -> None:
         """See the contract."""
         kept = self._of(digest)
         rules.require_standing(kept.here, standing, vector, has_vector=kept.vector is not None)
         if vector is not None:
-            kept.vector = vector.copy()
+            kept.vector = vector[:].copy()
             kept.vector.flags.writeable = False
         elif standing.place not in rules.KEEPS_VECTOR:
             kept.vector = None

@@ -6,8 +6,9 @@ from typing import Final
 from peos.collection.lifecycle import State, advance
 from peos.collection.submission import Triple
 from peos.errors import Closed, LocalFault, Refused, Unknown, WrongInput
+from peos.shuffle.rows import Rows
 from peos.shuffle.standing import Place, Standing
-from peos.store.base import Collection, Vector
+from peos.store.base import Collection
 
 KEEPS_VECTOR: Final = (Place.STORED, Place.SENDING)
 UNDERWAY: Final = (State.FROZEN, State.SHUFFLING)
@@ -81,14 +82,14 @@ def require_freezable(here: Collection, asking: Iterable[Collection]) -> None:
             raise answered_before(other.digest)
 
 
-def require_standing(here: Collection, new: Standing, vector: Vector | None, *, has_vector: bool) -> None:
+def require_standing(here: Collection, new: Standing, vector: Rows | None, *, has_vector: bool) -> None:
     """A standing that can follow, with a vector if and only if it needs one."""
     old = here.standing
     if here.lost:
         raise restored()
     if new.attempt < old.attempt or new.left < old.left:
         raise LocalFault("attempts are never entered or left again")
-    if vector is not None and (vector.ndim != 2 or vector.dtype != "uint8"):
+    if vector is not None and (len(vector.shape) != 2 or vector.dtype != "uint8"):
         raise LocalFault("a final vector is rows of bytes")
     if vector is not None and (new.place not in KEEPS_VECTOR or here.erased):
         raise LocalFault("no final vector is kept in this standing, or after the erasure")

@@ -17,6 +17,7 @@ from peos.collection.submission import Triple, Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import Conflict, LocalFault
 from peos.ldp.base import Question
+from peos.shuffle.rows import Rows
 from peos.shuffle.standing import Place, Standing
 from peos.store import audit, folder, rules
 from peos.store.base import AuditEntry, Collection, Frozen, Judged, Plain, ShufflerStore, Submission, Vector
@@ -256,7 +257,7 @@ class SqliteStore(ShufflerStore):
 
     # Delivery.
 
-    def put_standing(self, digest: bytes, standing: Standing, vector: Vector | None = None) -> None:
+    def put_standing(self, digest: bytes, standing: Standing, vector: Rows | None = None) -> None:
         """See the contract."""
         row = self._row(digest)
         here = self._collection(row)

@@ -1,7 +1,7 @@
 """Final vectors as files: each whole on the disk before the database names it, and checked before it is used."""
 
 import hashlib
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -9,8 +9,10 @@ from typing import Final
 import numpy as np
 
 from peos.errors import LocalFault
+from peos.shuffle.rows import Rows, cut_bytes
 from peos.store import folder
 from peos.store.base import Vector
+from peos.store.mapped import let_go, mapped
 
 _BLOCK: Final = 1 << 20
 
@@ -32,12 +34,18 @@ class VectorFiles:
         folder.private_folder(path)
         self._path = path
 
-    def write(self, stem: str, vector: Vector) -> Named:
+    def write(self, stem: str, vector: Rows) -> Named:
         """Write a vector durably; it counts once the database names it."""
-        flat = np.ascontiguousarray(vector).reshape(-1).data
-        name = f"{stem}.vector"
-        folder.write_durably(self._path / name, (flat[at : at + _BLOCK] for at in range(0, len(flat), _BLOCK)))
-        return Named(name, hashlib.sha256(flat).digest(), *vector.shape)
+        name, sha256 = f"{stem}.vector", hashlib.sha256()
+
+        def pieces() -> Iterator[memoryview]:
+            for _, piece in cut_bytes(vector, _BLOCK):
+                sha256.update(piece)
+                yield piece
+
+        folder.write_durably(self._path / name, pieces())
+        rows, row_bytes = vector.shape
+        return Named(name, sha256.digest(), rows, row_bytes)
 
     def read(self, named: Named) -> Vector:
         """The vector, read-only and mapped from its file, so that it takes no memory of its own."""
@@ -48,10 +56,10 @@ class VectorFiles:
                 vector = np.zeros(shape if intact else (0, 0), np.uint8)
                 vector.flags.writeable = False
             else:
-                vector = np.memmap(path, np.uint8, mode="r", shape=shape)
+                vector = mapped(path, *shape)
         except OSError:
             intact = False
-        if not intact or hashlib.sha256(vector.reshape(-1).data).digest() != named.hash:
+        if not intact or _hash(vector) != named.hash:
             raise LocalFault(
                 f"the final vector {named.name} is damaged or gone", hint="check the disk; this delivery cannot go on"
             )
@@ -62,3 +70,11 @@ class VectorFiles:
         for path in self._path.iterdir():
             if path.name not in names:
                 folder.wipe(path)
+
+
+def _hash(vector: Vector) -> bytes:
+    sha256 = hashlib.sha256()
+    for _, piece in cut_bytes(vector, _BLOCK):
+        sha256.update(piece)
+        let_go(vector)
+    return sha256.digest()

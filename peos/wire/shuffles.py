@@ -1,7 +1,7 @@
 """What is said after the freeze, on the wire: words, vectors, notices, receipts."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import numpy as np
@@ -24,6 +24,7 @@ from peos.shuffle.messages import (
     VectorHeader,
     Word,
 )
+from peos.shuffle.rows import Rows, cut_bytes
 from peos.shuffle.schedule import MAX_SHUFFLERS
 from peos.wire import shuffle_pb2 as pb
 from peos.wire.strict import VERSION, exactly, parse, serialize, within
@@ -48,26 +49,24 @@ def decode_word(data: bytes) -> Word:
     return Word(header, exactly(message.body, WORD_BYTES, "a word"))
 
 
-def encode_vector(
-    header: Header, vector: NDArray[np.uint8], *, transcript: bytes = b"", chunk: int = CHUNK
-) -> Iterator[bytes]:
-    """A vector's header and then its chunks; `vector` is its rows as bytes."""
+def encode_vector(header: Header, vector: Rows, *, transcript: bytes = b"", chunk: int = CHUNK) -> Iterator[bytes]:
+    """A vector's header and then its chunks; `vector` is its rows as bytes, which are read chunk by chunk."""
     rows, row_bytes = vector.shape
-    whole = memoryview(vector.reshape(-1).data)
-    sha256 = hashlib.sha256(whole).digest()
+    sha256 = hashlib.sha256()
+    for _, piece in cut_bytes(vector, CHUNK):
+        sha256.update(piece)
     yield serialize(
         pb.VectorHeader(
             version=VERSION,
             header=_header(header),
             rows=rows,
             row_bytes=row_bytes,
-            sha256=sha256,
+            sha256=sha256.digest(),
             transcript=transcript,
         )
     )
-    for offset in range(0, len(whole), chunk):
-        data = whole[offset : offset + chunk].tobytes()
-        yield serialize(pb.VectorChunk(version=VERSION, offset=offset, data=data))
+    for offset, piece in cut_bytes(vector, chunk):
+        yield serialize(pb.VectorChunk(version=VERSION, offset=offset, data=piece.tobytes()))
 
 
 def decode_vector_header(data: bytes) -> VectorHeader:
@@ -119,21 +118,27 @@ class ChunkReader:
 class VectorReader:
     """Takes in a vector's chunks, in order; gives it out only whole and with the hash that was announced.
 
-    Memory follows what has arrived, not what the header announced: a header is cheap to send.
+    Memory follows what has arrived, not what the header announced: a header is cheap to send. Who keeps the chunks
+    elsewhere gives `keep`, which is told their bytes.
     """
 
-    def __init__(self, header: VectorHeader) -> None:
+    def __init__(self, header: VectorHeader, keep: Callable[[bytes], None] | None = None) -> None:
         self.header = header
         self._chunks = ChunkReader(header)
         self._arrived = bytearray()
+        self._keep = keep or self._arrived.extend
 
     def feed(self, data: bytes) -> None:
         """The next chunk."""
-        self._arrived += self._chunks.take(data)
+        self._keep(self._chunks.take(data))
+
+    def end(self) -> None:
+        """No chunk is to come: all must be here."""
+        self._chunks.end()
 
     def finish(self) -> NDArray[np.uint8]:
-        """The vector's rows as bytes."""
-        self._chunks.end()
+        """The vector's rows as bytes, if they were kept here."""
+        self.end()
         return np.frombuffer(self._arrived, np.uint8).reshape(self.header.rows, self.header.row_bytes)
 
 

@@ -13,6 +13,7 @@ from peos.crypto.randomness import U64
 from peos.crypto.schemes import rows
 from peos.crypto.schemes.base import Packed
 from peos.shuffle.effects import Mix
+from peos.shuffle.rows import Moved
 from shuffler.bench import Bench
 
 DEVIATION: Final = "PEOS_TEST_DEVIATION"
@@ -33,9 +34,9 @@ def replace_rows() -> None:
 def leave_zeros_out() -> None:
     """Masks without re-randomisation."""
 
-    def remask(self: Bench, ciphertexts: Packed, masks: U64, hop: int) -> Packed:
+    def remask(self: Bench, ciphertexts: Packed | Moved, masks: U64, hop: int) -> Packed:
         ones = rows.pack([1] * len(masks), self.public.ciphertext_bytes)
-        return self.public.remask(ciphertexts, masks, ones, hop=hop, rng=self._rng)
+        return self.public.remask(np.asarray(ciphertexts), masks, ones, hop=hop, rng=self._rng)
 
     Bench.remask = remask  # type: ignore[method-assign]  # that is the deviation
 
