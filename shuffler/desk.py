@@ -121,6 +121,7 @@ class Desk:
             ahead=self._ahead,
             step_seconds=self._config.step_seconds,
             statistical=self._config.statistical,
+            folder=self._config.folder,
             log=self._log,
             meter=meter,
         )
