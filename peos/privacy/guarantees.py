@@ -68,7 +68,7 @@ class Guarantees:
         """The coalition against which ε_l alone is left."""
         return f"the analyzer with {Schedule(self.shufflers).colluders + 1} or more shufflers, and whoever else"
 
-    def in_words(self) -> tuple[str, str, str]:
+    def in_words(self) -> tuple[str, ...]:
         """A sentence for each coalition, from the weakest to the strongest."""
         last = f"Against {self.anyone}: ε_l = {rounded_up(self.local)}, δ = 0."
         return self.server.in_words(), self.users.in_words(), last
