@@ -46,16 +46,12 @@ def demo(
     console = Console(stderr=as_json, highlight=False)
     asked = ["--eps-server", str(eps_server), "--eps-users", str(eps_users), "--eps-local", str(eps_local)]
     asked += ["--delta", str(delta), "--fakes", fakes, "--mechanism", mechanism, "--scheme", scheme]
-    shuffled = mechanism != "sue"
-    if not shuffled:
-        # Shuffled unary vectors claim nothing but ε_l (docs/privacy.md §1), so nothing else can be asked of them.
-        asked = asked[4:]
     find_plan(  # what cannot be met is said before anything is started
         users,
         domain,
         delta,
-        eps_server=eps_server if shuffled else None,
-        eps_users=eps_users if shuffled else None,
+        eps_server=eps_server,
+        eps_users=eps_users,
         eps_local=eps_local,
         fakes=fakes,
         mechanism=mechanism,
