@@ -125,6 +125,54 @@ def test_work_that_fails_for_whatever_reason_leaves_the_attempt(monkeypatch: pyt
     conducted(test)
 
 
+def test_work_without_room_on_the_disk_waits_for_it_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conductor_, "NO_ROOM", 0.02)
+    honest, tries = Bench.work, []
+
+    def full(self: Bench, task: Any) -> bytes:
+        tries.append(task)
+        if len(tries) < 4:
+            raise Full("there is no room left")
+        return honest(self, task)
+
+    monkeypatch.setattr(Bench, "work", full)
+
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        here = conducting(store, stored)
+        running = asyncio.ensure_future(here.run(resumed=False))
+        here.take(opening(1))
+        await reached(lambda: any(name.startswith("1/") for name in here.bench.vectors))
+        assert store.standing(COLLECTION) == Standing(Place.FREE, 1, 0), "the attempt goes on"
+        assert tries == [tries[0]] * 4
+        running.cancel()
+
+    conducted(test)
+
+
+def test_work_without_room_ends_with_its_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conductor_, "NO_ROOM", 0.02)
+    tries: list[Any] = []
+
+    def full(_: Bench, task: Any) -> bytes:
+        tries.append(task)
+        raise Full("there is no room left")
+
+    monkeypatch.setattr(Bench, "work", full)
+
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        here = conducting(store, stored)
+        running = asyncio.ensure_future(here.run(resumed=False))
+        here.take(opening(1))
+        await reached(lambda: len(tries) >= 2)
+        here.bench.discard(1)  # the others had waited long enough
+        tried = len(tries)
+        await asyncio.sleep(0.2)
+        assert len(tries) <= tried + 1
+        running.cancel()
+
+    conducted(test)
+
+
 def test_the_receipt_ends_a_delivery_and_everything_is_erased() -> None:
     async def test(store: MemoryStore, stored: Stored) -> None:
         analyzer = Other("the analyzer", {DELIVER: None, GET_RECEIPT: receipt()})
