@@ -10,7 +10,6 @@ key's label because −P gives the same ECDH secret as P: without it, whoever pa
 one that opens to the same, and no copy would be known by its bytes.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Final
@@ -157,11 +156,6 @@ def without_copies(rows: Rows) -> Rows:
     as_one = np.ascontiguousarray(rows).view(f"V{rows.shape[1]}").reshape(-1)
     _, first = np.unique(as_one, return_index=True)
     return rows[np.sort(first)]
-
-
-def joined(messages: Sequence[bytes], width: int) -> Rows:
-    """Messages of `width` bytes each, as rows."""
-    return np.frombuffer(b"".join(messages), np.uint8).reshape(len(messages), width)
 
 
 def _private(rng: Randomness) -> EllipticCurvePrivateKey:

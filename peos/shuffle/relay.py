@@ -1,11 +1,13 @@
 """One shuffler's place in a sequential shuffle: its onions by handle, its layer, its fakes (protocol.md §9)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from peos.crypto.kdf import Context
-from peos.crypto.onion import OnionKeys, OnionPrivateKey, without_copies
+from peos.crypto.onion import LAYER_BYTES, OnionKeys, OnionPrivateKey, without_copies
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed
 from peos.errors import LocalFault, Refused, RemoteFault
@@ -13,9 +15,10 @@ from peos.shuffle import merkle
 from peos.shuffle.effects import CIPHERTEXTS, Handle, Peel, Task
 from peos.shuffle.fakes import own_fakes
 from peos.shuffle.messages import Header, VectorHeader
+from peos.shuffle.rows import Rows
 
-FIRST = 1  # the shuffler that users send their onions to
-_TOLD_EVERY = 256  # onions
+FIRST: Final = 1  # the shuffler that users send their onions to
+_TOLD_EVERY: Final = 256  # onions
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class Relay:
     """Shuffler `number`'s onions, and the work on them: in each attempt the same fakes, another permutation."""
 
     def __init__(self, number: int, line: Line, private: OnionPrivateKey) -> None:
-        self.vectors: dict[Handle, Packed] = {}
+        self.vectors: dict[Handle, Rows] = {}
         self.lost = 0  # rows of the last pass that did not open, or were copies of others
         self.line = line
         self._number = number
@@ -84,7 +87,7 @@ class Relay:
             raise _fault(place, "sent two different vectors for one step")
         return handle if known is None else None
 
-    def take_in(self, handle: Handle, header: VectorHeader, rows: Packed) -> None:
+    def take_in(self, handle: Handle, header: VectorHeader, rows: Rows) -> None:
         """Keep onions that came whole; whether they open is seen when they are worked."""
         self.vectors[handle] = rows
         self._hashes[handle] = header.sha256
@@ -100,37 +103,48 @@ class Relay:
         if not isinstance(task, Peel):
             raise LocalFault("a sequential shuffle has no such step")
         rows = self._peeled(self.vectors[task.source])
-        self.vectors[task.out] = rows[task.permutation.stream().permutation(len(rows))]
-        return merkle.root(self.vectors[task.out], task.salt)
+        self.vectors[task.out] = moved = rows[task.permutation.stream().permutation(len(rows))]
+        return merkle.root(moved, task.salt)
 
-    def _peeled(self, came: Packed) -> Packed:
-        """What was under the layer of each onion, and the fakes.
-
-        What does not open is kept out, and so is a copy: a report that comes out twice would be known by that. Of whom
-        it was only its number is said, which is all that the next party could see.
-        """
-        onions, collection = without_copies(came), self.line.context.collection
-        rows = np.empty((len(onions) + len(self._fakes), self._fakes.shape[1]), np.uint8)
-        opened = 0
-        for number, onion in enumerate(onions):
-            message = self._private.open(collection, self._number, onion.tobytes())
-            if message is not None:
-                rows[opened] = np.frombuffer(message, np.uint8)
-                opened += 1
-            if number % _TOLD_EVERY == 0:
-                self._told(number, len(onions))
-        self.lost = len(came) - opened
-        reports = opened - self.line.fakes_up_to(self._number - 1)
-        if reports < self.line.least:
+    def _peeled(self, came: Rows) -> Packed:
+        """What was under the layer of each onion, and the fakes."""
+        line = self.line
+        own, self.lost = peeled(came[:], self._private, line.context.collection, self._number, self._told)
+        reports = len(own) - line.fakes_up_to(self._number - 1)
+        if reports < line.least:
             raise Refused(
-                f"{max(reports, 0)} reports are left of {self.line.frozen}, too few to be handed on",
+                f"{max(reports, 0)} reports are left of {line.frozen}, too few to be handed on",
                 hint="onions did not open; the collection is aborted",
             )
-        rows[opened : opened + len(self._fakes)] = self._fakes
-        return rows[: opened + len(self._fakes)]
+        return np.concatenate((own, self._fakes))
 
     def _told(self, done: int, total: int) -> None:
         """How far a pass is; for whoever shows it."""
+
+
+def peeled(
+    onions: Packed,
+    private: OnionPrivateKey,
+    collection: bytes,
+    layer: int,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> tuple[Packed, int]:
+    """What is under one layer, and how many rows were left out.
+
+    What does not open is left out, and so is a copy: a report that comes out twice would be known by that. Of whom it
+    was nobody is told, only of how many, which the next party sees anyway.
+    """
+    each = without_copies(onions)
+    rows = np.empty((len(each), onions.shape[1] - LAYER_BYTES), np.uint8)
+    opened = 0
+    for number, onion in enumerate(each):
+        message = private.open(collection, layer, onion.tobytes())
+        if message is not None:
+            rows[opened] = np.frombuffer(message, np.uint8)
+            opened += 1
+        if number % _TOLD_EVERY == 0:
+            progress(number, len(each))
+    return rows[:opened], len(onions) - opened
 
 
 def _fault(place: Header, sentence: str) -> RemoteFault:

@@ -12,7 +12,9 @@ from peos.collection.freeze import Freeze
 from peos.collection.submission import Acknowledgement, Part, Triple, Verdict, check_part, judge
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
+from peos.crypto.onion import OnionKeys
 from peos.crypto.randomness import U64, Randomness
+from peos.crypto.schemes.base import Packed, PublicKey
 from peos.errors import RemoteFault
 from peos.shuffle import fakes
 from peos.shuffle.effects import Event, ReceivedVector
@@ -73,7 +75,7 @@ class Node:
         self.rng = rng
         self.signed = documents.decode_signed_document(signed, floor=floor)
         self.document = self.signed.document
-        self.public = self.document.encryption_key(floor=floor)
+        self.open_keys(floor)
         self.fake_seed = rng.bytes(32)
         self.parts: dict[bytes, tuple[Triple, Part]] = {}  # by ticket
         self.standing = Standing()
@@ -81,10 +83,19 @@ class Node:
         self.reports: list[str] = []
         self.passes = 0
 
+    def open_keys(self, floor: int) -> None:
+        """Take the document's encryption key, checked."""
+        self.public = self.document.encryption_key(floor=floor)
+
+    @property
+    def encryption(self) -> PublicKey | OnionKeys:
+        """What users' parts are checked against."""
+        return self.public
+
     def submit(self, encoded: bytes) -> bytes:
         """Take in a user's part; the acknowledgement, or RemoteFault."""
         part = submissions.decode_part(encoded)
-        triple = check_part(part, self.document, self.signed.digest, self.public, self.number)
+        triple = check_part(part, self.document, self.signed.digest, self.encryption, self.number)
         stored = self.parts.get(part.ticket)
         if judge(stored[0] if stored else None, triple) is Verdict.CONFLICT:
             raise RemoteFault("another submission was made under this ticket", party="user", step="submission")
@@ -100,15 +111,18 @@ class Node:
 
     def begin(self, triples: Sequence[Triple], context: Context) -> None:
         """Lay out the frozen vectors, fakes last, and wait for the first attempt to be opened."""
-        document, words = self.document, self.document.mechanism.words
         self.context = context
         self.triples = tuple(triples)
-        self.rows = len(triples) + document.fakes
-        self.machine = self.shuffler_type(self.number, document.schedule, context, self.rng)
-        self.bench = self.workbench_type(self.rows, words, self.public, self.rng)
+        self.rows = len(triples) + self.document.fakes
+        self.machine = self.shuffler_type(self.number, self.document.schedule, context, self.rng)
         shares = b"".join(self.parts[triple.ticket][1].share for triple in triples)
-        rows = np.frombuffer(shares, np.uint8).reshape(len(triples), -1)
-        self.bench.lay_out(self.number, rows, self.fake_shares(self.fake_seed))
+        self.lay_out(np.frombuffer(shares, np.uint8).reshape(len(triples), -1))
+
+    def lay_out(self, shares: Packed) -> None:
+        """The frozen vector, on a bench."""
+        bench = self.workbench_type(self.rows, self.document.mechanism.words, self.public, self.rng)
+        bench.lay_out(self.number, shares, self.fake_shares(self.fake_seed))
+        self.bench = bench
 
     def fake_shares(self, seed: bytes) -> U64:
         """This shuffler's shares of the fakes."""

@@ -3,11 +3,12 @@
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from peos.collection.claims import claims_of
 from peos.collection.document import (
     ID_BYTES,
     MIN_DUMMIES,
@@ -25,11 +26,11 @@ from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import U64, Randomness, system
 from peos.crypto.schemes import scheme as scheme_named
-from peos.crypto.schemes.base import KEY_BITS_FLOOR, PrivateKey
+from peos.crypto.schemes.base import KEY_BITS_FLOOR, Packed, PrivateKey
 from peos.errors import RemoteFault, WrongInput
 from peos.estimate.frequency import Estimate
 from peos.ldp.base import Mechanism
-from peos.privacy.guarantees import Guarantees, guarantees
+from peos.privacy.guarantees import Guarantees
 from peos.shuffle import analyzer
 from peos.shuffle.effects import (
     Discard,
@@ -41,6 +42,7 @@ from peos.shuffle.effects import (
     Mix,
     Output,
     Pass,
+    Peel,
     Persist,
     Receipt,
     Received,
@@ -102,8 +104,7 @@ class Simulation:
         Schedule(shufflers)
         self.rng = rng or system()
         self.traffic = Traffic()
-        self.key = key or scheme_named(scheme).generate(self.rng)
-        self.floor = self.key.public.bits if key else KEY_BITS_FLOOR  # a key that the caller brings is the caller's
+        encryption = self.encryption(scheme, key)
         self.analyzer = Identity.generate(self.rng)
         self.enrolment = Identity.generate(self.rng)
         self.dummies = [
@@ -118,8 +119,8 @@ class Simulation:
             question=question.question or "simulation",
             epoch=question.epoch,
             choice=MechanismChoice.of(mechanism),
-            scheme=self.key.public.scheme,
-            public_key=self.key.public.encode(),
+            **encryption,
+            **self.of_shufflers(identities),
             shufflers=tuple(self._member(f"shuffler {n}", one) for n, one in enumerate(identities, start=1)),
             analyzer=self._member("analyzer", self.analyzer),
             fakes=fakes,
@@ -152,6 +153,16 @@ class Simulation:
         self.shuffle()
         self.inspect()
         return self.publish(submitted=len(given))
+
+    def encryption(self, scheme: str, key: PrivateKey | None) -> dict[str, Any]:
+        """Draw the analyzer's key, if none is brought; what the document says of it."""
+        self.key = key or scheme_named(scheme).generate(self.rng)
+        self.floor = self.key.public.bits if key else KEY_BITS_FLOOR  # a key that the caller brings is the caller's
+        return {"scheme": self.key.public.scheme, "public_key": self.key.public.encode()}
+
+    def of_shufflers(self, identities: Sequence[Identity]) -> dict[str, Any]:  # noqa: ARG002 - for other protocols
+        """What else the document says of the shufflers."""
+        return {}
 
     # Submit.
 
@@ -238,8 +249,8 @@ class Simulation:
             case Persist(standing, vector):
                 node.standing = standing
                 node.durable = node.bench.vectors[vector] if vector else node.durable
-            case Split() | Mix() | Pass():
-                node.passes += isinstance(effect, Pass)
+            case Split() | Mix() | Pass() | Peel():
+                node.passes += isinstance(effect, Pass | Peel)
                 done = Done(node.machine.standing.attempt, effect.task, node.bench.work(effect))
                 self._queue.append((node, done))
             case Output(standing):
@@ -293,15 +304,19 @@ class Simulation:
         """The analyzer takes in a final vector; with all of them it signs a receipt, and the shufflers erase."""
         header, rows = shuffles.decode_vector(messages)
         context = header.header.context
-        encrypted = sender == self.document.schedule.last[0]
-        if encrypted and not bool(np.all(self.key.public.check(rows.reshape(-1, self.key.public.ciphertext_bytes)))):
-            raise RemoteFault("delivered what is no ciphertext", party=f"shuffler {sender}", step="delivery")
-        vector: Vector = rows if encrypted else as_words(rows)
-        self.delivered[sender] = analyzer.Part(context, header.transcript, vector)
+        self.delivered[sender] = analyzer.Part(context, header.transcript, self.take_in(sender, rows))
         if all(who in self.delivered for who in self.document.schedule.last):
             receipt = shuffles.encode_receipt(SignedReceipt.sign(self.analyzer, context, header.transcript))
             for node in self.nodes:
                 self._post(ANALYZER, node.number, Rpc.RECEIPT, [receipt])
+
+    def take_in(self, sender: int, rows: Packed) -> Vector:
+        """A delivered vector, checked."""
+        if sender != self.document.schedule.last[0]:
+            return as_words(rows)
+        if not bool(np.all(self.key.public.check(rows.reshape(-1, self.key.public.ciphertext_bytes)))):
+            raise RemoteFault("delivered what is no ciphertext", party=f"shuffler {sender}", step="delivery")
+        return rows
 
     def inspect(self) -> None:
         """The analyzer reveals its dummies to the shufflers, who follow their rows; then all vectors are erased."""
@@ -338,7 +353,7 @@ class Simulation:
 
     def publish(self, *, submitted: int) -> Collected:
         """Decrypt, look for the dummies, estimate, and state the guarantee for what was realised."""
-        combined = analyzer.combine(self.document.schedule, self.delivered, self.key, self.rng)
+        combined = self.decrypted()
         owned = np.stack([dummy.words for dummy in self.dummies])
         reports = analyzer.without_dummies(combined, owned, self.findings.get(ANALYZER, ()))
         mechanism, document = self.mechanism, self.document
@@ -346,7 +361,7 @@ class Simulation:
         counts = mechanism.support_counts(reports)
         return Collected(
             estimate=mechanism.estimate(counts, users=users, fakes=document.fakes),
-            guarantees=guarantees(mechanism, users, document.fakes, document.delta, len(self.nodes)),
+            guarantees=claims_of(document, users),
             digest=self.digest,
             users=users,
             dropped=submitted - users,
@@ -356,6 +371,10 @@ class Simulation:
             rounds=len(document.schedule.rounds),
             passes=sum(node.passes for node in self.nodes),
         )
+
+    def decrypted(self) -> U64:
+        """All rows of the output, as words."""
+        return analyzer.combine(self.document.schedule, self.delivered, self.key, self.rng)
 
     def _pairs(self) -> list[tuple[int, int]]:
         numbers = range(1, len(self.nodes) + 1)
