@@ -35,8 +35,9 @@ lint: $(VENV)/ready
 proto: $(VENV)/ready
 	$(BIN)/python -m grpc_tools.protoc -Ipeos/wire=proto/peos/v1 --python_out=. --pyi_out=. $(patsubst proto/peos/v1/%,peos/wire/%,$(wildcard proto/peos/v1/*.proto))
 
+# Each operation of each scheme; `make bench ARGS="overhead --users 4000"` another one, `python -m benchmarks.all` everything.
 bench: $(VENV)/ready
-	$(BIN)/python -m benchmarks.schemes
+	@$(BIN)/peos bench $(or $(ARGS),schemes)
 
 clean:
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,1 +1,1 @@
-"""Speed, bytes and memory, measured beside what we compare ourselves with; each file is one command."""
+"""Speed, bytes and memory: figures are kept in results/ with the machine's description, and docs/ shows them."""

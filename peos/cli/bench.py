@@ -1,13 +1,16 @@
-"""`peos bench`: what a collection costs, measured on this machine with real processes."""
+"""`peos bench`: what a collection costs, measured on this machine.
+
+`end-to-end` and `ingest` run real processes; `schemes`, `overhead` and `count` measure processor time in this one.
+"""
 
 import json
-import os
-import platform
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from peos.cli.bench_machine import machine
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -69,24 +72,60 @@ def ingest(
     _print(report, rows, console, as_json=as_json)
 
 
-def machine() -> dict[str, Any]:
-    """What this machine is, beside the figures that it gave."""
-    names = [line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
-    memory = next((line.split()[1] for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), "0")
-    return {
-        "processor": names[0] if names else platform.processor(),
-        "cores": os.cpu_count(),
-        "memory_gb": round(int(memory) / 1e6, 1),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-    }
+@app.command()
+def schemes(
+    count: Annotated[int, typer.Option(help="Operations in a batch.", min=64)] = 1500,
+    as_json: Json = False,
+) -> None:
+    """Each operation of each encryption scheme on one core, with phe and HEU beside where they are installed."""
+    from peos.cli.bench_schemes import lines, measure
+
+    console = _console(as_json)
+    console.print(f"making keys and measuring batches of {count:,}; this takes about half a minute")
+    report = {"bench": "schemes", **measure(count)}
+    _print(report, report["rows"], console, as_json=as_json)
+    if not as_json:
+        lines(report, typer.echo)
 
 
-def _lines(path: str) -> list[str]:
-    try:
-        return Path(path).read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return []
+@app.command()
+def overhead(
+    users: Annotated[int, typer.Option(help="Reports, of the larger of two collections.", min=1000)] = 4000,
+    shufflers: Annotated[list[int] | None, typer.Option(help="How many shufflers; may be repeated.")] = None,
+    schemes: Annotated[
+        list[str] | None, typer.Option(help="Only this scheme; may be repeated.", metavar="paillier|dgk|jl")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Table 9.3 of the thesis beside ours: seconds and bytes of a user, a shuffler and the analyzer, at a million."""
+    from peos.cli.bench_overhead import SHUFFLERS, flat, measure_all
+
+    console = _console(as_json)
+    found = measure_all(users, shufflers or SHUFFLERS, schemes or (), progress=console.print)
+    rows = [*flat(found["rows"]), *flat(found["thesis"]["rows"])]
+    _print({"bench": "overhead", **found}, rows, console, as_json=as_json)
+    if not as_json:
+        typer.echo(
+            f"Ours: one core, measured at {users:,} and {users // 2:,} users, the difference scaled to a million."
+        )
+        typer.echo(
+            f"The thesis' (no scheme named): {found['thesis']['machine']}, {found['thesis']['threads']} threads."
+        )
+
+
+@app.command("count")
+def count_supports(
+    reports: Annotated[int, typer.Option(help="Reports to count.", min=1)] = 1_000_000,
+    as_json: Json = False,
+) -> None:
+    """Support counts of local hashing, d = 42178 and d' = 705, against a vectorised xxhash over all pairs."""
+    from peos.cli.bench_count import measure
+
+    console = _console(as_json)
+    report = {"bench": "count", **measure(reports)}
+    _print(report, report["rows"], console, as_json=as_json)
+    if not as_json:
+        typer.echo(f"{report['times_faster']:.0f} times faster; the bar is {report['bar']}")
 
 
 def _console(as_json: bool) -> "Console":
@@ -112,4 +151,6 @@ def _print(report: dict[str, Any], rows: list[dict[str, Any]], console: "Console
 def _cell(value: object) -> str:
     if value is None:
         return "–"
+    if isinstance(value, float):
+        value = float(f"{value:.4g}")
     return f"{value:,}" if isinstance(value, int | float) else str(value)

@@ -1,69 +1,78 @@
-"""What one operation of an encryption scheme costs on one core, `phe` beside ours in the same run.
+"""`peos bench schemes`: what one operation of each encryption scheme costs on one core, others' beside in the same run.
 
-    python -m benchmarks.schemes [--json] [--count N]
-
-Times are processor time of this process, so that others on the machine disturb little; each is the median of a few
-repetitions, which alternate between phe and ours. Keys have the 3072 bits of production. Batches include the making
-of their zeros from window tables already built; what building them costs is reported beside. Packed decryption depends
-on the passes before it; `attacked` is with one hostile row in a thousand.
+Keys have the 3072 bits of production. Batches include the making of their zeros from window tables already built; what
+building them costs is reported beside. Packed decryption depends on the passes before it; `attacked` is with one
+hostile row in a thousand. `phe` and SecretFlow's HEU are measured where they are installed.
 """
 
-import argparse
-import json
-import statistics
-import time
+from collections.abc import Callable
 from typing import Any, Final
 
+import gmpy2
 import numpy as np
-import phe
-from phe.paillier import EncryptedNumber
 
-from benchmarks import word_schemes
-from benchmarks.measuring import Row, Work, machine, microseconds, peak_megabytes
+from peos.cli import bench_words
+from peos.cli.bench_machine import Row, Work, machine, medians, microseconds, optional, peak_megabytes, seconds
 from peos.crypto.randomness import Randomness, system
 from peos.crypto.schemes import rows
-from peos.crypto.schemes.base import Packed
-from peos.crypto.schemes.paillier import Paillier, PaillierPublicKey
+from peos.crypto.schemes.base import KEY_BITS_FLOOR, Packed
+from peos.crypto.schemes.paillier import Paillier, PaillierPrivateKey, PaillierPublicKey
 from peos.crypto.schemes.paillier_zeros import TABLES_PAY_FROM, WIDE_TABLES_PAY_FROM, PowerZeros
 
-REPETITIONS: Final = 3
-PHE_COUNT: Final = 16  # phe takes 25 ms an operation
+THEIR_COUNT: Final = 16  # phe takes 25 ms an operation
 DECRYPTIONS: Final = 64
 SHUFFLED: Final = 1000  # rows of a packed decryption: one of them is hostile in the worst of its figures
 PASSES: Final = (2, 3, 4)  # of 3 and 4, 5 and 6, 7 and 8 shufflers
+_MULTIPLICATIONS: Final = 2000
+_OURS_AND_PHES: Final = {
+    "encrypt": "encrypt",
+    "encrypt-10-bit-tables": "encrypt",
+    "encrypt-cold": "encrypt",
+    "rerandomise": "rerandomise",
+    "decrypt-one-by-one": "decrypt",
+    **{f"decrypt-{passes}-passes": "decrypt" for passes in PASSES},
+    f"decrypt-{PASSES[0]}-passes-attacked": "decrypt",
+}
 
 
-def build_tables(public: PaillierPublicKey, rng: Randomness, expected: int) -> tuple[Any, Row]:
-    """A zero source with tables, and what it cost to build."""
-    memory, begun = peak_megabytes(), time.process_time()
-    source: Any = public.zero_source(rng, expected=expected)
-    seconds = time.process_time() - begun
-    return source, {
-        "scheme": "paillier",
-        "of": "zeros",
-        "expected": expected,
-        "width": source.width,
-        "seconds": seconds,
-        "megabytes": peak_megabytes() - memory,
+def measure(count: int, *, bits: int = KEY_BITS_FLOOR) -> Row:
+    """All figures; `bits` is for tests."""
+    rng = system()
+    ours, tables, beside = _paillier(Paillier().generate(rng, bits=bits), count, rng)
+    others = [bench_words.measure(name, count, rng, bits=bits) for name in bench_words.NAMES]
+    words = [row for found, _, _ in others for row in found]
+    cost = {(row["scheme"], row["operation"]): row["microseconds"] for row in ours}
+    return {
+        "machine": machine(),
+        "bits": bits,
+        "beside": beside,
+        "rows": ours + words,
+        "tables": [*tables, *(table for _, found, _ in others for table in found)],
+        "keys": [key for _, _, key in others],
+        "multiplications": [multiplication(size * bits, rng) for size in (1, 2)],
+        "against_bars": bench_words.against_bars(words),
+        "break_even": _break_even(cost, tables),
+        **{
+            f"times_faster_than_{library}": {
+                operation: cost[library, theirs] / cost["paillier", operation]
+                for operation, theirs in _OURS_AND_PHES.items()
+                if (library, theirs) in cost
+            }
+            for library in beside
+        },
     }
 
 
-def measure(count: int) -> Row:
-    """All figures."""
-    rng = system()
-    private = Paillier().generate(rng)
+def _paillier(private: PaillierPrivateKey, count: int, rng: Randomness) -> tuple[list[Row], list[Row], dict[str, str]]:
     public = private.public
-    narrow, narrow_row = build_tables(public, rng, TABLES_PAY_FROM)
-    wide, wide_row = build_tables(public, rng, WIDE_TABLES_PAY_FROM)
-
-    theirs = phe.PaillierPublicKey(int(public.modulus))
-    their_private = phe.PaillierPrivateKey(theirs, int(private.p), int(private.q))
+    narrow, narrow_row = _tables(public, rng, TABLES_PAY_FROM)
+    wide, wide_row = _tables(public, rng, WIDE_TABLES_PAY_FROM)
     plain, masks = rng.uint64(count), rng.uint64(count)
     ready = wide.zeros(count)
     sent = public.encrypt(plain, wide.zeros(count))
-    their_sent = [int(c) for c in rows.integers(sent[:DECRYPTIONS])]
-    words = plain[:PHE_COUNT].tolist()
+    assert np.array_equal(private.decrypt(sent[:DECRYPTIONS]), plain[:DECRYPTIONS]), "what is measured decrypts"
     powers = PowerZeros(public.modulus, rng)
+    few = min(THEIR_COUNT, count)
 
     def after(passes: int) -> Packed:
         row = public.encrypt(plain[:1], wide.zeros(1)).repeat(SHUFFLED, axis=0)
@@ -73,116 +82,116 @@ def measure(count: int) -> Row:
 
     shuffled = {passes: after(passes) for passes in PASSES}
     attacked = shuffled[PASSES[0]].copy()
-    attacked[rng.integer_below(SHUFFLED)] = rows.pack(
-        [1 + (public.modulus - 1) * public.modulus], public.ciphertext_bytes
-    )[0]
+    hostile = 1 + (public.modulus - 1) * public.modulus
+    attacked[rng.integer_below(SHUFFLED)] = rows.pack([hostile], public.ciphertext_bytes)[0]
 
     def decryption(name: str, given: Packed, passes: int) -> Work:
         return "paillier", name, lambda: private.decrypt_shuffled(given, passes=passes, rng=rng), SHUFFLED
 
-    def their_rerandomise() -> None:
-        for c, mask in zip(their_sent[:PHE_COUNT], words, strict=True):
-            (EncryptedNumber(theirs, c) + mask).obfuscate()
-
     works: list[Work] = [
-        ("phe", "encrypt", lambda: [theirs.raw_encrypt(m) for m in words], PHE_COUNT),
         ("paillier", "encrypt", lambda: public.encrypt(plain, wide.zeros(count)), count),
         ("paillier", "encrypt-10-bit-tables", lambda: public.encrypt(plain, narrow.zeros(count)), count),
-        ("paillier", "encrypt-cold", lambda: public.encrypt(plain[:PHE_COUNT], powers.zeros(PHE_COUNT)), PHE_COUNT),
+        ("paillier", "encrypt-cold", lambda: public.encrypt(plain[:few], powers.zeros(few)), few),
         ("paillier", "encrypt-ready-zeros", lambda: public.encrypt(plain, ready), count),
-        ("phe", "rerandomise", their_rerandomise, PHE_COUNT),
-        (
-            "paillier",
-            "rerandomise",
-            lambda: public.remask(sent, masks, wide.zeros(count), hop=1, rng=rng),
-            count,
-        ),
+        ("paillier", "rerandomise", lambda: public.remask(sent, masks, wide.zeros(count), hop=1, rng=rng), count),
         ("paillier", "rerandomise-ready-zeros", lambda: public.remask(sent, masks, ready, hop=1, rng=rng), count),
-        ("phe", "decrypt", lambda: [their_private.raw_decrypt(c) for c in their_sent], DECRYPTIONS),
-        ("paillier", "decrypt-one-by-one", lambda: private.decrypt(sent[:DECRYPTIONS]), DECRYPTIONS),
+        ("paillier", "decrypt-one-by-one", lambda: private.decrypt(sent[:DECRYPTIONS]), min(DECRYPTIONS, count)),
         *(decryption(f"decrypt-{passes}-passes", given, passes) for passes, given in shuffled.items()),
         decryption(f"decrypt-{PASSES[0]}-passes-attacked", attacked, PASSES[0]),
         ("paillier", "check", lambda: public.check(sent), count),
     ]
-    if not np.array_equal(private.decrypt(sent[:DECRYPTIONS]), plain[:DECRYPTIONS]):
-        raise SystemExit("what was measured does not decrypt")
-    samples: list[list[float]] = [[] for _ in works]
-    for _ in range(REPETITIONS):
-        for sample, (_scheme, _operation, work, of) in zip(samples, works, strict=True):
-            sample.append(microseconds(work, of))
-    results = [
-        {
-            "scheme": scheme,
-            "operation": operation,
-            "microseconds": statistics.median(sample),
-            "bytes": public.ciphertext_bytes,
-        }
-        for sample, (scheme, operation, _work, _of) in zip(samples, works, strict=True)
-    ]
-    cost: dict[tuple[Any, Any], Any] = {(row["scheme"], row["operation"]): row["microseconds"] for row in results}
-    saved = cost["paillier", "encrypt-cold"] - cost["paillier", "encrypt-10-bit-tables"]
-    saved_by_wide = cost["paillier", "encrypt-10-bit-tables"] - cost["paillier", "encrypt"]
-    others = [word_schemes.measure(name, count, rng) for name in word_schemes.NAMES]
-    theirs_rows = [row for found, _, _ in others for row in found]
+    their_works, beside = [], {}
+    for name, found in {"phe": _phe(private, plain[:few], sent[:few]), "heu": _heu(public.bits, plain[:few])}.items():
+        beside[name] = found[1]
+        their_works += found[0]
+    return medians([*their_works, *works], public.ciphertext_bytes), [narrow_row, wide_row], beside
+
+
+def _phe(private: PaillierPrivateKey, plain: Any, sent: Packed) -> tuple[list[Work], str]:
+    """python-paillier's operations under the same key."""
+    library, version = optional("phe", "phe")
+    if library is None:
+        return [], version
+    public = library.PaillierPublicKey(int(private.public.modulus))
+    secret = library.PaillierPrivateKey(public, int(private.p), int(private.q))
+    words, ciphertexts = plain.tolist(), [int(c) for c in rows.integers(sent)]
+    of = len(words)
+
+    def rerandomise() -> None:
+        for c, mask in zip(ciphertexts, words, strict=True):
+            (library.EncryptedNumber(public, c) + mask).obfuscate()
+
+    return [
+        ("phe", "encrypt", lambda: [public.raw_encrypt(m) for m in words], of),
+        ("phe", "rerandomise", rerandomise, of),
+        ("phe", "decrypt", lambda: [secret.raw_decrypt(c) for c in ciphertexts * 4], 4 * of),
+    ], version
+
+
+def _heu(bits: int, plain: Any) -> tuple[list[Work], str]:
+    """SecretFlow's Paillier under a key of its own; it re-randomises by adding a fresh encryption."""
+    library, version = optional("heu.phe", "sf-heu")
+    if library is None:
+        return [], version
+    kit = library.setup(library.SchemaType.ZPaillier, bits)
+    encryptor, evaluator, decryptor = kit.encryptor(), kit.evaluator(), kit.decryptor()
+    words = [word >> 1 for word in plain.tolist()]  # its integers are signed
+    sent = [encryptor.encrypt_raw(word) for word in words]
+    of = len(words)
+    return [
+        ("heu", "encrypt", lambda: [encryptor.encrypt_raw(word) for word in words], of),
+        ("heu", "rerandomise", lambda: [evaluator.add(c, encryptor.encrypt_raw(7)) for c in sent], of),
+        ("heu", "decrypt", lambda: [decryptor.decrypt_raw(c) for c in sent], of),
+    ], version
+
+
+def multiplication(bits: int, rng: Randomness) -> Row:
+    """One product modulo an odd number of so many bits: what all the operations above consist of."""
+    modulus = gmpy2.mpz(rng.integer_below(2 ** (bits - 1)) | 2 ** (bits - 1) | 1)
+    factor = gmpy2.mpz(rng.integer_below(int(modulus)))
+
+    def work() -> None:
+        product = factor
+        for _ in range(_MULTIPLICATIONS):
+            product = product * factor % modulus
+
+    return {"bits": bits, "microseconds": sorted(microseconds(work, _MULTIPLICATIONS) for _ in range(3))[1]}
+
+
+def _tables(public: PaillierPublicKey, rng: Randomness, expected: int) -> tuple[Any, Row]:
+    """A zero source with tables, and what it cost to build."""
+    memory = peak_megabytes()
+    source, took = seconds(lambda: public.zero_source(rng, expected=expected))
+    row = {"scheme": "paillier", "of": "zeros", "expected": expected, "width": source.width, "seconds": took}
+    return source, {**row, "megabytes": peak_megabytes() - memory}
+
+
+def _break_even(cost: dict[tuple[str, str], float], tables: list[Row]) -> Row:
+    """From how many zeros on tables pay, and wide ones in place of narrow ones."""
+
+    def pays(extra_seconds: float, before: str, after: str) -> int | None:
+        saved = cost["paillier", before] - cost["paillier", after]
+        return round(extra_seconds * 1e6 / saved) if saved > 0 else None
+
+    narrow, wide = (table["seconds"] for table in tables)
     return {
-        "machine": machine(),
-        "bits": public.bits,
-        "rows": results + theirs_rows,
-        "tables": [narrow_row, wide_row, *(row for _, tables, _ in others for row in tables)],
-        "keys": [key for _, _, key in others],
-        "against_bars": word_schemes.against_bars(theirs_rows),
-        "break_even": {
-            "tables": round(narrow_row["seconds"] * 1e6 / saved),
-            "wide_tables": round((wide_row["seconds"] - narrow_row["seconds"]) * 1e6 / saved_by_wide)
-            if saved_by_wide > 0
-            else None,
-        },
-        "times_faster_than_phe": {
-            operation: cost["phe", theirs_called] / cost["paillier", operation]
-            for operation, theirs_called in (
-                ("encrypt", "encrypt"),
-                ("encrypt-10-bit-tables", "encrypt"),
-                ("encrypt-cold", "encrypt"),
-                ("rerandomise", "rerandomise"),
-                ("decrypt-one-by-one", "decrypt"),
-                *((f"decrypt-{passes}-passes", "decrypt") for passes in PASSES),
-                (f"decrypt-{PASSES[0]}-passes-attacked", "decrypt"),
-            )
-        },
+        "tables": pays(narrow, "encrypt-cold", "encrypt-10-bit-tables"),
+        "wide_tables": pays(wide - narrow, "encrypt-10-bit-tables", "encrypt"),
     }
 
 
-def show(found: Row) -> None:
-    """The figures as text."""
-    print(", ".join(f"{key} {value}" for key, value in found["machine"].items()))
-    print(f"{found['bits']} bits, one core\n")
-    for row in found["rows"]:
-        faster = found["times_faster_than_phe"].get(row["operation"]) if row["scheme"] == "paillier" else None
-        ratio = f"   {faster:6.1f} times phe's speed" if faster else ""
-        print(f"{row['scheme']:10}{row['operation']:28}{row['microseconds']:12.1f} µs{row['bytes']:6} bytes{ratio}")
-    print()
+def lines(found: Row, echo: Callable[[str], None]) -> None:
+    """What is not in the table of operations, in words."""
+    for library, version in found["beside"].items():
+        echo(f"{library}: {version}")
     for table in found["tables"]:
-        what = f"{table['scheme']:10}tables of {table['width']} bits for {table['of']}"
-        print(f"{what:44}{table['seconds']:8.3f} s{table['megabytes']:8.1f} MB")
-    even = found["break_even"]
-    print(f"paillier's pay from {even['tables']} zeros, wide ones from {even['wide_tables']}")
-    word_schemes.show(found)
-
-
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.schemes", description=__doc__.splitlines()[0])
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    parser.add_argument("--count", type=int, default=1500, help="operations in a batch (default 1500)")
-    options = parser.parse_args()
-    if options.count < DECRYPTIONS:
-        parser.error(f"--count must be at least {DECRYPTIONS}")
-    found = measure(options.count)
-    if options.json:
-        print(json.dumps(found, indent=1))
-    else:
-        show(found)
-
-
-if __name__ == "__main__":
-    main()
+        what = f"{table['scheme']}: tables of {table['width']} bits for {table['of']}"
+        echo(f"{what:44}{table['seconds']:8.3f} s{table['megabytes']:8.1f} MB")
+    for operation, times in found["times_faster_than_phe"].items():
+        echo(f"paillier {operation}: {times:.1f} times phe's speed")
+    for row in found["against_bars"]:
+        echo(f"{row['scheme']} {row['operation']}: {row['milliseconds']:.3f} ms, bar {row['bar']} ms")
+    for key in found["keys"]:
+        echo(f"{key['scheme']}: a key takes {key['seconds']:.2f} s, of {key['made']} the longest {key['longest']:.2f}")
+    for row in found["multiplications"]:
+        echo(f"one product modulo {row['bits']} bits: {row['microseconds']:.2f} µs")

@@ -1,6 +1,6 @@
 """DGK and Joye-Libert at 3072 bits: each operation, key generation, tables; against the bars and the thesis' figures.
 
-`python -m benchmarks.schemes` runs it with the rest. The thesis (§9.5) took 1.6 ms to encrypt and 2.1 ms to decrypt.
+`peos bench schemes` runs it with the rest. The thesis (§9.6.4) took 1.6 ms to encrypt and 2.1 ms to decrypt.
 """
 
 import statistics
@@ -11,7 +11,7 @@ from typing import Any, Final
 import gmpy2
 import numpy as np
 
-from benchmarks.measuring import Row, Work, microseconds, seconds
+from peos.cli.bench_machine import Row, Work, medians, seconds
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes import rows, scheme
 from peos.crypto.schemes.base import PublicKey
@@ -23,7 +23,6 @@ from peos.crypto.schemes.windows import Table
 from peos.crypto.schemes.word_keys import WordPublicKey
 
 NAMES: Final = ("dgk", "jl")
-REPETITIONS: Final = 3
 KEYS: Final = 5
 COLD: Final = 32  # reports encrypted one by one, without tables
 THESIS_MS: Final = {"encrypt": 1.6, "decrypt": 2.1}
@@ -41,9 +40,9 @@ def megabytes(table: Table) -> float:
     return sum(sys.getsizeof(entry) for row in table for entry in row) / 1e6
 
 
-def measure(name: str, count: int, rng: Randomness) -> tuple[list[Row], list[Row], Row]:
+def measure(name: str, count: int, rng: Randomness, *, bits: int) -> tuple[list[Row], list[Row], Row]:
     """The operations, the tables, and what a key takes to be made."""
-    made = [seconds(lambda: scheme(name).generate(rng)) for _ in range(KEYS)]
+    made = [seconds(lambda: scheme(name).generate(rng, bits=bits)) for _ in range(KEYS)]
     private: Any = made[0][0]
     public = private.public
     assert isinstance(public, WordPublicKey), "both schemes' keys are"
@@ -52,8 +51,7 @@ def measure(name: str, count: int, rng: Randomness) -> tuple[list[Row], list[Row
     plain, masks = rng.uint64(count), rng.uint64(count)
     ready = source.zeros(count)
     sent = public.encrypt(plain, ready)
-    if not np.array_equal(private.decrypt(sent), plain):
-        raise SystemExit("what was measured does not decrypt")
+    assert np.array_equal(private.decrypt(sent), plain), "what is measured decrypts"
 
     def cold() -> None:
         for at in range(COLD):
@@ -70,19 +68,7 @@ def measure(name: str, count: int, rng: Randomness) -> tuple[list[Row], list[Row
     ]
     if isinstance(private, DGKPrivateKey):
         works += _of_dgk(private, plain, count, rng)
-    samples: list[list[float]] = [[] for _ in works]
-    for _ in range(REPETITIONS):
-        for sample, (_name, _operation, work, of) in zip(samples, works, strict=True):
-            sample.append(microseconds(work, of))
-    found = [
-        {
-            "scheme": name,
-            "operation": operation,
-            "microseconds": statistics.median(sample),
-            "bytes": public.ciphertext_bytes,
-        }
-        for sample, (_name, operation, _work, _of) in zip(samples, works, strict=True)
-    ]
+    found = medians(works, public.ciphertext_bytes)
     taken = [of for _, of in made]
     return found, tables, {"scheme": name, "seconds": statistics.mean(taken), "longest": max(taken), "made": KEYS}
 
@@ -135,18 +121,3 @@ def against_bars(found: list[Row]) -> list[Row]:
         }
         for (name, operation), bar in BARS_MS.items()
     ]
-
-
-def show(found: Row) -> None:
-    """The part of the figures that is these schemes' own, as text."""
-    for key in found["keys"]:
-        print(
-            f"{key['scheme']:10}a key takes {key['seconds']:.2f} s, of {key['made']} the longest {key['longest']:.2f}"
-        )
-    for row in found["against_bars"]:
-        ratio = row["times_faster_than_the_thesis"]
-        thesis = f", {ratio:.1f} times the thesis' speed" if ratio else ""
-        print(
-            f"{row['scheme']:10}{row['operation']:14}{row['milliseconds']:8.3f} ms, bar {row['bar']} ms "
-            f"({row['of_the_bar']:.0%}){thesis}"
-        )

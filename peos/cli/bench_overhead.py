@@ -1,0 +1,121 @@
+"""`peos bench overhead`: what a collection costs each party, beside table 9.3 of the thesis.
+
+Each row is measured at n and at n/2 users, and the difference scaled to a million: all costs grow linearly in n, and
+what is made once (keys, tables, 32 dummies) then counts for nothing. Times are of one core. The thesis' are elapsed
+seconds, its shufflers' and analyzers' on 32 threads, and its PEOS never re-randomises.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from peos.cli.bench_machine import Row, machine
+from peos.cli.bench_parties import Measured, measure, measured_key, per_user
+from peos.crypto.randomness import system
+from peos.crypto.schemes import SCHEMES
+from peos.crypto.schemes import scheme as scheme_named
+from peos.crypto.schemes.base import PrivateKey
+from peos.shuffle.schedule import Schedule
+
+SCALED_TO: Final = 1_000_000
+SHUFFLERS: Final = (3, 7)
+USERS: Final = 4000
+THREADS: Final = 1
+
+THESIS: Final = {
+    "source": "thesis, table 9.3: n = 1,000,000, reports of 64 bits, no fakes",
+    "machine": "Intel Xeon Silver 4108, 1.80 GHz, 128 GB",
+    "threads": 32,
+    "rows": [
+        {"protocol": protocol, "shufflers": shufflers, "user_ms": user, "user_bytes": sent}
+        | {"shuffler_s": shuffling, "shuffler_mb": moved, "analyzer_s": decrypting, "analyzer_mb": delivered}
+        for protocol, shufflers, user, sent, shuffling, moved, decrypting, delivered in (
+            ("ss", 3, 0.24, 416, 49, 224, 49, 128),
+            ("ss", 7, 0.49, 800, 50, 416, 49, 128),
+            ("peos", 3, 1.6, 400, 0.2, 429.8, 65, 392),
+            ("peos", 7, 1.6, 432, 0.7, 3293.3, 65, 408),
+        )
+    ],
+}
+
+
+def measure_all(
+    users: int = USERS,
+    shufflers: Iterable[int] = SHUFFLERS,
+    schemes: Iterable[str] = (),
+    *,
+    key: Callable[[str], PrivateKey] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Row:
+    """Every scheme (all that there are, unless some are named) with every number of shufflers; `key` is for tests."""
+    names = [scheme_named(name).name for name in schemes] or [one.name for one in SCHEMES]
+    numbers = list(dict.fromkeys(shufflers))
+    for number in numbers:
+        Schedule(number)  # refuse what cannot be run before anything is measured
+    found: list[Row] = []
+    for name in dict.fromkeys(names):
+        private = key(name) if key else measured_key(name, system())
+        for number in numbers:
+            progress(f"{name}, {number} shufflers, {users:,} users")
+            found.append(_row("peos", name, number, users, private))
+    found += _sequential(numbers)
+    return {
+        "machine": machine(),
+        "threads": THREADS,
+        "users": users,
+        "scaled_to": SCALED_TO,
+        "rows": found,
+        "thesis": THESIS,
+    }
+
+
+def flat(rows: Iterable[Row]) -> Iterator[Row]:
+    """A line of a table for each row, ours or the thesis': what it says at a million users."""
+    for row in rows:
+        whole = row.get("at_a_million", row) or {}
+        yield {
+            "protocol": row["protocol"],
+            "scheme": row.get("scheme"),
+            "r": row["shufflers"],
+            "user ms": _rounded(row["user_ms"]),
+            "user bytes": row["user_bytes"],
+            **{shown: _rounded(whole.get(name)) for shown, name in _SHOWN.items()},
+            "passes": (row.get("counts") or {}).get("passes"),
+        }
+
+
+_SHOWN: Final = {
+    "shuf. s": "shuffler_s",
+    "shuf. MB": "shuffler_mb",
+    "anal. s": "analyzer_s",
+    "anal. MB": "analyzer_mb",
+}
+
+
+def _row(protocol: str, scheme: str, shufflers: int, users: int, private: PrivateKey) -> Row:
+    small, large = (measure(count, shufflers, scheme, key=private, rng=system()) for count in (users // 2, users))
+    slope = per_user(small, large)
+    return {
+        "protocol": protocol,
+        "scheme": scheme,
+        "shufflers": shufflers,
+        "user_ms": large.user_ms,
+        "user_bytes": large.user_bytes,
+        "measured": [_measured(one) for one in (small, large)],
+        "at_a_million": {name: cost * SCALED_TO for name, cost in slope.items()},
+        "counts": large.counts,
+    }
+
+
+def _measured(one: Measured) -> Row:
+    return {"users": one.users, **one.costs()}
+
+
+def _sequential(numbers: Iterable[int]) -> Iterator[Row]:
+    """The baseline, by name only: the simulation does not run it."""
+    for number in numbers:
+        row: dict[str, Any] = {"protocol": "ss", "scheme": "onion", "shufflers": number}
+        yield row | dict.fromkeys(("user_ms", "user_bytes", "measured", "at_a_million", "counts"))
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 2 if value < 10 else 1)

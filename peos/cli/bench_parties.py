@@ -1,0 +1,210 @@
+"""A collection in memory with each party's processor time kept apart: what `peos bench overhead` measures.
+
+The parties are those of `peos.simulate`, so every message is encoded by its sender and decoded by its receiver. What
+is not in it: processes, TLS, and the inspection of the dummies' rows.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from peos.cli.bench_machine import Row, seconds
+from peos.collection.document import ID_BYTES
+from peos.collection.prepare import Ticket, prepare
+from peos.collection.ticket import mint
+from peos.crypto.randomness import Randomness
+from peos.crypto.schemes import scheme as scheme_named
+from peos.crypto.schemes.base import PrivateKey
+from peos.ldp.local_hash import LocalHash
+from peos.shuffle import analyzer
+from peos.shuffle.effects import Effect, Event, Pass
+from peos.shuffle.messages import Kind
+from peos.simulate import Node, Simulation
+from peos.simulate.node import Rpc
+from peos.wire import submissions
+
+COLD_REPORTS: Final = 8
+_DOMAIN: Final = 1024
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One collection: what each party's work took, and what it sent."""
+
+    users: int
+    user_ms: float  # one report, randomised, split, encrypted without tables, and encoded
+    user_bytes: int
+    intake_s: float  # of the average shuffler: tickets and shares checked
+    agree_s: float  # the freeze
+    pass_s: float  # of all passes over the ciphertexts, whoever made them
+    shuffle_s: tuple[float, ...]  # of each shuffler, its passes included
+    decrypt_s: float
+    count_s: float
+    agree_mb: float  # sent by the average shuffler
+    shuffle_mb: tuple[float, ...]  # sent by each
+    analyzer_mb: float  # received
+    counts: dict[str, int]
+
+    def costs(self) -> dict[str, float]:
+        """What grows with n, by name."""
+        shufflers = len(self.shuffle_s)
+        return {
+            "intake_s": self.intake_s,
+            "agree_s": self.agree_s,
+            "pass_s": self.pass_s,
+            "shuffler_s": sum(self.shuffle_s) / shufflers,
+            "shuffler_s_most": max(self.shuffle_s),
+            "analyzer_s": self.decrypt_s,
+            "count_s": self.count_s,
+            "agree_mb": self.agree_mb,
+            "shuffler_mb": sum(self.shuffle_mb) / shufflers,
+            "shuffler_mb_most": max(self.shuffle_mb),
+            "analyzer_mb": self.analyzer_mb,
+        }
+
+
+class TimedNode(Node):
+    """A shuffler that notes its processor time."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+
+    @contextmanager
+    def clocked(self, what: str) -> Iterator[None]:
+        """What is done meanwhile is this shuffler's."""
+        begun = time.process_time()
+        try:
+            yield
+        finally:
+            self.seconds[what] += time.process_time() - begun
+
+    def submit(self, encoded: bytes) -> bytes:
+        """As a shuffler takes in a part."""
+        with self.clocked("intake"):
+            return super().submit(encoded)
+
+    def begin(self, *given: Any, **named: Any) -> None:
+        """Laying out the vectors is part of the shuffle."""
+        with self.clocked("shuffle"):
+            super().begin(*given, **named)
+
+
+class Timed(Simulation):
+    """A simulation that charges work to whoever does it."""
+
+    node_type = TimedNode
+    received = 0  # bytes, by the analyzer
+
+    def feed(self, node: Node, event: Event) -> None:
+        """The machine, and what it asks for."""
+        with _of(node).clocked("shuffle"):
+            super().feed(node, event)
+
+    def carry_out(self, node: Node, effect: Effect) -> None:
+        """Passes are noted besides."""
+        if isinstance(effect, Pass):
+            with _of(node).clocked("pass"):
+                super().carry_out(node, effect)
+        else:
+            super().carry_out(node, effect)
+
+    def read(self, node: Node, sender: int, what: Rpc, messages: Sequence[bytes]) -> Event | None:
+        """Decoding and checking is the receiver's work."""
+        with _of(node).clocked("shuffle"):
+            return super().read(node, sender, what, messages)
+
+    def _collect(self, sender: int, messages: Sequence[bytes]) -> None:
+        self.received += sum(map(len, messages))
+        super()._collect(sender, messages)
+
+
+def measure(users: int, shufflers: int, scheme: str, *, key: PrivateKey | None, rng: Randomness) -> Measured:
+    """A collection of `users` reports of one word, without fakes; `key` is for tests."""
+    mechanism = LocalHash(_DOMAIN, 4.0, d_prime=64)
+    found = Timed(mechanism, shufflers=shufflers, scheme=scheme, rng=rng, key=key)
+    user_ms, user_bytes = _one_user(found)
+    found.submit(found.mechanism.randomize(np.arange(users) % _DOMAIN, rng))
+    _, freezing = seconds(found.freeze)
+    nodes = [_of(node) for node in found.nodes]
+    laid_out = sum(node.seconds["shuffle"] for node in nodes)
+    agreed = found.traffic.sent.copy()
+    found.shuffle()
+    decrypting = time.process_time()
+    words = analyzer.combine(found.document.schedule, found.delivered, found.key, found.rng)
+    counting = time.process_time()
+    owned = np.stack([dummy.words for dummy in found.dummies])
+    reports = analyzer.without_dummies(words, owned, ())
+    found.mechanism.support_counts(reports)
+    counted = time.process_time()
+    numbers = range(1, shufflers + 1)
+    vectors, rows = found.traffic.vectors, len(words)
+    passes = sum(node.passes for node in nodes)
+    explicit = sum(number for kind, number in vectors.items() if kind is not Kind.HANDOVER) - 1
+    return Measured(
+        users=users,
+        user_ms=user_ms,
+        user_bytes=user_bytes,
+        intake_s=sum(node.seconds["intake"] for node in nodes) / shufflers,
+        agree_s=(freezing - laid_out) / shufflers,
+        pass_s=sum(node.seconds["pass"] for node in nodes),
+        shuffle_s=tuple(node.seconds["shuffle"] for node in nodes),
+        decrypt_s=counting - decrypting,
+        count_s=counted - counting,
+        agree_mb=sum(agreed[number] for number in numbers) / shufflers / 1e6,
+        shuffle_mb=tuple((found.traffic.sent[number] - agreed[number]) / 1e6 for number in numbers),
+        analyzer_mb=found.received / 1e6,
+        counts={
+            "rows": rows,
+            "rounds": len(found.document.schedule.rounds),
+            "passes": passes,
+            "ciphertext_vectors": vectors[Kind.HANDOVER] + 1,  # and the last holder's, to the analyzer
+            "plaintext_vectors": explicit,
+            "encryptions": rows,
+            "rerandomisations": rows * passes,
+            "decryptions": rows,
+        },
+    )
+
+
+def measured_key(scheme: str, rng: Randomness) -> PrivateKey:
+    """A key of full size, to be used for several collections."""
+    return scheme_named(scheme).generate(rng)
+
+
+def per_user(small: Measured, large: Measured) -> Row:
+    """What one more user costs: the slope between two sizes, so that tables and keys, made once, are not in it."""
+    apart = large.users - small.users
+    before = small.costs()
+    return {name: (cost - before[name]) / apart for name, cost in large.costs().items()}
+
+
+def _one_user(found: Timed) -> tuple[float, int]:
+    """Milliseconds and bytes of one user's one report on a device that has prepared nothing."""
+    public, rng, mechanism = found.key.public, found.rng, found.mechanism
+    ids = [rng.bytes(ID_BYTES) for _ in range(COLD_REPORTS)]
+    tickets = [Ticket(id_, mint(found.enrolment, found.digest, id_)) for id_ in ids]
+    value = np.zeros(1, np.int64)
+
+    def submission(ticket: Ticket) -> list[bytes]:
+        zeros = public.zero_source(rng, expected=mechanism.words)
+        report = mechanism.randomize(value, rng)
+        (parts,) = prepare(found.digest, len(found.nodes), public, zeros, report, [ticket], rng)
+        return [submissions.encode_part(part) for part in parts]
+
+    took = []
+    for ticket in tickets:
+        encoded, each = seconds(partial(submission, ticket))
+        took.append(each)
+    return sorted(took)[COLD_REPORTS // 2] * 1e3, sum(map(len, encoded))
+
+
+def _of(node: Node) -> TimedNode:
+    assert isinstance(node, TimedNode), "the simulation was made of them"
+    return node
