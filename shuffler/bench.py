@@ -113,7 +113,7 @@ class Bench(Workbench):
 
     def work(self, task: Task) -> bytes:
         """See `Workbench`; KeyError if the attempt is left while it is worked."""
-        self._at_work.attempt = _attempt(task.out)
+        self._at_work.attempt = attempt_of(task.out)
         self.done = 0
         try:
             return super().work(task)
@@ -137,7 +137,7 @@ class Bench(Workbench):
         # In place: a thread at work would put its result into the tables that it knows.
         with self._changing:
             for table in (self.vectors, self._hashes):
-                for name in [name for name in tuple(table) if _attempt(name) <= self.left]:
+                for name in [name for name in tuple(table) if attempt_of(name) <= self.left]:
                     table.pop(name, None)
 
     def _came(self, done: int, total: int) -> None:
@@ -146,7 +146,7 @@ class Bench(Workbench):
         self.done = done * self.rows // max(total, 1)
 
 
-def _attempt(handle: Handle) -> int:
+def attempt_of(handle: Handle) -> int:
     """The attempt that a vector belongs to; the frozen ones outlive all of them."""
     number = handle.partition("/")[0]
     return int(number) if number.isdigit() else 1 << 32

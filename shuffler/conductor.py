@@ -8,7 +8,7 @@ from typing import Any, Final
 from peos.collection.document import Document
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
-from peos.errors import BadEncoding, Full, LocalFault, PeosError, RemoteFault
+from peos.errors import BadEncoding, Full, LocalFault, PeosError, Refused, RemoteFault
 from peos.net.calls import Caller
 from peos.net.logs import Log
 from peos.shuffle.effects import (
@@ -23,6 +23,7 @@ from peos.shuffle.effects import (
     Mix,
     Output,
     Pass,
+    Peel,
     Persist,
     Received,
     ReceivedVector,
@@ -31,6 +32,7 @@ from peos.shuffle.effects import (
     Send,
     SendVector,
     Split,
+    Task,
     Tell,
     Tick,
     TimedOut,
@@ -44,6 +46,7 @@ from shuffler.background import in_background
 from shuffler.bench import Bench
 from shuffler.delivering import Delivering
 from shuffler.post import Post
+from shuffler.relaying import RelayBench
 from shuffler.storing import Stored
 
 TICK: Final = 1.0
@@ -65,7 +68,7 @@ class Conductor:
         document: Document,
         context: Context,
         identity: Identity,
-        bench: Bench,
+        bench: Bench | RelayBench,
         store: Stored,
         post: Post,
         analyzer: Caller,
@@ -172,7 +175,7 @@ class Conductor:
                     self._post.notice(signed, receiver)
             case Persist(standing, vector):
                 await self._persist(standing, vector)
-            case Split() | Mix() | Pass():
+            case Split() | Mix() | Pass() | Peel():
                 self._help(self._work(effect, self.machine.standing.attempt))
             case Output(standing):
                 if self._sending is None:
@@ -199,18 +202,21 @@ class Conductor:
         self._log.info("standing", state=standing.place.value, attempt=standing.attempt)
         self.bench.discard(standing.left)  # also what came for an attempt that was never entered here
 
-    async def _work(self, task: Split | Mix | Pass, attempt: int) -> None:
+    async def _work(self, task: Task, attempt: int) -> None:
         try:
             root = await self._worked(task, attempt)
         except Exception as error:  # whatever it is, the machine must not wait for this task for ever
             if self.machine.standing.running and self.machine.standing.attempt == attempt:
                 self._log.error("a step could not be worked", error, attempt=attempt)
+                if isinstance(error, Refused) and not isinstance(error, Full):
+                    self.abort(str(error))  # too few are left to hide among: no further attempt will have more
+                    return
                 why = str(error) if isinstance(error, PeosError) else type(error).__name__
                 self._leave(f"this shuffler could not work a step: {why}")
             return  # else its attempt was left meanwhile, and its vectors with it
         self.give(Done(attempt, task.task, root))
 
-    async def _worked(self, task: Split | Mix | Pass, attempt: int) -> bytes:
+    async def _worked(self, task: Task, attempt: int) -> bytes:
         """Do it, and where there is no room, again: until there is some, or the others wait no longer."""
         while True:
             try:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from peos.collection.document import Document
 from peos.collection.party import Answer
 from peos.collection.submission import Part, Verdict, check_part
+from peos.crypto.onion import OnionKeys
 from peos.crypto.schemes.base import PublicKey
 from peos.errors import Closed, Full, NotYet, PeosError, RemoteFault, Unknown
 from peos.net.logs import Log
@@ -60,7 +61,9 @@ class Intake:
             if self._refused and time.monotonic() - self._noted >= _NOTE_EVERY:
                 await self._note()
 
-    def offer(self, part: Part, document: Document, collection: bytes, public: PublicKey, me: int) -> Answer | Settled:
+    def offer(
+        self, part: Part, document: Document, collection: bytes, public: PublicKey | OnionKeys, me: int
+    ) -> Answer | Settled:
         """What became of a part, or what will say so once it is durable; never raises for what a user did."""
         try:
             triple = check_part(part, document, collection, public, me)

@@ -18,6 +18,7 @@ from peos.collection.party import Card, Order
 from peos.compute import Engine
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
+from peos.crypto.onion import OnionKeys
 from peos.crypto.randomness import system
 from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, Refused
 from peos.net.calls import Caller
@@ -26,7 +27,8 @@ from peos.shuffle.effects import Heard
 from peos.shuffle.fakes import fake_shares
 from peos.shuffle.inspection import Record
 from peos.shuffle.messages import SignedNotice, SignedReceipt
-from peos.shuffle.shuffler import Shuffler
+from peos.shuffle.relay import Line
+from peos.shuffle.sequential import shuffler_type
 from peos.shuffle.standing import Place, Standing
 from peos.store.base import Collection, ShufflerStore
 from peos.wire.documents import SignedDocument
@@ -40,6 +42,7 @@ from shuffler.freezing import Freezing, Frozen, signed
 from shuffler.inspecting import Inspecting
 from shuffler.meter import Meter
 from shuffler.post import Post
+from shuffler.relaying import NOT_OPENED, RelayBench
 from shuffler.storing import Stored
 
 RETRY: Final = 2.0
@@ -78,7 +81,7 @@ class Life:
         self.state = kept.state
         self.reason = kept.reason
         self.lost = kept.lost
-        self.public = self.document.encryption_key()
+        self.public = self.document.encryption()
         self.store = store
         self.meter = meter
         self.freezing: Freezing | Frozen | None = None
@@ -95,7 +98,11 @@ class Life:
         self._folder = folder
         self._analyzer = analyzer
         self._log = log.of(signed.digest)
-        self._stock = ahead.stock(self.document, self.public, number, self._log) if ahead else None
+        self._stock = (
+            ahead.stock(self.document, self.public, number, self._log)
+            if ahead and not isinstance(self.public, OnionKeys)
+            else None
+        )
         self._post = Post(callers, self._log)
         self._ending = Ending(number, self.document, signed.digest, identity, store, self._post)
         self._doom = LOST if kept.lost else ""  # why it must end
@@ -227,17 +234,14 @@ class Life:
             else Frozen(digest, self.store, signed(self._identity, digest, kept.frozen.digest))
         )
         context = Context(digest, kept.frozen.digest)
-        rows = kept.frozen.count + self.document.fakes
-        words = self.document.mechanism.words
-        ready = self._stock.ready if self._stock else None
-        bench = Bench(
-            rows, words, self.public, self._engine, statistical=self._statistical, ready=ready, folder=self._folder
-        )
+        bench = self._bench(context, kept.frozen.count)
         if kept.standing.place is not Place.SENDING:  # which has nothing left to shuffle
             await self._lay_out(bench, context)
         await self._move(State.FROZEN, State.SHUFFLING)
         conductor = Conductor(
-            machine=Shuffler(self.number, self.document.schedule, context, system(), kept.standing),
+            machine=shuffler_type(self.document.schedule)(
+                self.number, self.document.schedule, context, system(), kept.standing
+            ),
             number=self.number,
             document=self.document,
             context=context,
@@ -255,9 +259,33 @@ class Life:
         finally:
             self.conductor = None
         receipt, record = conductor.delivering.receipt, conductor.machine.record
-        if receipt is not None:
+        if isinstance(bench, RelayBench):
+            await self._note_lost(bench.lost)
+        elif receipt is not None:
             self.inspecting = self._inspection(receipt, bench, record)
         await self._settle(end, conductor.reason)
+
+    def _bench(self, context: Context, count: int) -> Bench | RelayBench:
+        document, words = self.document, self.document.mechanism.words
+        if isinstance(self.public, OnionKeys):
+            least = document.minimum + len(document.dummies)
+            line = Line(self.public, context, 8 * words, count, document.fakes, least)
+            return RelayBench(self.number, line, self._identity)
+        return Bench(
+            count + document.fakes,
+            words,
+            self.public,
+            self._engine,
+            statistical=self._statistical,
+            ready=self._stock.ready if self._stock else None,
+            folder=self._folder,
+        )
+
+    async def _note_lost(self, count: int) -> None:
+        """Say how many onions were left out here, as refused submissions are told."""
+        if count:
+            self._log.warning("onions were left out", reason=NOT_OPENED, count=count)
+            await self.store(lambda store: store.note_refused(self.signed.digest, {NOT_OPENED: count}))
 
     def _inspection(
         self, receipt: SignedReceipt, bench: Bench | None = None, record: Record | None = None
@@ -277,6 +305,8 @@ class Life:
     async def _inspect(self) -> None:
         """Take part in the inspection; after a restart only to say that nothing is left to show."""
         digest = self.signed.digest
+        if isinstance(self.public, OnionKeys):
+            return  # no row was committed to that could be followed
         if self.inspecting is None:
             try:
                 receipt = await self._analyzer.ask(GET_RECEIPT, digest, step="inspection")
@@ -296,7 +326,7 @@ class Life:
         else:
             self._doom = reason or f"the shuffle ended as {end.place.value}"
 
-    async def _lay_out(self, bench: Bench, context: Context) -> None:
+    async def _lay_out(self, bench: Bench | RelayBench, context: Context) -> None:
         """The frozen vector, out of the store."""
         digest, words = self.signed.digest, self.document.mechanism.words
         frozen = await in_background(lambda: bench.frozen_room(self.number))
@@ -306,8 +336,14 @@ class Life:
             return store.fake_seed(digest, system())
 
         seed = await self.store(read)
-        own = fake_shares(seed, context, self.document.fakes, words)
-        await in_background(lambda: bench.complete(self.number, frozen, own))
+
+        def complete() -> None:
+            if isinstance(bench, RelayBench):
+                bench.complete(frozen, seed)
+            else:
+                bench.complete(self.number, frozen, fake_shares(seed, context, self.document.fakes, words))
+
+        await in_background(complete)
 
     async def _judge(self, error: PeosError) -> None:
         """Wait and try again, or decide that this collection cannot go on."""

@@ -15,7 +15,6 @@ from peos.shuffle import merkle
 from peos.shuffle.effects import CIPHERTEXTS, Handle, Peel, Task
 from peos.shuffle.fakes import own_fakes
 from peos.shuffle.messages import Header, VectorHeader
-from peos.shuffle.rows import Rows
 
 FIRST: Final = 1  # the shuffler that users send their onions to
 _TOLD_EVERY: Final = 256  # onions
@@ -54,7 +53,7 @@ class Relay:
     """Shuffler `number`'s onions, and the work on them: in each attempt the same fakes, another permutation."""
 
     def __init__(self, number: int, line: Line, private: OnionPrivateKey) -> None:
-        self.vectors: dict[Handle, Rows] = {}
+        self.vectors: dict[Handle, Packed] = {}
         self.lost = 0  # rows of the last pass that did not open, or were copies of others
         self.line = line
         self._number = number
@@ -87,7 +86,7 @@ class Relay:
             raise _fault(place, "sent two different vectors for one step")
         return handle if known is None else None
 
-    def take_in(self, handle: Handle, header: VectorHeader, rows: Rows) -> None:
+    def take_in(self, handle: Handle, header: VectorHeader, rows: Packed) -> None:
         """Keep onions that came whole; whether they open is seen when they are worked."""
         self.vectors[handle] = rows
         self._hashes[handle] = header.sha256
@@ -106,10 +105,10 @@ class Relay:
         self.vectors[task.out] = moved = rows[task.permutation.stream().permutation(len(rows))]
         return merkle.root(moved, task.salt)
 
-    def _peeled(self, came: Rows) -> Packed:
+    def _peeled(self, came: Packed) -> Packed:
         """What was under the layer of each onion, and the fakes."""
         line = self.line
-        own, self.lost = peeled(came[:], self._private, line.context.collection, self._number, self._told)
+        own, self.lost = peeled(came, self._private, line.context.collection, self._number, self._told)
         reports = len(own) - line.fakes_up_to(self._number - 1)
         if reports < line.least:
             raise Refused(

@@ -39,7 +39,7 @@ ABORT: Final = Order(COLLECTION, abort=True, signature=bytes(64))
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(life_, "RETRY", 0.02)
-    monkeypatch.setattr(Document, "encryption_key", lambda _: PUBLIC)  # below the floor for keys that come in
+    monkeypatch.setattr(Document, "encryption", lambda _: PUBLIC)  # below the floor for keys that come in
 
 
 class Signed(SignedDocument):

@@ -38,7 +38,7 @@ FIRST = 1  # encrypts the fakes, and makes the first pass
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(life_, "RETRY", 0.02)
     monkeypatch.setattr(life_, "check_minimum", lambda *_: None)  # six submissions, where there are 32 dummies
-    monkeypatch.setattr(Document, "encryption_key", lambda _: PUBLIC)  # below the floor for keys that come in
+    monkeypatch.setattr(Document, "encryption", lambda _: PUBLIC)  # below the floor for keys that come in
 
 
 def others() -> dict[int, Other]:
