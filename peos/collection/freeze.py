@@ -57,10 +57,12 @@ class Freeze:
         self._me = me
         self._identities = identities
         self._collection = collection
-        self._lists: dict[int, frozenset[Triple]] = {me: frozenset(own)}
-        self._announced: dict[int, bytes] = {me: list_hash(self._lists[me])}
+        mine = frozenset(own)
+        # Of another's list only what is here too is kept, as the objects that are here: memory does not grow with r.
+        self._lists: dict[int, frozenset[Triple]] = {me: mine}
+        self._announced: dict[int, bytes] = {me: list_hash(mine)}
         self._confirmed: set[int] = {me}
-        if not _distinct(self._lists[me]):
+        if not _distinct(mine):
             raise LocalFault("this shuffler's own list has an id twice")
 
     @property
@@ -87,7 +89,9 @@ class Freeze:
             raise RemoteFault("showed another list than it announced", party=f"shuffler {who}", step="freeze")
         if not _distinct(shown):
             raise RemoteFault("listed an id twice", party=f"shuffler {who}", step="freeze")
-        self._lists[who] = frozenset(shown)
+        theirs = frozenset(shown)
+        mine = self._lists[self._me]
+        self._lists[who] = mine if mine <= theirs else frozenset(triple for triple in mine if triple in theirs)
 
     @property
     def triples(self) -> tuple[Triple, ...]:

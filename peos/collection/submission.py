@@ -42,7 +42,7 @@ class Part:
         return f"Part(of {self.id.hex()[:8]}… for shuffler {self.shuffler})"
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True, order=True, slots=True)
 class Triple:
     """What a shuffler keeps of a submission and compares with the others; sorted by id."""
 

@@ -1,0 +1,242 @@
+"""How much memory each process holds at most, by the number of reports.
+
+    python -m benchmarks.memory [--scheme jl] [--rows 20000 100000] [--json]
+
+Each part of the work is done by a process of its own, as the role does it, on synthetic rows under a key of 3072
+bits: a shuffler's freeze with seven lists; its shuffle (the frozen vector laid out, a hand-over taken in, a pass,
+roots, sending, the final vector stored and read, an opening); the analyzer's end (decryption, the dummies, support
+counts). What is told is the high-water mark of resident memory (VmHWM; ru_maxrss of a child would begin with its
+parent's), beside it that of the largest worker, and the line through two sizes at a million rows. Ready zeros are not
+in it: at most 256 MB a shuffler.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from peos.cli.bench_machine import Row, machine
+from peos.collection.freeze import Freeze, list_hash
+from peos.collection.submission import Triple
+from peos.compute import Processes
+from peos.crypto.kdf import Context, StreamKey
+from peos.crypto.randomness import Randomness, system
+from peos.crypto.schemes import scheme
+from peos.crypto.schemes.base import Packed, PrivateKey
+from peos.ldp import LocalHash
+from peos.shuffle.analyzer import Part, add_up, without_dummies
+from peos.shuffle.effects import CIPHERTEXTS, SHARES, Pass
+from peos.shuffle.messages import Header, Kind, Step
+from peos.shuffle.opening import open_rows
+from peos.shuffle.rows import stretches
+from peos.shuffle.schedule import HandOver, Schedule
+from peos.shuffle.vectors import in_rows
+from peos.store.folder import write_durably
+from peos.store.mapped import let_go, mapped
+from peos.store.vectors import VectorFiles
+from peos.wire.shuffles import VectorReader, decode_vector_header, encode_vector
+
+SCHEMES: Final = ("jl", "paillier")
+ROWS: Final = (20_000, 100_000)
+MILLION: Final = 1_000_000
+LIMIT: Final = 2_000.0  # MB
+READY: Final = 256.0  # MB of zeros made ahead, at most
+LISTS: Final = 7
+FAKES: Final = 1000
+DUMMIES: Final = 200
+CYCLE: Final = 512  # different ciphertexts; a row more costs no encryption here
+DOMAIN: Final = 42178
+HERE: Final = Context(bytes(32), bytes(32), 1)
+
+
+def high_water(process: int | str = "self") -> float:
+    """MB that a process has held at most."""
+    lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
+    return next(int(line.split()[1]) / 1000 for line in lines if line.startswith("VmHWM"))
+
+
+def some_ciphertexts(private: PrivateKey) -> Packed:
+    """Ciphertexts to fill vectors with."""
+    rng, public = system(), private.public
+    return public.encrypt(rng.uint64(CYCLE), public.zero_source(rng, expected=CYCLE).zeros(CYCLE))
+
+
+def fill(out: Any, ciphertexts: Packed) -> None:
+    """The same ciphertexts again and again."""
+    for where in stretches(len(out), ciphertexts.shape[1]):
+        out[where] = ciphertexts[np.arange(where.start, where.stop) % CYCLE]
+
+
+def key(number: int) -> StreamKey:
+    """A stream."""
+    return StreamKey(bytes([number]) * 32)
+
+
+def shuffle(private: PrivateKey, rows: int, folder: Path) -> float:
+    """Shuffler 1's work, and a later holder's; MB of the largest worker."""
+    import shuffler.process  # noqa: F401 - what a shuffler has in memory at least
+    from shuffler.bench import Bench
+
+    public, rng = private.public, system()
+    some = some_ciphertexts(private)
+    with Processes(2) as engine:
+        bench = Bench(rows, 1, public, engine, folder=folder, long_from=0)
+        frozen = bench.frozen_room(1)
+        fill(frozen, some)
+        bench.complete(1, frozen, rng.uint64((FAKES, 1)))
+        bench.vectors[SHARES] = rng.uint64((rows, 1))
+        task = Pass(1, CIPHERTEXTS, (key(1), key(2)), SHARES, 1, key(3), "1/pass/1")
+        bench.work(task)
+        handed = Header(HERE, Step(1, Kind.HANDOVER), 1, 2)
+        messages = encode_vector(handed, in_rows(bench.vectors[task.out]))
+        header = decode_vector_header(next(messages))
+        coming = bench.coming(header)
+        assert coming is not None, "it is long"
+        reader = VectorReader(header, coming.keep)
+        for message in messages:
+            reader.feed(message)
+        reader.end()
+        bench.take_in("1/came", header, coming.whole())
+        files = VectorFiles(folder / "vectors")
+        final = files.read(files.write("final", in_rows(bench.vectors[task.out])))
+        for _ in encode_vector(Header(HERE, Step(3, Kind.DELIVERY), 2, 0), final, transcript=bytes(32)):
+            let_go(final)
+        places = tuple(range(0, rows, rows // DUMMIES))
+        over = HandOver(1, first_round=1, source=0, receiver=2, hop=1)
+        open_rows(1, [(over, task)], bench.vectors, [places, places], {})
+        return max(map(high_water, engine.worker_ids), default=0.0)
+
+
+def freeze(_: PrivateKey, rows: int, __: Path) -> float:
+    """A shuffler's list compared with six others."""
+    import shuffler.process  # noqa: F401 - likewise
+
+    def listed() -> list[Triple]:
+        stream = Randomness(bytes(32)).bytes(rows * 112)
+        cut = (stream[at : at + 112] for at in range(0, len(stream), 112))
+        return sorted(Triple(one[:16], one[16:80], one[80:]) for one in cut)
+
+    own = listed()
+    one = Freeze(1, tuple(bytes([who]) * 32 for who in range(1, LISTS + 1)), bytes(32), own)
+    announced = list_hash(own)
+    for who in range(2, LISTS + 1):
+        one.announced(who, announced)
+    for who in range(2, LISTS + 1):
+        one.listed(who, listed())
+    assert len(one.triples) == rows
+    assert len(one.digest) == 32
+    return 0.0
+
+
+def analyse(private: PrivateKey, rows: int, folder: Path) -> float:
+    """The analyzer's end of an output of three shufflers; MB of the largest worker."""
+    import analyzer.serve  # noqa: F401 - what an analyzer has in memory at least
+    from analyzer.decryption import decrypt
+
+    rng, public, schedule = system(), private.public, Schedule(3)
+    some = some_ciphertexts(private)
+
+    def pieces() -> Iterator[bytes]:
+        for where in stretches(rows, public.ciphertext_bytes):
+            yield some[np.arange(where.start, where.stop) % CYCLE].tobytes()
+
+    write_durably(folder / "1.rows", pieces())
+    held = mapped(folder / "1.rows", rows, public.ciphertext_bytes)
+    holder, *others = schedule.last
+    mechanism = LocalHash(domain=DOMAIN, epsilon=4.5, d_prime=512)
+    with Processes(2) as engine:
+        words = decrypt(engine, private, held, folder / "words", lambda *_: None, passes=len(schedule.passes))
+        workers = max(map(high_water, engine.worker_ids), default=0.0)
+    parts = {holder: Part(HERE, bytes(32), held)}
+    parts |= {who: Part(HERE, bytes(32), rng.uint64((rows, 1))) for who in others}
+    combined = add_up(schedule, parts, words.reshape(rows, 1))
+    reports = without_dummies(combined, combined[:DUMMIES].copy())
+    mechanism.estimate(mechanism.support_counts(reports), users=len(reports) - FAKES, fakes=FAKES)
+    return workers
+
+
+PARTS: Final[dict[str, Callable[[PrivateKey, int, Path], float]]] = {
+    "shuffler: freeze of seven lists": freeze,
+    "shuffler: shuffle": shuffle,
+    "analyzer": analyse,
+}
+
+
+def one(part: str, name: str, rows: int) -> None:
+    """In a process of its own; the key comes through standard input."""
+    private = scheme(name).private_key(sys.stdin.buffer.read())
+    with tempfile.TemporaryDirectory(prefix="peos-memory-") as folder:
+        worker = PARTS[part](private, rows, Path(folder))
+    print(json.dumps({"megabytes": high_water(), "worker": worker}))
+
+
+def measured(part: str, name: str, key_: bytes, rows: int) -> Row:
+    """One part at one size."""
+    command = [sys.executable, "-m", "benchmarks.memory", "--part", part, "--scheme", name, "--rows", str(rows)]
+    ran = subprocess.run(command, input=key_, capture_output=True, check=False)  # noqa: S603 - this file
+    if ran.returncode:
+        sys.exit(ran.stderr.decode())
+    told: Row = json.loads(ran.stdout)
+    return {"part": part, "scheme": name, "rows": rows} | told
+
+
+def line(small: Row, large: Row) -> Row:
+    """What the line through both says of a million rows."""
+    slope = (large["megabytes"] - small["megabytes"]) / (large["rows"] - small["rows"])
+    million = large["megabytes"] + slope * (MILLION - large["rows"])
+    with_ready = million + (READY if small["part"].startswith("shuffler") else 0.0)
+    return {
+        "part": small["part"],
+        "scheme": small["scheme"],
+        "bytes_a_row": round(slope * 1e6, 1),
+        "megabytes_at_a_million": round(million, 1),
+        "with_ready_zeros": round(with_ready, 1),
+        "worker": max(small["worker"], large["worker"]),
+        "within_limit": with_ready < LIMIT,
+    }
+
+
+def measure(schemes: list[str], sizes: list[int]) -> Row:
+    """All figures."""
+    rows, lines = [], []
+    for name in schemes:
+        secret = scheme(name).generate(system()).encode()
+        for part in PARTS:
+            if part.startswith("shuffler: freeze") and name != schemes[0]:
+                continue  # it knows no ciphertexts
+            found = [measured(part, name, secret, size) for size in sizes]
+            rows += found
+            lines.append(line(found[0], found[-1]))
+    return {"machine": machine(), "limit_megabytes": LIMIT, "rows": rows, "at_a_million": lines}
+
+
+def main() -> None:
+    """See the module."""
+    parser = argparse.ArgumentParser(description="resident memory of each process by the number of reports")
+    parser.add_argument("--scheme", action="append", choices=SCHEMES)
+    parser.add_argument("--rows", type=int, nargs="+", default=list(ROWS))
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--part", choices=tuple(PARTS), help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.part:
+        one(given.part, given.scheme[0], given.rows[0])
+        return
+    found = measure(given.scheme or list(SCHEMES), given.rows)
+    if given.json:
+        print(json.dumps(found, indent=1))
+        return
+    for row in found["rows"]:
+        print(f"{row['part']}, {row['scheme']}, {row['rows']:,} rows: {row['megabytes']:.0f} MB", end="")
+        print(f", a worker {row['worker']:.0f} MB" if row["worker"] else "")
+    for row in found["at_a_million"]:
+        print(f"at a million: {row['part']}, {row['scheme']}: {row['megabytes_at_a_million']:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()
