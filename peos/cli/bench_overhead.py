@@ -1,22 +1,21 @@
 """`peos bench overhead`: what a collection costs each party, beside table 9.3 of the thesis.
 
 Each row is measured at n and at n/2 users, and the difference scaled to a million: all costs grow linearly in n, and
-what is made once (keys, tables, 32 dummies) then counts for nothing. Times are of one core. The thesis' are elapsed
-seconds, its shufflers' and analyzers' on 32 threads, and its PEOS never re-randomises.
+what is made once (keys, 32 dummies, tables of the width that pays for a million) then counts for nothing. Times are
+processor time, of one core. The thesis' shufflers and analyzer have 32 threads, and its PEOS never re-randomises.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from peos.cli.bench_machine import Row, machine
-from peos.cli.bench_parties import Measured, measure, measured_key, per_user
+from peos.cli.bench_parties import SCALED_TO, Measured, measure, per_user
 from peos.crypto.randomness import system
 from peos.crypto.schemes import SCHEMES
 from peos.crypto.schemes import scheme as scheme_named
 from peos.crypto.schemes.base import PrivateKey
 from peos.shuffle.schedule import Schedule
 
-SCALED_TO: Final = 1_000_000
 SHUFFLERS: Final = (3, 7)
 USERS: Final = 4000
 THREADS: Final = 1
@@ -46,18 +45,20 @@ def measure_all(
     key: Callable[[str], PrivateKey] | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Row:
-    """Every scheme (all that there are, unless some are named) with every number of shufflers; `key` is for tests."""
+    """PEOS with every scheme (or those that are named), and SS, with every number of shufflers; `key` is for tests."""
     names = [scheme_named(name).name for name in schemes] or [one.name for one in SCHEMES]
     numbers = list(dict.fromkeys(shufflers))
     for number in numbers:
         Schedule(number)  # refuse what cannot be run before anything is measured
     found: list[Row] = []
     for name in dict.fromkeys(names):
-        private = key(name) if key else measured_key(name, system())
+        private = key(name) if key else scheme_named(name).generate(system())
         for number in numbers:
             progress(f"{name}, {number} shufflers, {users:,} users")
             found.append(_row("peos", name, number, users, private))
-    found += _sequential(numbers)
+    for number in numbers:
+        progress(f"ss, {number} shufflers, {users:,} users")
+        found.append(_row("ss", "onion", number, users, None))
     return {
         "machine": machine(),
         "threads": THREADS,
@@ -91,8 +92,8 @@ _SHOWN: Final = {
 }
 
 
-def _row(protocol: str, scheme: str, shufflers: int, users: int, private: PrivateKey) -> Row:
-    small, large = (measure(count, shufflers, scheme, key=private, rng=system()) for count in (users // 2, users))
+def _row(protocol: str, scheme: str, shufflers: int, users: int, private: PrivateKey | None) -> Row:
+    small, large = (measure(count, shufflers, private, rng=system()) for count in (users // 2, users))
     slope = per_user(small, large)
     return {
         "protocol": protocol,
@@ -108,13 +109,6 @@ def _row(protocol: str, scheme: str, shufflers: int, users: int, private: Privat
 
 def _measured(one: Measured) -> Row:
     return {"users": one.users, **one.costs()}
-
-
-def _sequential(numbers: Iterable[int]) -> Iterator[Row]:
-    """The baseline, by name only: the simulation does not run it."""
-    for number in numbers:
-        row: dict[str, Any] = {"protocol": "ss", "scheme": "onion", "shufflers": number}
-        yield row | dict.fromkeys(("user_ms", "user_bytes", "measured", "at_a_million", "counts"))
 
 
 def _rounded(value: float | None) -> float | None:

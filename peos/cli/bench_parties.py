@@ -9,26 +9,29 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Final
 
 import numpy as np
 
 from peos.cli.bench_machine import Row, seconds
-from peos.collection.document import ID_BYTES
+from peos.collection.document import ID_BYTES, SEQUENTIAL
+from peos.collection.onions import prepare_onions
 from peos.collection.prepare import Ticket, prepare
+from peos.collection.submission import Part
 from peos.collection.ticket import mint
-from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import scheme as scheme_named
-from peos.crypto.schemes.base import PrivateKey
+from peos.crypto.randomness import U64, Randomness
+from peos.crypto.schemes.base import PrivateKey, ZeroSource
 from peos.ldp.local_hash import LocalHash
 from peos.shuffle import analyzer
-from peos.shuffle.effects import Effect, Event, Pass
+from peos.shuffle.effects import Effect, Event, Pass, Peel
 from peos.shuffle.messages import Kind
-from peos.simulate import Node, Simulation
+from peos.shuffle.vectors import Workbench
+from peos.simulate import Node, SequentialNode, SequentialSimulation, Simulation
 from peos.simulate.node import Rpc
 from peos.wire import submissions
 
+SCALED_TO: Final = 1_000_000
 COLD_REPORTS: Final = 8
 _DOMAIN: Final = 1024
 
@@ -69,8 +72,19 @@ class Measured:
         }
 
 
+class BenchOfMany(Workbench):
+    """Vectors on which zeros are made as for a million reports, from the tables that then pay."""
+
+    @cached_property
+    def zeros(self) -> ZeroSource:
+        """This shuffler's own supply."""
+        return self.public.zero_source(self._rng, expected=SCALED_TO)
+
+
 class TimedNode(Node):
     """A shuffler that notes its processor time."""
+
+    workbench_type = BenchOfMany
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -109,7 +123,7 @@ class Timed(Simulation):
 
     def carry_out(self, node: Node, effect: Effect) -> None:
         """Passes are noted besides."""
-        if isinstance(effect, Pass):
+        if isinstance(effect, Pass | Peel):
             with _of(node).clocked("pass"):
                 super().carry_out(node, effect)
         else:
@@ -124,11 +138,35 @@ class Timed(Simulation):
         self.received += sum(map(len, messages))
         super()._collect(sender, messages)
 
+    def prepared(self, report: U64, ticket: Ticket) -> tuple[Part, ...]:
+        """One user's submission, on a device that has prepared nothing."""
+        public = self.key.public
+        zeros = public.zero_source(self.rng, expected=report.size)
+        return prepare(self.digest, len(self.nodes), public, zeros, report, [ticket], self.rng)[0]
 
-def measure(users: int, shufflers: int, scheme: str, *, key: PrivateKey | None, rng: Randomness) -> Measured:
-    """A collection of `users` reports of one word, without fakes; `key` is for tests."""
+
+class TimedSequentialNode(TimedNode, SequentialNode):
+    """A shuffler of the baseline that notes its processor time."""
+
+
+class TimedSequential(Timed, SequentialSimulation):
+    """The baseline, likewise."""
+
+    node_type = TimedSequentialNode
+
+    def prepared(self, report: U64, ticket: Ticket) -> tuple[Part, ...]:
+        """One user's onion, and what tells the shufflers of it."""
+        return prepare_onions(self.digest, self.keys, report, [ticket], self.rng)[0]
+
+
+def measure(users: int, shufflers: int, key: PrivateKey | None, *, rng: Randomness) -> Measured:
+    """A collection of `users` reports of one word, without fakes, under a key; without one it is the baseline."""
     mechanism = LocalHash(_DOMAIN, 4.0, d_prime=64)
-    found = Timed(mechanism, shufflers=shufflers, scheme=scheme, rng=rng, key=key)
+    kind = TimedSequential if key is None else Timed
+    found = kind(mechanism, shufflers=shufflers, rng=rng, key=key)
+    assert (found.document.protocol == SEQUENTIAL) == (key is None), "each protocol has its simulation"
+    if key is not None:  # a key's tables are made once
+        key.decrypt(key.public.encrypt(np.zeros(1, np.uint64), key.public.zero_source(rng).zeros(1)))
     user_ms, user_bytes = _one_user(found)
     found.submit(found.mechanism.randomize(np.arange(users) % _DOMAIN, rng))
     _, freezing = seconds(found.freeze)
@@ -137,7 +175,7 @@ def measure(users: int, shufflers: int, scheme: str, *, key: PrivateKey | None, 
     agreed = found.traffic.sent.copy()
     found.shuffle()
     decrypting = time.process_time()
-    words = analyzer.combine(found.document.schedule, found.delivered, found.key, found.rng)
+    words = found.decrypted()
     counting = time.process_time()
     owned = np.stack([dummy.words for dummy in found.dummies])
     reports = analyzer.without_dummies(words, owned, ())
@@ -173,11 +211,6 @@ def measure(users: int, shufflers: int, scheme: str, *, key: PrivateKey | None, 
     )
 
 
-def measured_key(scheme: str, rng: Randomness) -> PrivateKey:
-    """A key of full size, to be used for several collections."""
-    return scheme_named(scheme).generate(rng)
-
-
 def per_user(small: Measured, large: Measured) -> Row:
     """What one more user costs: the slope between two sizes, so that tables and keys, made once, are not in it."""
     apart = large.users - small.users
@@ -187,15 +220,13 @@ def per_user(small: Measured, large: Measured) -> Row:
 
 def _one_user(found: Timed) -> tuple[float, int]:
     """Milliseconds and bytes of one user's one report on a device that has prepared nothing."""
-    public, rng, mechanism = found.key.public, found.rng, found.mechanism
+    rng = found.rng
     ids = [rng.bytes(ID_BYTES) for _ in range(COLD_REPORTS)]
     tickets = [Ticket(id_, mint(found.enrolment, found.digest, id_)) for id_ in ids]
     value = np.zeros(1, np.int64)
 
     def submission(ticket: Ticket) -> list[bytes]:
-        zeros = public.zero_source(rng, expected=mechanism.words)
-        report = mechanism.randomize(value, rng)
-        (parts,) = prepare(found.digest, len(found.nodes), public, zeros, report, [ticket], rng)
+        parts = found.prepared(found.mechanism.randomize(value, rng), ticket)
         return [submissions.encode_part(part) for part in parts]
 
     took = []
