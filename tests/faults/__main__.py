@@ -3,6 +3,7 @@
 python -m tests.faults                                    all points, 2,000 users, three times each
 python -m tests.faults --point "round 2: mix done" --users 40 --runs 1
 python -m tests.faults --only hand-over --json faults.json
+python -m tests.faults --in-a-row --scheme jl              each party at all its points in one collection, three times
 """
 
 import argparse
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from tests.faults.ground import ground
 from tests.faults.points import POINTS, named
+from tests.faults.rows import points_of
 from tests.faults.trial import Armed, Outcome, Trial
 
 
@@ -27,6 +29,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=3, help="how often each point is tried with each party")
     parser.add_argument("--point", choices=[point.name for point in POINTS], metavar="NAME", help="this point only")
     parser.add_argument("--only", default="", help="points whose name has this in it")
+    parser.add_argument(
+        "--in-a-row", action="store_true", help="all points of a party in one collection, where possible"
+    )
+    parser.add_argument("--scheme", default="paillier", help="the encryption scheme; jl decrypts and passes sooner")
     parser.add_argument("--json", type=Path, help="write all outcomes to this file")
     parser.add_argument("--keep", type=Path, help="copy the parties' folders of failed runs to this folder")
     parser.add_argument("--list", action="store_true", help="print the points with their parties, and kill nobody")
@@ -46,36 +52,50 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say("nothing is left to try")
         return 1
     with tempfile.TemporaryDirectory() as folder:
-        outcomes = sweep(Path(folder), pairs, chosen.users, chosen.runs, keep=chosen.keep)
+        rows = in_rows(pairs) if chosen.in_a_row else [[pair] for pair in pairs]
+        outcomes = sweep(Path(folder), rows, chosen.users, chosen.runs, scheme=chosen.scheme, keep=chosen.keep)
     if chosen.json:
         chosen.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1) + "\n")
     return table(outcomes)
 
 
-def sweep(folder: Path, pairs: Sequence[Armed], users: int, runs: int, *, keep: Path | None) -> list[Outcome]:
-    """Every pair of party and point, `runs` times, all from one preparation."""
+def in_rows(pairs: Sequence[Armed]) -> list[list[Armed]]:
+    """Every party's points one after another; those that need a collection of their own alone."""
+    rows = [[one for one in points_of(party) if one in pairs] for party in dict.fromkeys(party for party, _ in pairs)]
+    joined = [one for row in rows for one in row]
+    return [row for row in rows if row] + [[pair] for pair in pairs if pair not in joined]
+
+
+def sweep(
+    folder: Path, rows: Sequence[Sequence[Armed]], users: int, runs: int, *, scheme: str, keep: Path | None
+) -> list[Outcome]:
+    """Every row of parties at their points, `runs` times, all from one preparation."""
     outcomes: list[Outcome] = []
     begun = time.monotonic()
-    with ground(folder / "ground", users) as here:
+    with ground(folder / "ground", users, scheme) as here:
         for run in range(1, runs + 1):
-            for party, point in pairs:
-                outcome = Trial(here, [(party, point)]).run()
+            for row in rows:
+                outcome = Trial(here, row).run()
                 outcomes.append(outcome)
                 if outcome.fault and keep:
                     shutil.copytree(here.cluster.folder, keep / str(len(outcomes)))
-                total, done = runs * len(pairs), len(outcomes)
+                total, done = runs * len(rows), len(outcomes)
                 left = (time.monotonic() - begun) / done * (total - done)
                 ending = f"FAILED: {outcome.fault}" if outcome.fault else f"{outcome.end}, {outcome.seconds:.1f} s"
-                say(f"{done}/{total} run {run}, {left / 60:.0f} min left: {party} at `{point.name}`: {ending}")
+                where = f"`{outcome.points[0]}`" if len(row) == 1 else f"{len(row)} points in a row"
+                who = outcome.parties[0]
+                say(
+                    f"{done}/{total} run {run}, {left / 60:.0f} min left: {who} at {where}: {ending} ({outcome.took:.0f} s)"
+                )
     return outcomes
 
 
 def table(outcomes: Sequence[Outcome]) -> int:
     """A line for each party and point; 1 if anything failed."""
-    pairs = dict.fromkeys((one.points[0], one.parties[0]) for one in outcomes)
+    pairs = dict.fromkeys(pair for one in outcomes for pair in zip(one.points, one.parties, strict=True))
     say(f"\n{'point':45} {'party':12} {'runs':>4} {'ended':10} {'most s after restart':>20}")
     for point, party in pairs:
-        these = [one for one in outcomes if (one.points[0], one.parties[0]) == (point, party)]
+        these = [one for one in outcomes if (point, party) in zip(one.points, one.parties, strict=True)]
         failed = sum(bool(one.fault) for one in these)
         ended = f"{failed} FAILED" if failed else "/".join(sorted({one.end for one in these}))
         say(f"{point:45} {party:12} {len(these):4} {ended:10} {max(one.seconds for one in these):20.1f}")

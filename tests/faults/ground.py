@@ -35,8 +35,9 @@ LAUNCHER: Final = "tests.faults.launcher"
 class Ground:
     """A local cluster whose folders can be put back to a stage, and what its analyst and its users do."""
 
-    def __init__(self, folder: Path, users: int) -> None:
+    def __init__(self, folder: Path, users: int, scheme: str = "paillier") -> None:
         self.users = users
+        self.scheme = scheme
         self.domain = max(64, 4 * users)
         self.cluster = LocalCluster(folder / "cluster", shufflers=SHUFFLERS)
         self.cluster.init(most_eps_local=2 * EPSILON)
@@ -136,6 +137,7 @@ class Ground:
         words: list[object] = ["analyzer", "create", "--config", self.analyzer.config, "--name", NAME]
         words += ["--question", "what falls", "--domain", self.domain, "--users", self.users, "--delta", "1e-6"]
         words += ["--eps-local", EPSILON, "--fakes", FAKES, "--mechanism", "grr", "--closes-in", LASTS]
+        words += ["--scheme", self.scheme]
         return [*words, "--out", self.cluster.folder / "given"]
 
     def enrolling(self) -> list[object]:
@@ -205,9 +207,9 @@ def _environment() -> dict[str, str]:
 
 
 @contextmanager
-def ground(folder: Path, users: int) -> Iterator[Ground]:
+def ground(folder: Path, users: int, scheme: str = "paillier") -> Iterator[Ground]:
     """A ground whose processes are ended at the end."""
-    made = Ground(folder, users)
+    made = Ground(folder, users, scheme)
     try:
         yield made
     finally:

@@ -9,6 +9,7 @@ import pytest
 from peos.collection.lifecycle import State
 from tests.faults.ground import Ground, ground
 from tests.faults.points import EVERY, POINTS, named
+from tests.faults.rows import ALONE, points_of
 from tests.faults.trial import Armed, Trial
 
 
@@ -18,29 +19,7 @@ def strike(here: Ground, armed: Sequence[Armed]) -> None:
     assert not outcome.fault, f"{outcome.fault}; struck were {list(zip(outcome.parties, outcome.points, strict=True))}"
 
 
-# When these come depends on others, who may be past the points that follow; or they need a party that was never killed
-# before. So each has a collection of its own.
-ALONE = (
-    "pass 2: root said",
-    "receipt: about to be given",
-    "inspection: dummies revealed",
-    "inspection: one opening kept",
-    "inspection: judged",
-    "inspection: dummies seen",
-    "inspection: rows found, not shown",
-    "inspection: shown",
-)
 WORKER = named("decryption: a worker is killed")
-
-
-def points_of(party: str, end: State = State.PUBLISHED) -> list[Armed]:
-    """Every point of a party, in the order in which a collection meets them."""
-    return [
-        (party, point)
-        for point in POINTS
-        if party in point.parties and point.end is end and point.name not in ALONE and not point.worker
-    ]
-
 
 # From every part of a collection's life one, and every kind of party among them; all points are the long run's.
 SELECTED = (
