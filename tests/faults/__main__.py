@@ -84,9 +84,7 @@ def sweep(
                 ending = f"FAILED: {outcome.fault}" if outcome.fault else f"{outcome.end}, {outcome.seconds:.1f} s"
                 where = f"`{outcome.points[0]}`" if len(row) == 1 else f"{len(row)} points in a row"
                 who = outcome.parties[0]
-                say(
-                    f"{done}/{total} run {run}, {left / 60:.0f} min left: {who} at {where}: {ending} ({outcome.took:.0f} s)"
-                )
+                say(f"{done}/{total} run {run}, {left / 60:.0f} min left: {who} at {where}: {ending}")
     return outcomes
 
 
