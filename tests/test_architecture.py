@@ -25,13 +25,16 @@ ORDER = (
 )
 APART = frozenset({("net", "store"), ("store", "net"), ("net", "simulate"), ("store", "simulate"), ("store", "wire")})
 APART |= {(pure, "compute") for pure in PURE}  # it starts processes
+EXPERIMENTS_TESTED = ("tests", "unit", "experiments")
 CEILING = 500
 MEDIAN = 200
 
 
 def sources(root: Path) -> list[Path]:
     """The project's own Python files."""
-    found = (path for top in ("peos", "tests", "benchmarks", *ROLES) for path in (root / top).rglob("*.py"))
+    found = (
+        path for top in ("peos", "tests", "benchmarks", "experiments", *ROLES) for path in (root / top).rglob("*.py")
+    )
     return sorted(path for path in found if not path.name.endswith("_pb2.py"))
 
 
@@ -75,6 +78,10 @@ def violations(root: Path) -> list[str]:
                 found.append(f"{name} imports {module}: {here} does not know {room(parts)}")
             if top == "peos" and parts[0] == "tests":
                 found.append(f"{name} imports {module}: the library does not know its tests")
+            if top == "experiments" and parts[0] in (*ROLES, "benchmarks", "tests"):
+                found.append(f"{name} imports {module}: experiments know the library alone")
+            if parts[0] == "experiments" and top != "experiments" and name.parts[:3] != EXPERIMENTS_TESTED:
+                found.append(f"{name} imports {module}: nothing rests on an experiment")
     return sorted(set(found))
 
 
@@ -112,6 +119,9 @@ def test_files_stay_small() -> None:
         ("peos/wire/planted.py", "import shuffler.service\n", "the library does not know the roles"),
         ("shuffler/planted.py", "from analyzer import keys\n", "roles never import each other"),
         ("peos/simulate.py", "from tests.security import verdict\n", "the library does not know its tests"),
+        ("experiments/planted.py", "from analyzer import keys\n", "experiments know the library alone"),
+        ("peos/privacy/planted.py", "from experiments import methods\n", "nothing rests on an experiment"),
+        ("tests/unit/privacy/planted.py", "import experiments.methods\n", "nothing rests on an experiment"),
     ],
 )
 def test_a_planted_violation_is_seen(tmp_path: Path, name: str, text: str, complaint: str) -> None:

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES = [
     path
-    for top in ("peos", "tests", "benchmarks", "proto")
+    for top in ("peos", "tests", "benchmarks", "experiments", "proto")
     for path in sorted((ROOT / top).rglob("*"))
     if path.suffix in {".py", ".proto"} and not path.name.endswith("_pb2.py")
 ]

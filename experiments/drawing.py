@@ -1,0 +1,94 @@
+"""Lines over two logarithmic axes, as an SVG file that needs nothing beside itself."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+from xml.sax.saxutils import escape
+
+_WIDTH, _PLOT_HEIGHT = 820, 400
+_LEFT, _RIGHT, _TOP = 92, 28, 48
+_LINE: Final = 22  # of the legend
+_COLUMNS: Final = 3
+_COLOURS: Final = ("#0b5fa5", "#b3541e", "#2f7d4f", "#7a3b8f", "#5b5b5b", "#a8872a")
+_DASHES: Final = ("", "9 4", "2 4", "12 3 2 3")  # so that no two lines are told apart by their colour alone
+
+
+@dataclass(frozen=True)
+class Line:
+    """A name and its points, by rising x; all numbers above 0."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+
+
+class _Axis:
+    """From a value to its place in pixels, by the logarithm."""
+
+    def __init__(self, values: Sequence[float], start: float, end: float) -> None:
+        low, high = min(values) / 1.08, max(values) * 1.08
+        self._low, self._span = math.log(low), math.log(high / low)
+        self._start, self._end = start, end
+        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        digits = (1, 2, 5) if high / low <= 200 else (1,)
+        self.ticks = [tick for power in powers for d in digits if low <= (tick := d * 10.0**power) <= high]
+
+    def __call__(self, value: float) -> float:
+        return self._start + (self._end - self._start) * (math.log(value) - self._low) / self._span
+
+
+def chart(title: str, across: str, down: str, lines: Sequence[Line]) -> str:
+    """The SVG's text; lines without points are left out."""
+    lines = [line for line in lines if line.points]
+    bottom = _TOP + _PLOT_HEIGHT
+    height = bottom + 62 + _LINE * -(-len(lines) // _COLUMNS)
+    x = _Axis([point[0] for line in lines for point in line.points], _LEFT, _WIDTH - _RIGHT)
+    y = _Axis([point[1] for line in lines for point in line.points], bottom, _TOP)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" '
+        'font-family="sans-serif" font-size="12" role="img" aria-labelledby="title">',
+        f'<title id="title">{escape(title)}</title>',
+        f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
+        f'<text x="{_LEFT}" y="26" font-size="14">{escape(title)}</text>',
+        *_grid(x, y, bottom),
+        *_labels(across, down, bottom),
+    ]
+    for at, line in enumerate(lines):
+        places = [(f"{x(one):.1f}", f"{y(other):.1f}") for one, other in line.points]
+        parts.append(f'<polyline points="{" ".join(",".join(place) for place in places)}" {_stroke(at)}/>')
+        parts += [f'<circle cx="{cx}" cy="{cy}" r="2.5" fill="{_colour(at)}"/>' for cx, cy in places]
+    parts += [*_legend(lines, bottom + 66), "</svg>", ""]
+    return "\n".join(parts)
+
+
+def _colour(at: int) -> str:
+    return _COLOURS[at % len(_COLOURS)]
+
+
+def _stroke(at: int) -> str:
+    # The second round of colours takes other dashes than the first.
+    dashes = _DASHES[(at + at // len(_COLOURS)) % len(_DASHES)]
+    return f'fill="none" stroke="{_colour(at)}" stroke-width="1.8" stroke-dasharray="{dashes}"'
+
+
+def _grid(x: _Axis, y: _Axis, bottom: float) -> Iterator[str]:
+    for tick in x.ticks:
+        yield f'<line x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="{_TOP}" y2="{bottom}" stroke="#e4e4e4"/>'
+        yield f'<text x="{x(tick):.1f}" y="{bottom + 17}" text-anchor="middle">{tick:g}</text>'
+    for tick in y.ticks:
+        yield f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" stroke="#e4e4e4"/>'
+        yield f'<text x="{_LEFT - 8}" y="{y(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>'
+
+
+def _labels(across: str, down: str, bottom: float) -> Iterator[str]:
+    middle, centre = (_TOP + bottom) / 2, (_LEFT + _WIDTH - _RIGHT) / 2
+    yield f'<text x="{centre}" y="{bottom + 38}" text-anchor="middle">{escape(across)}</text>'
+    yield (f'<text x="18" y="{middle}" text-anchor="middle" transform="rotate(-90 18 {middle})">{escape(down)}</text>')
+
+
+def _legend(lines: Sequence[Line], top: float) -> Iterator[str]:
+    width = (_WIDTH - _LEFT - _RIGHT) // _COLUMNS
+    for at, line in enumerate(lines):
+        x, y = _LEFT + at % _COLUMNS * width, top + at // _COLUMNS * _LINE
+        yield f'<line x1="{x}" x2="{x + 34}" y1="{y}" y2="{y}" {_stroke(at)}/>'
+        yield f'<text x="{x + 40}" y="{y + 4}">{escape(line.name)}</text>'

@@ -1,0 +1,52 @@
+"""`python -m experiments.NAME [--quick] [--json]`, the same for each."""
+
+import argparse
+import hashlib
+import sys
+from collections.abc import Callable, Sequence
+
+from experiments.report import AGREES, DIFFERS, EXPLAINED, OURS, RESULTS, Result
+from peos.crypto.randomness import Randomness
+
+Run = Callable[[bool, Randomness], Result]
+Draw = Callable[[Result], str]
+
+
+def keyed(name: str) -> Randomness:
+    """An experiment's own stream: keyed by its name, so that whoever runs it again gets the same figures."""
+    return Randomness(hashlib.sha256(f"experiments.{name}".encode()).digest())
+
+
+def progress(text: str) -> None:
+    """A line for whoever waits."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def main(name: str, about: str, run: Run, draw: Draw, arguments: Sequence[str] | None = None) -> int:
+    """Run one experiment; 0 if all agrees or is explained. In full it also writes the JSON and the drawing."""
+    parser = argparse.ArgumentParser(prog=f"python -m experiments.{name}", description=about)
+    parser.add_argument("--quick", action="store_true", help="the same parameters on few users; nothing is written")
+    parser.add_argument("--json", action="store_true", help="the result as JSON on standard output")
+    given = parser.parse_args(arguments)
+    result = run(given.quick, keyed(name))
+    if not given.quick:
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / f"{name}.json").write_text(result.text(), encoding="utf-8")
+        (RESULTS / f"{name}.svg").write_text(draw(result), encoding="utf-8")
+    print(result.text() if given.json else summary(result), end="")
+    return 0 if result.agree else 1
+
+
+def summary(result: Result) -> str:
+    """One line a row, and what it comes to."""
+    lines = [result.paper]
+    for row in result.rows:
+        printed = f"  printed {row['printed']:g}" if row.get("printed") is not None else ""
+        measured = f"  measured {row['measured']:g}" if row.get("measured") is not None else ""
+        found = f"  {row['found']}" if "found" in row else ""
+        lines.append(f"{row['verdict']:>9}  {row['what']}{printed}{measured}{found}")
+    counted = ", ".join(
+        f"{sum(row['verdict'] == verdict for row in result.rows)} {word}"
+        for verdict, word in ((AGREES, "agree"), (EXPLAINED, "explained"), (OURS, "of our own"), (DIFFERS, "differ"))
+    )
+    return "\n".join([*lines, counted, *result.notes, ""])
