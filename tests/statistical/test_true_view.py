@@ -139,8 +139,15 @@ def test_fair_coins_as_fakes_hide_nobody_among_whole_unary_vectors(rng: Randomne
         )
         samples[at_repeat] = max(0.0, 1 - math.exp(at) * second / first)
     measured, error = interval(samples)
-    assert measured - error > 0.15, (measured, error, "the claim was 10⁻⁹ at ε = .157")
+    claimed = 2 * math.sqrt(14 * math.log(4 / DELTA) / (fakes / 2))
+    assert round(claimed, 3) == 0.157
+    assert measured - error > 0.15, (measured, error, f"the claim was {DELTA:g} at ε = {claimed:.3f}")
     assert abs(measured - 0.403) < error
+    cells, gain = 1 / q, (1 / q - 1) ** 2 - 1
+    alone = bound(Blanket(1 / (1 + gain * q), gain, q, q, q * q, 1.0, 4.0), 0, 0, at, cut=1e-12)
+    assert round(alone, 3) == 0.427, "without any fakes it is hardly more"
+    hidden = bound(Blanket(1 / (1 + gain * q), gain, q, q, q * q, 1.0, 4.0), 0, fakes, at / 20, cut=1e-12)
+    assert hidden < 1e-9, f"fakes of the right kind, {fakes} vectors of Bernoulli(1/{cells:.2f}), would have hidden her"
 
 
 def test_the_comparison_has_teeth(rng: Randomness) -> None:

@@ -17,6 +17,7 @@ from peos.privacy.blanket import blanket_of, least_collision
 from peos.privacy.closed_form import epsilon_server, epsilon_users, fourteen
 from peos.privacy.exact import MOST_CELLS, bound, delta, epsilon, least_epsilon
 from tests.unit.privacy.clones import clones_epsilon
+from tests.unit.privacy.test_true_delta import exact_delta
 
 N, D, DELTA = 990_002, 42_178, 1e-9
 HASHED: dict[float, Mechanism] = {0.2: LocalHash(D, 4.49, d_prime=44), 0.8: LocalHash(D, 7.251, d_prime=705)}
@@ -123,6 +124,27 @@ def test_wherever_the_theorem_claims_something_exact_accounting_claims_less_than
             compared += 1
             assert epsilon(mechanism, users, fakes, at, known=users - 1) < 0.5 * by_theorem, (users, fakes)
     assert compared >= 3
+
+
+@pytest.mark.parametrize(
+    ("reports", "mechanism"),
+    [
+        *((reports, GRR(16, 3.0)) for reports in (40, 700, 8000)),
+        *((reports, LocalHash(5000, 4.0, d_prime=16)) for reports in (40, 700)),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("at", [0.02, 0.15, 0.6])
+def test_bins_and_dominations_are_above_the_sum_over_all_counts_and_near_it(
+    reports: int, mechanism: Mechanism, at: float
+) -> None:
+    """Against all other users, every (A, B) summed one by one: no bins, no binomial in place of the sum of two."""
+    blanket = blanket_of(mechanism)
+    assert blanket is not None
+    summed = exact_delta(reports, mechanism.cells, blanket.both / blanket.other, blanket.share, at)
+    found = bound(blanket, 0, reports - 1, at, cut=max(summed * 1e-6, 1e-200))
+    left_out = 1e-16  # the direct sum counts its tails in full as well, and has no others
+    assert summed - left_out <= found <= summed * 1.01 + left_out
 
 
 def test_a_known_user_hides_nobody() -> None:
