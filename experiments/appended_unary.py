@@ -11,7 +11,6 @@ import numpy as np
 
 from experiments.measuring import Floats
 from experiments.populations import Counts, values_of
-from experiments.shortcuts import binomials
 from peos.crypto.randomness import Randomness
 
 _CHUNK = 1 << 22  # positions drawn at a time
@@ -42,13 +41,6 @@ def real(p: float, truth: Counts, repeats: int, rng: Randomness) -> Iterator[Flo
     users = int(truth.sum())
     for _ in range(repeats):
         yield (real_counts(p, truth, rng) - users * p) / users
-
-
-def by_position(p: float, truth: Counts, repeats: int, rng: Randomness) -> Iterator[Floats]:
-    """The same law, each position's sum drawn by itself: S_v = n_v + Bin(n, p), independent."""
-    users = int(truth.sum())
-    for added in binomials(users, p, (repeats, len(truth)), rng):
-        yield (truth + added - users * p) / users
 
 
 def variance_by_value(p: float, truth: Counts) -> Floats:

@@ -10,16 +10,15 @@ from typing import Final
 from experiments import appended_unary, hadamard, laplace
 from experiments.drawing import Line, chart
 from experiments.figure_9_3_sentences import sentences
-from experiments.measuring import Floats, Measurement, measure, real_counts, variance_by_value
+from experiments.measuring import Floats, Measurement, measure, variance_by_value
 from experiments.methods import ideal_hash, olh, rap, rap_removal, sh, solh
-from experiments.populations import IPUMS, Counts, DataSet, values_of, zipf
-from experiments.report import ALPHA, DIFFERS, Result, Row, number
+from experiments.populations import IPUMS, Counts, DataSet, zipf
+from experiments.report import Result, Row, number
 from experiments.running import main, progress
-from experiments.shortcuts import by_position, chance_of_counts, chance_of_sums
-from experiments.table_9_2 import Setting, claims, measured, rebuilt
+from experiments.setting import Setting, claims, measured, rebuilt
+from experiments.shortcuts import by_position
 from peos.crypto.randomness import Randomness
 from peos.estimate.frequency import FrequencyOracle
-from peos.ldp import SUE
 from peos.ldp.base import Mechanism
 from peos.privacy import plan
 
@@ -60,11 +59,9 @@ def _mechanisms(target: float, given: Setting) -> Iterator[Row]:
     }
     for name, (mechanism, theorem) in built.items():
         drawn = rebuilt(mechanism, given.domain)
-        unary = isinstance(drawn, SUE)
-        found = _by_position(drawn.oracle, given) if unary else measured(drawn, given)
-        row = number(
+        yield number(
             _label(name, target),
-            found,
+            measured(drawn, given),
             IPUMS,
             formula=float(variance_by_value(mechanism.oracle, TRUTH).mean()),
             quick=given.quick,
@@ -74,10 +71,6 @@ def _mechanisms(target: float, given: Setting) -> Iterator[Row]:
             cells=mechanism.cells,
             **claims(mechanism, IPUMS, theorem),
         )
-        if unary:
-            counts = real_counts(drawn, values_of(given.truth), given.rng)
-            _hold_against(row, chance_of_counts(drawn.oracle, counts, given.truth))
-        yield row
     ideal = ideal_hash(hashing)
     yield number(
         _label("SOLH, ideal hashing", target),
@@ -115,14 +108,13 @@ def _others(target: float, given: Setting) -> Iterator[Row]:
         )
 
     p = appended_unary.increment(target, IPUMS.users, IPUMS.delta)
-    appended = row(
+    repeats = max(1, min(given.repeats, int(given.steps / (given.users * given.domain))))
+    yield row(
         "AUE",
-        appended_unary.by_position(p, truth, given.repeats, rng),
+        appended_unary.real(p, truth, repeats, rng),
         appended_unary.variance_by_value(p, truth),
         appended_unary.variance_by_value(p, TRUTH),
     )
-    _hold_against(appended, chance_of_sums(p, appended_unary.real_counts(p, truth, rng), truth))
-    yield appended
     yield row(
         "Had",
         hadamard.estimates(target, given.domain, truth, given.repeats, rng),
@@ -153,13 +145,6 @@ def _base(truth: Counts) -> float:
     return float(((truth / truth.sum() - 1 / len(truth)) ** 2).mean())
 
 
-def _hold_against(row: Row, chance: float) -> None:
-    """Put beside a row how likely one real repeat is under the law that its repeats were drawn from."""
-    row["real_chance"] = float(f"{chance:.3g}")
-    if chance < ALPHA:
-        row["verdict"] = DIFFERS
-
-
 def _label(name: str, target: float) -> str:
     return f"{name}, ε_c = {target:g}"
 
@@ -167,20 +152,12 @@ def _label(name: str, target: float) -> str:
 def _notes(given: Setting) -> Iterator[str]:
     yield (
         f"Stand-in data: Zipf with exponent 1, n = {given.users:,}, d = {given.domain:,}"
-        + (
-            " (few users, the mechanisms of the full size; sentences are held against formulas)."
-            if given.quick
-            else "."
-        )
+        + (" (few users, mechanisms of the full size; sentences are held against formulas)." if given.quick else ".")
     )
     yield "Only Base depends on the data: the expected MSE of the others is the same for all data of this n and d."
     yield (
-        "SOLH with an ideal hash family (two values collide with probability 1/d', as the thesis has it) is drawn value "
-        "by value; SOLH is our family, which collides less often, every report drawn and counted."
-    )
-    yield (
-        "RAP, RAP_R, AUE: repeats drawn position by position, and one real repeat of all users and positions at each "
-        f"ε_c against the same law (`real_chance`, chi-square, α = {ALPHA:g})."
+        "SOLH with an ideal hash family (two values collide with probability 1/d', as the thesis has it) is drawn "
+        "value by value; SOLH is our family, which collides less often, every report drawn and counted."
     )
     yield (
         "RAP and RAP_R have the parameters of theorem 9.3.1, which does not hold for whole vectors (privacy.md §1); "

@@ -32,7 +32,7 @@ def zipf(users: int, domain: int) -> Counts:
     """(domain,): how many users have each value, as near to users / rank as whole numbers that add up can be."""
     shares = 1.0 / np.arange(1, domain + 1)
     ideal = users * shares / shares.sum()
-    counts = np.floor(ideal).astype(np.int64)
+    counts: Counts = np.floor(ideal).astype(np.int64)
     short = users - int(counts.sum())
     counts[np.argsort(counts - ideal, kind="stable")[:short]] += 1
     return counts
@@ -40,4 +40,5 @@ def zipf(users: int, domain: int) -> Counts:
 
 def values_of(truth: Counts) -> NDArray[np.int64]:
     """(n,): one value for each user."""
-    return np.repeat(np.arange(len(truth), dtype=np.int64), truth)
+    values: NDArray[np.int64] = np.repeat(np.arange(len(truth)), truth)
+    return values

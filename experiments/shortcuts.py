@@ -72,11 +72,3 @@ def chance_of_counts(oracle: FrequencyOracle, counts: Counts, truth: Counts) -> 
     strayed = float(np.sum((counts - mean) ** 2 / variance))
     above = float(chdtrc(len(truth), strayed))
     return 2 * min(above, 1 - above)
-
-
-def chance_of_sums(p: float, counts: Counts, truth: Counts) -> float:
-    """The same for appended unary encoding, where every position is Bin(n, p) beside its n_v."""
-    users = int(truth.sum())
-    strayed = float(np.sum((counts - truth - users * p) ** 2)) / (users * p * (1 - p))
-    above = float(chdtrc(len(truth), strayed))
-    return 2 * min(above, 1 - above)

@@ -6,22 +6,19 @@ same ε_c by exact accounting.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from experiments.drawing import Line, chart
-from experiments.measuring import Measurement, affordable, measure, real, real_counts, variance_by_value
+from experiments.measuring import measure, real_counts, variance_by_value
 from experiments.methods import blanket_mean, ideal_hash, local_hash, rap_removal, solh_cells
 from experiments.populations import KOSARAK, Counts, DataSet, values_of, zipf
 from experiments.report import AGREES, ALPHA, DIFFERS, Result, Row, integer, number, shortened
 from experiments.running import main, progress
+from experiments.setting import Setting, at_average, claims, measured, rebuilt
 from experiments.shortcuts import by_position, chance_of_counts
 from peos.crypto.randomness import Randomness
-from peos.estimate.frequency import FrequencyOracle
 from peos.ldp import SUE
-from peos.ldp.base import Mechanism
 from peos.privacy import plan
-from peos.privacy.exact import epsilon as exact_epsilon
 
 PAPER = "Table 9.2 (thesis §9.6.2): SOLH and RAP_R in Kosarak"
 TARGETS: Final = (0.2, 0.4, 0.6, 0.8)
@@ -38,27 +35,6 @@ FALLBACK: Final = "no ε_l meets ε_c with d' = 1000; printed is local hashing w
 FAMILY: Final = "our hash functions collide less often than 1/d', by about 1/P, and the error is smaller by about d'/P"
 QUICK: Final = DataSet("few users", 4_000, 300, KOSARAK.delta)
 REAL_UNARY: Final = 0.8
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What a run draws: its population, repeats drawn value by value, steps for real repeats, and the stream."""
-
-    truth: Counts
-    repeats: int
-    steps: float
-    quick: bool
-    rng: Randomness
-
-    @property
-    def domain(self) -> int:
-        """d of the population drawn; parameters follow from the data set's."""
-        return len(self.truth)
-
-    @property
-    def users(self) -> int:
-        """n of the population drawn."""
-        return int(self.truth.sum())
 
 
 def setting(quick: bool, rng: Randomness) -> Setting:
@@ -173,35 +149,6 @@ def _ours(target: float, given: Setting) -> Iterator[Row]:
             rare=shortened(planned.mse),
             **claims(planned.randomizer, KOSARAK, planned.guarantees.server.theorem),
         )
-
-
-def rebuilt(mechanism: Mechanism, domain: int) -> Mechanism:
-    """The same parameters over another domain; over its own, the mechanism as planned."""
-    return type(mechanism).from_parameters(domain, mechanism.parameters)
-
-
-def measured(built: Mechanism, given: Setting) -> Measurement:
-    """The error of real repeats, as many as the steps pay for."""
-    repeats = affordable(built, given.users, given.steps, given.repeats)
-    return measure(
-        real(built, given.truth, repeats, given.rng), given.truth, variance_by_value(built.oracle, given.truth)
-    )
-
-
-def at_average(oracle: FrequencyOracle, data: DataSet) -> float:
-    """The variance at frequency 1/d, which is the mean over all values."""
-    p, q = oracle.p, oracle.q
-    return (p * (1 - p) / data.domain + (1 - 1 / data.domain) * q * (1 - q)) / (data.users * (p - q) ** 2)
-
-
-def claims(mechanism: Mechanism, data: DataSet, theorem: float | None) -> Row:
-    """The ε of the run: by the theorem as the thesis applies it, by exact accounting, and each user's own."""
-    mechanism = rebuilt(mechanism, data.domain)
-    return {
-        "eps_theorem": shortened(theorem),
-        "eps_exact": shortened(exact_epsilon(mechanism, data.users, 0, data.delta)),
-        "eps_local": shortened(mechanism.epsilon_local),
-    }
 
 
 def _notes(given: Setting) -> Iterator[str]:

@@ -17,7 +17,8 @@ from experiments.methods import solh
 from experiments.populations import KOSARAK, Counts, DataSet, zipf
 from experiments.report import Result, Row, number, shortened, statement
 from experiments.running import main, progress
-from experiments.table_9_2 import PRINTED, TARGETS, rebuilt
+from experiments.setting import rebuilt
+from experiments.table_9_2 import PRINTED, TARGETS
 from peos.crypto.randomness import Randomness
 from peos.ldp.base import Mechanism
 from peos.privacy import Guarantees, guarantees, plan

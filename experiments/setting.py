@@ -1,0 +1,61 @@
+"""What an experiment draws, and what it says of each mechanism."""
+
+from dataclasses import dataclass
+
+from experiments.measuring import Measurement, affordable, measure, real, variance_by_value
+from experiments.populations import Counts, DataSet
+from experiments.report import Row, shortened
+from peos.crypto.randomness import Randomness
+from peos.estimate.frequency import FrequencyOracle
+from peos.ldp.base import Mechanism
+from peos.privacy.exact import epsilon as exact_epsilon
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a run draws: its population, repeats drawn value by value, steps for real repeats, and the stream."""
+
+    truth: Counts
+    repeats: int
+    steps: float
+    quick: bool
+    rng: Randomness
+
+    @property
+    def domain(self) -> int:
+        """d of the population drawn; parameters follow from the data set's."""
+        return len(self.truth)
+
+    @property
+    def users(self) -> int:
+        """n of the population drawn."""
+        return int(self.truth.sum())
+
+
+def rebuilt(mechanism: Mechanism, domain: int) -> Mechanism:
+    """The same parameters over another domain; over its own, the mechanism as planned."""
+    return type(mechanism).from_parameters(domain, mechanism.parameters)
+
+
+def measured(built: Mechanism, given: Setting) -> Measurement:
+    """The error of real repeats, as many as the steps pay for."""
+    repeats = affordable(built, given.users, given.steps, given.repeats)
+    return measure(
+        real(built, given.truth, repeats, given.rng), given.truth, variance_by_value(built.oracle, given.truth)
+    )
+
+
+def at_average(oracle: FrequencyOracle, data: DataSet) -> float:
+    """The variance at frequency 1/d, which is the mean over all values."""
+    p, q = oracle.p, oracle.q
+    return (p * (1 - p) / data.domain + (1 - 1 / data.domain) * q * (1 - q)) / (data.users * (p - q) ** 2)
+
+
+def claims(mechanism: Mechanism, data: DataSet, theorem: float | None) -> Row:
+    """The ε of the run: by the theorem as the thesis applies it, by exact accounting, and each user's own."""
+    mechanism = rebuilt(mechanism, data.domain)
+    return {
+        "eps_theorem": shortened(theorem),
+        "eps_exact": shortened(exact_epsilon(mechanism, data.users, 0, data.delta)),
+        "eps_local": shortened(mechanism.epsilon_local),
+    }
