@@ -86,7 +86,13 @@ def create(
     mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar="auto|grr|solh|sue")] = "auto",
     d_prime: Annotated[int | None, typer.Option(help="The answers that a hashed report tells apart.")] = None,
     minimum: Annotated[int | None, typer.Option(help="Fewer reports are not shuffled; half of the users.")] = None,
-    scheme: Annotated[str, typer.Option(help="The encryption scheme.", metavar="paillier|dgk|jl")] = "paillier",
+    scheme: Annotated[
+        str | None, typer.Option(help="The encryption scheme; paillier if none is named.", metavar="paillier|dgk|jl")
+    ] = None,
+    protocol: Annotated[
+        str,
+        typer.Option(help="The shuffle. ss is a baseline that protects less: docs/protocol.md §9.", metavar="peos|ss"),
+    ] = "peos",
     closes_in: Annotated[int, typer.Option(help="Seconds until it closes.")] = 3600,
     shuffle_within: Annotated[int, typer.Option(help="Seconds after that by which it is shuffled.")] = 86_400,
     erase_within: Annotated[int, typer.Option(help="Seconds after that by which all is erased.")] = 604_800,
@@ -98,7 +104,7 @@ def create(
 ) -> None:
     """Plan a collection, have every shuffler accept it, and write the invitation. Again, go on with it."""
     from analyzer.create import open_collection, write_invitation
-    from analyzer.draft import Request, draft
+    from analyzer.draft import Request, draft, scheme_of
     from analyzer.telling import Teller
 
     _require_seconds(wait)
@@ -116,11 +122,12 @@ def create(
         mechanism=mechanism,
         d_prime=d_prime,
         minimum=minimum,
-        scheme=scheme,
+        scheme=scheme_of(protocol, scheme),
         closes_in=closes_in,
         shuffle_within=shuffle_within,
         erase_within=erase_within,
         population=population,
+        protocol=protocol,
     )
     with _home(config) as home, Teller() as teller:
         kept = open_collection(home, draft(home, request, teller), teller, wait=wait)

@@ -16,10 +16,12 @@ from analyzer.peers import Answer, Peers, party
 from analyzer.store import Kept
 from analyzer.telling import Teller
 from peos.collection.lifecycle import State
+from peos.collection.onions import prepare_onions
 from peos.collection.party import Card, Status
 from peos.collection.prepare import Ticket, prepare
 from peos.collection.submission import Part
 from peos.collection.ticket import mint
+from peos.crypto.onion import OnionKeys
 from peos.errors import Closed, PeosError, Refused
 from peos.net.errors import is_retryable
 from peos.net.submit import Outcome, send_parts
@@ -118,10 +120,12 @@ def _submit_dummies(home: Home, kept: Kept, teller: Teller) -> None:
 
 def _prepare(home: Home, kept: Kept) -> list[tuple[Part, ...]]:
     document = home.signed(kept).document
-    public = document.encryption_key(floor=home.floor)
+    public = document.encryption(floor=home.floor)
     dummies = home.dummies(kept)
     tickets = [Ticket(dummy.id, mint(home.keys.enrolment, kept.digest, dummy.id)) for dummy in dummies]
     words = np.stack([dummy.words for dummy in dummies])
+    if isinstance(public, OnionKeys):
+        return prepare_onions(kept.digest, public, words, tickets, home.rng)
     zeros = public.zero_source(home.rng, expected=words.size)
     return prepare(kept.digest, len(document.shufflers), public, zeros, words, tickets, home.rng)
 

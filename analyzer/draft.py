@@ -3,20 +3,34 @@
 import json
 import time
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Any, Final
 
 from analyzer.home import Home, pack_dummies, require_name
 from analyzer.ledger import EVERYBODY, ledger_of
 from analyzer.store import Kept
 from analyzer.telling import Teller
-from peos.collection.document import ID_BYTES, MIN_DUMMIES, Document, Dummy, MechanismChoice, digest
+from peos.collection.claims import claims_of
+from peos.collection.document import (
+    ID_BYTES,
+    MIN_DUMMIES,
+    PEOS,
+    PROTOCOLS,
+    SEQUENTIAL,
+    Document,
+    Dummy,
+    MechanismChoice,
+    digest,
+)
+from peos.crypto.onion import ONION, OnionPrivateKey
 from peos.crypto.schemes import scheme
 from peos.errors import WrongInput
 from peos.privacy import Plan, plan
 from peos.privacy.composition import Release
+from peos.privacy.sequential import all_fakes, honest_fakes
 from peos.wire.documents import encode_document, sign_document
 from peos.wire.parties import decode_card, encode_proposal
 
+_PAILLIER: Final = "paillier"  # the scheme of whoever names none
 _SALT_BYTES: Final = 32
 _MOST_SECONDS: Final = 10 * 365 * 86_400
 
@@ -43,9 +57,12 @@ class Request:
     shuffle_within: int
     erase_within: int
     population: str = EVERYBODY
+    protocol: str = PEOS
 
     def __post_init__(self) -> None:
         require_name(self.name)
+        if self.protocol not in PROTOCOLS:
+            raise WrongInput(f"the protocol {self.protocol} does not exist", hint=f"{' and '.join(PROTOCOLS)} do")
         for what in ("closes_in", "shuffle_within", "erase_within"):
             if not 1 <= getattr(self, what) <= _MOST_SECONDS:
                 raise WrongInput(
@@ -58,7 +75,18 @@ class Request:
         fields = asdict(self)
         if not self.population:
             del fields["population"]  # a request that names none is the one that it was before there were any
+        if self.protocol == PEOS:
+            del fields["protocol"]  # likewise
         return json.dumps(fields, sort_keys=True)
+
+
+def scheme_of(protocol: str, named: str | None) -> str:
+    """The encryption of a request: what was named, or the protocol's own."""
+    if protocol != SEQUENTIAL:
+        return named or _PAILLIER
+    if named is not None:
+        raise WrongInput("a sequential shuffle has onions, and no encryption scheme", hint="leave --scheme out")
+    return ONION
 
 
 def draft(home: Home, request: Request, teller: Teller) -> Kept:
@@ -77,21 +105,21 @@ def draft(home: Home, request: Request, teller: Teller) -> Kept:
         given = ledger_of(home, request.population, home.config.budget)
         given.with_release(Release(request.name, planned.randomizer, request.users - 1, planned.fakes))
     teller.say("drawing an encryption key")
-    private = scheme(request.scheme).generate(home.rng, bits=home.floor)
+    private, encryption = _encryption(home, request, signed_cards)
     words = planned.randomizer.words
     dummies = [
         Dummy(home.rng.bytes(_SALT_BYTES), home.rng.bytes(ID_BYTES), home.rng.uint64(words)) for _ in range(MIN_DUMMIES)
     ]
-    document = _document(home, request, planned, private.public.encode(), dummies, signed_cards)
+    document = _document(home, request, planned, encryption, dummies, signed_cards)
     signed = sign_document(document, home.keys.identity)
     label = request.name.encode()
     home.store.add(
         digest=digest(encode_document(document)),
         name=request.name,
         request=request.encode(),
-        words="\n".join(planned.guarantees.in_words()),
+        words="\n".join(claims_of(document, request.users).in_words()),
         proposal=encode_proposal(signed, (*signed_cards, home.keys.signed_card)),
-        key=home.keys.vault.seal("key", label, content=private.encode()),
+        key=home.keys.vault.seal("key", label, content=private),
         dummies=home.keys.vault.seal("dummies", label, content=pack_dummies(dummies)),
     )
     return home.kept(request.name)
@@ -105,19 +133,42 @@ def _plan(request: Request, shufflers: int) -> Plan:
         eps_server=request.eps_server,
         eps_users=request.eps_users,
         eps_local=request.eps_local,
-        fakes=request.fakes,
+        fakes=request.fakes if request.protocol == PEOS else honest_fakes(request.fakes, shufflers),
         mechanism=request.mechanism,
         d_prime=request.d_prime,
         shufflers=shufflers,
-        scheme=request.scheme,
+        scheme=request.scheme if request.protocol == PEOS else _PAILLIER,  # costs are not looked at here
     )
+
+
+def _fakes(request: Request, planned: Plan, shufflers: int) -> int:
+    """The fakes of the document; the plan of a sequential shuffle counts on those of the honest among them."""
+    return planned.fakes if request.protocol == PEOS else all_fakes(request.fakes, planned.fakes, shufflers)
+
+
+def _encryption(home: Home, request: Request, signed_cards: tuple[bytes, ...]) -> tuple[bytes, dict[str, Any]]:
+    """The analyzer's private key for this collection, and what the document says of encryption."""
+    if request.protocol == PEOS:
+        private = scheme(request.scheme).generate(home.rng, bits=home.floor)
+        return private.encode(), {"scheme": request.scheme, "public_key": private.public.encode()}
+    cards = [decode_card(card) for card in signed_cards]
+    for card in cards:
+        if not card.onion_key:
+            raise WrongInput(
+                f"the card of {card.name} shows no onion key, which a sequential shuffle needs",
+                hint="its operator removes the card, runs `peos shuffler init` again, and hands the new one out",
+            )
+    own = OnionPrivateKey.generate(home.rng)
+    keys = tuple(card.onion_key for card in cards)
+    said = {"scheme": ONION, "public_key": own.point, "protocol": request.protocol, "onion_keys": keys}
+    return own.encode(), said
 
 
 def _document(
     home: Home,
     request: Request,
     planned: Plan,
-    public_key: bytes,
+    encryption: dict[str, Any],
     dummies: list[Dummy],
     signed_cards: tuple[bytes, ...],
 ) -> Document:
@@ -127,11 +178,10 @@ def _document(
         question=request.question,
         epoch=request.epoch,
         choice=MechanismChoice.of(planned.randomizer),  # salted with analyzer, question and epoch by the document
-        scheme=request.scheme,
-        public_key=public_key,
+        **encryption,
         shufflers=tuple(decode_card(card).member for card in signed_cards),
         analyzer=home.keys.card.member,
-        fakes=planned.fakes,
+        fakes=_fakes(request, planned, len(signed_cards)),
         minimum=request.minimum if request.minimum is not None else max(1, request.users // 2),
         delta=request.delta,
         enrolment_key=home.keys.enrolment.public,

@@ -13,6 +13,7 @@ from analyzer.store import Kept, Store
 from analyzer.vault import no_core_dumps
 from peos.collection.document import ID_BYTES, Dummy
 from peos.collection.submission import Part
+from peos.crypto.onion import OnionPrivateKey
 from peos.crypto.randomness import Randomness, system
 from peos.crypto.schemes import scheme
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, PrivateKey
@@ -73,13 +74,19 @@ class Home:
 
     def private_key(self, kept: Kept) -> PrivateKey:
         """The decryption key, as long as it is kept."""
+        return scheme(self.signed(kept).document.scheme).private_key(self._key(kept), floor=self.floor)
+
+    def onion_key(self, kept: Kept) -> OnionPrivateKey:
+        """The key of the last layer, as long as it is kept."""
+        return OnionPrivateKey(self._key(kept))
+
+    def _key(self, kept: Kept) -> bytes:
         if kept.key is None:
             raise LocalFault(
                 f"the decryption key of {kept.name} was erased",
                 hint="nothing of it can be decrypted any more; create another collection",
             )
-        encoded = self.keys.vault.open("key", kept.name.encode(), sealed=kept.key)
-        return scheme(self.signed(kept).document.scheme).private_key(encoded, floor=self.floor)
+        return self.keys.vault.open("key", kept.name.encode(), sealed=kept.key)
 
     def dummies(self, kept: Kept) -> list[Dummy]:
         """The reports that the analyzer owns; they must be those that the document commits to."""

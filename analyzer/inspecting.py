@@ -16,6 +16,7 @@ from analyzer.home import Home
 from analyzer.receiving import VECTORS
 from analyzer.store import Kept
 from peos.collection.delivered import require_sender
+from peos.collection.document import SEQUENTIAL
 from peos.collection.lifecycle import State
 from peos.collection.reveal import known_case, reveal
 from peos.crypto.randomness import U64
@@ -54,6 +55,8 @@ class Inspecting:
         document = self._home.signed(kept).document
         if certificate not in {member.certificate for member in document.shufflers}:
             raise Refused("the dummies are shown to the collection's shufflers only")
+        if document.protocol == SEQUENTIAL:
+            raise Refused("nothing is inspected in a sequential shuffle")
         self._require_delivered(kept)
         assert kept.parts is not None, "they are erased when the collection ends"
         row = document.mechanism.words * document.encryption_key(floor=self._home.floor).ciphertext_bytes
@@ -81,7 +84,10 @@ class Inspecting:
 
     def is_awaited(self, kept: Kept) -> bool:
         """Whether openings are still to come, and worth waiting for."""
-        shufflers = len(self._home.signed(kept).document.shufflers)
+        document = self._home.signed(kept).document
+        shufflers = len(document.shufflers)
+        if document.protocol == SEQUENTIAL:
+            return False
         if all(self._path(kept, who).exists() for who in range(1, shufflers + 1)):
             return False
         rows = max((header.rows for header in self._home.store.deliveries(kept.digest)), default=0)

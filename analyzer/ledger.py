@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from analyzer.home import Home
 from analyzer.store import Kept
+from peos.collection.claims import hiding_fakes
 from peos.collection.lifecycle import State
 from peos.privacy.composition import Release
 from peos.privacy.ledger import Budget, Ledger
@@ -57,4 +58,4 @@ def _release(home: Home, kept: Kept) -> Release:
     """With the users who took part where that is known, else with those that were expected."""
     document = home.signed(kept).document
     users = json.loads(kept.result)["users"] if kept.result else json.loads(kept.request)["users"]
-    return Release(kept.name, document.mechanism, hiding=max(0, int(users) - 1), fakes=document.fakes)
+    return Release(kept.name, document.mechanism, hiding=max(0, int(users) - 1), fakes=hiding_fakes(document))

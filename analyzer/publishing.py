@@ -13,18 +13,21 @@ import numpy as np
 
 from analyzer.decryption import decrypt
 from analyzer.home import Home
-from analyzer.inspecting import Inspecting
+from analyzer.inspecting import Inspected, Inspecting
 from analyzer.receiving import Receiving
 from analyzer.report import REPORT, write_report
 from analyzer.result import result_json
 from analyzer.store import Kept
+from peos.collection.claims import claims_of
+from peos.collection.document import SEQUENTIAL
 from peos.collection.lifecycle import State
 from peos.compute import Engine
+from peos.crypto.onion import OnionKeys
 from peos.crypto.randomness import U64
 from peos.errors import RemoteFault
 from peos.net.logs import Log
-from peos.privacy import guarantees
 from peos.shuffle.analyzer import Part, add_up, without_dummies
+from peos.shuffle.relay import peeled
 from peos.shuffle.vectors import as_words
 from peos.store.folder import write_durably
 
@@ -81,22 +84,32 @@ class Publishing:
         begun = time.monotonic()
         document = self._home.signed(kept).document
         parts, received = self._parts(kept)
-        words = self._decrypted(kept, parts[document.schedule.last[0]])
-        if self._inspecting.is_awaited(kept):
-            return None
-        vectors = {sender: part.vector for sender, part in parts.items()}
-        inspected = self._inspecting.judged(kept, self._home.private_key(kept), vectors)
-        combined = add_up(document.schedule, parts, words)
+        inspected: Inspected | None = None
+        if document.protocol == SEQUENTIAL:
+            combined = self._opened(kept, parts[document.schedule.last[0]])
+        else:
+            words = self._decrypted(kept, parts[document.schedule.last[0]])
+            if self._inspecting.is_awaited(kept):
+                return None
+            vectors = {sender: part.vector for sender, part in parts.items()}
+            inspected = self._inspecting.judged(kept, self._home.private_key(kept), vectors)
+            combined = add_up(document.schedule, parts, words)
         owned = np.stack([dummy.words for dummy in self._home.dummies(kept)])
-        reports = without_dummies(combined, owned, inspected.findings)
+        reports = without_dummies(combined, owned, inspected.findings if inspected else ())
         users = len(reports) - document.fakes
+        if users < document.minimum:  # all who were delivered were enough; onions may still not open
+            raise RemoteFault(
+                f"only {max(users, 0)} reports open, the minimum is {document.minimum}",
+                step="the last layer",
+                hint="create another collection, for more users",
+            )
         mechanism = document.mechanism
         estimate = mechanism.estimate(mechanism.support_counts(reports), users=users, fakes=document.fakes)
         result = result_json(
             kept.digest,
             document,
             estimate,
-            guarantees(mechanism, users, document.fakes, document.delta, len(document.shufflers)),
+            claims_of(document, users),
             seconds=round(time.monotonic() - begun, 3),
             sent=len(document.shufflers) * len(kept.proposal) + kept.sent,
             received=received,
@@ -126,6 +139,18 @@ class Publishing:
             passes=len(self._home.signed(kept).document.schedule.passes),
         )
         return words.reshape(len(held.vector), -1)
+
+    def _opened(self, kept: Kept, held: Part) -> U64:
+        """What is under the last layer of the onions that open, into (rows, words)."""
+        keys = self._home.signed(kept).document.encryption()
+        assert isinstance(keys, OnionKeys), "a sequential shuffle has onions"
+        tell = self._telling(kept)
+        onions = np.ascontiguousarray(held.vector).view(np.uint8)
+        rows, lost = peeled(onions, self._home.onion_key(kept), kept.digest, keys.layers, tell)
+        tell(len(onions), len(onions))
+        if lost:
+            self._log.of(kept.digest).warning("onions were left out", count=lost)
+        return as_words(rows)
 
     def _telling(self, kept: Kept) -> "_Telling":
         return _Telling(self._home, kept.digest)

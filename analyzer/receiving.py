@@ -21,6 +21,7 @@ from peos.collection.document import Document
 from peos.collection.lifecycle import State
 from peos.collection.submission import Verdict
 from peos.crypto.kdf import Context
+from peos.crypto.onion import OnionKeys
 from peos.crypto.schemes.base import PublicKey
 from peos.errors import Closed, NotYet, Refused, RemoteFault
 from peos.net.logs import Log
@@ -47,7 +48,7 @@ class Receiving:
         kept = self._home.store.get(header.header.context.collection)
         document = self._home.signed(kept).document
         require_sender(document, header.header.sender, certificate)
-        public = document.encryption_key(floor=self._home.floor)
+        public = document.encryption(floor=self._home.floor)
         check_delivery(document, kept.digest, public, header)
         if judge_delivery(self._home.store.deliveries(kept.digest), header) is Verdict.KNOWN:
             return None
@@ -134,12 +135,13 @@ class Receiving:
 class Incoming:
     """One vector that is coming in, in a file of its own until it is whole."""
 
-    def __init__(self, header: VectorHeader, folder: Path, document: Document, public: PublicKey) -> None:
+    def __init__(self, header: VectorHeader, folder: Path, document: Document, public: PublicKey | OnionKeys) -> None:
         self.header = header
         self._reader = ChunkReader(header)
         self._folder = folder
-        self._public = public
-        self._encrypted = header.header.sender == document.schedule.last[0]
+        # Whether an onion opens is seen when it is opened.
+        holder = header.header.sender == document.schedule.last[0]
+        self._public = public if holder and isinstance(public, PublicKey) else None
         self._path = folder / f"{uuid.uuid4().hex}.coming"
         self._file = open(  # noqa: SIM115 - it is closed by whoever is done with the vector, chunks later
             os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb"
@@ -155,8 +157,8 @@ class Incoming:
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
-        if self._encrypted:
-            self._require_ciphertexts()
+        if self._public is not None:
+            self._require_ciphertexts(self._public)
 
     def keep(self) -> None:
         """Give it its name."""
@@ -168,11 +170,11 @@ class Incoming:
         self._file.close()
         self._path.unlink(missing_ok=True)
 
-    def _require_ciphertexts(self) -> None:
-        length = self._public.ciphertext_bytes
+    def _require_ciphertexts(self, public: PublicKey) -> None:
+        length = public.ciphertext_bytes
         with self._path.open("rb") as file:
             while data := file.read(_CHECKED_AT_A_TIME * length):
-                if not bool(np.all(self._public.check(np.frombuffer(data, np.uint8).reshape(-1, length)))):
+                if not bool(np.all(public.check(np.frombuffer(data, np.uint8).reshape(-1, length)))):
                     raise RemoteFault(
                         "delivers what is no ciphertext of this key",
                         party=f"shuffler {self.header.header.sender}",

@@ -13,7 +13,6 @@ from peos.ldp.base import Mechanism
 from peos.privacy.guarantees import Guarantees
 
 SCHEMA: Final = 1
-PROTOCOL: Final = "peos"
 _KIB: Final = 1024
 _SHOWN: Final = 20
 
@@ -28,11 +27,13 @@ def result_json(
     sent: int,
     received: int,
     published_at: int,
-    inspected: Inspected,
+    inspected: Inspected | None,
 ) -> dict[str, Any]:
     """What is published. It is put together only if every dummy came out and all parts were of one transcript."""
     mechanism: Mechanism = document.mechanism
-    checks = {"dummies": True, "digests": True, "inspection": not inspected.findings}
+    checks = {"dummies": True, "digests": True}
+    if inspected is not None:  # a sequential shuffle has nothing to open
+        checks["inspection"] = not inspected.findings
     return {
         "schema": SCHEMA,
         "ok": all(checks.values()),
@@ -55,7 +56,7 @@ def result_json(
             "d_prime": mechanism.cells if mechanism.name == "solh" else None,
             "domain": mechanism.domain,
             "scheme": document.scheme,
-            "protocol": PROTOCOL,
+            "protocol": document.protocol,
             "shufflers": len(document.shufflers),
             "fakes": document.fakes,
             "delta": document.delta,
@@ -70,7 +71,7 @@ def result_json(
             {"party": "analyzer", "seconds": seconds, "sent": sent, "received": received, "peak_rss": peak_rss()},
         ],
         "checks": checks,
-        "inspection": {"dummies": inspected.dummies, "not_opened": list(inspected.missing)},
+        "inspection": inspected and {"dummies": inspected.dummies, "not_opened": list(inspected.missing)},
     }
 
 

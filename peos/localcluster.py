@@ -132,7 +132,14 @@ class Party:
 class LocalCluster:
     """r shufflers, and an analyzer if one is wanted; a context manager that stops what it started."""
 
-    def __init__(self, folder: Path, *, shufflers: int = 3, analyzer_card: Path | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        shufflers: int = 3,
+        analyzer_card: Path | None = None,
+        protocols: Sequence[str] = ("peos",),
+    ) -> None:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             is_empty = not any(folder.iterdir())
@@ -142,6 +149,7 @@ class LocalCluster:
             raise WrongInput(f"{folder} is not empty", hint=_CHOOSE)
         self.folder = folder
         self.ports: dict[str, list[int]] = {}
+        self._protocols = json.dumps(list(protocols))  # TOML writes such a list in the same way
         self.analyzer = None if analyzer_card else self._party("analyzer", "analyzer")
         self.shufflers = [self._party(f"shuffler-{number}", "shuffler") for number in range(1, shufflers + 1)]
         self._analyzer_card = analyzer_card or folder / "analyzer.card"
@@ -165,7 +173,8 @@ class LocalCluster:
                 party.config,
                 f'name = "{party.name}"\nfolder = "state"\n\n[listen]\nusers = "{HOST}:{users}"\n'
                 f'peers = "{HOST}:{peers}"\n\n[policy]\nanalyzers = ["{self._analyzer_card}"]\naccept = "auto"\n'
-                f"most_eps_local = {most_eps_local}\nleast_reports = {least_reports}\n",
+                f"most_eps_local = {most_eps_local}\nleast_reports = {least_reports}\n"
+                f"protocols = {self._protocols}\n",
             )
             party.run("init", "--config", str(party.config))
             party.card = self._publish(party, "shuffler.card")
@@ -225,7 +234,7 @@ class LocalCluster:
         _write(
             path,
             f'folder = "memory"\nshufflers = [\n{pins}]\nmost_eps_local = {most_eps_local:g}\n'
-            f"least_reports = {least_reports}\nbudget = {budget:g}\n",
+            f"least_reports = {least_reports}\nbudget = {budget:g}\nprotocols = {self._protocols}\n",
         )
 
     def cost(self) -> list[dict[str, Any]]:

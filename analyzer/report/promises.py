@@ -1,11 +1,12 @@
 """What is guaranteed to each user against each coalition, in words and numbers; and what is not."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from analyzer.report.values import Selection, by_chance
 from analyzer.report.words import text
+from peos.collection.document import SEQUENTIAL
 from peos.privacy.guarantees import rounded_up
 
 _SEES: Final = (
@@ -21,6 +22,15 @@ _EXACT: Final = "The shuffle, by exact accounting (docs/privacy.md §2)."
 _LOCAL: Final = "Her own randomness (docs/privacy.md §0): it holds whoever works together."
 
 
+_SHARE: Final = "one share of each report is"
+_ONION: Final = "the innermost layer of each report is"
+_SEQUENTIAL: Final = (
+    "<strong>A shuffler of a sequential shuffle can bend the numbers.</strong> It draws its fake reports alone, and "
+    "nobody can tell whether it drew them as it should; reports that it drops or replaces are noticed only if the "
+    "analyzer's own are among them, and nobody can tell whose doing it was."
+)
+
+
 def promises(found: Mapping[str, Any]) -> str:
     """A card for each coalition, and the terms explained."""
     claims = found["guarantees"]
@@ -28,16 +38,27 @@ def promises(found: Mapping[str, Any]) -> str:
     kinds: tuple[dict[str, Any], ...] = (claims["server"], claims["users"], {})
     cards = "".join(
         _card(sentence, sees, claim, claims["local"])
-        for sentence, sees, claim in zip(sentences, _SEES, kinds, strict=True)
+        for sentence, sees, claim in zip(sentences[: len(kinds)], _SEES, kinds, strict=True)
     )
+    sequential = found["parameters"]["protocol"] == SEQUENTIAL
     return (
         "<p>Each card is about one group of parties that might turn against a user, and bounds what they can learn "
         "of her answer. ε measures how far what they see may depend on it: whatever they see is at most "
         "e<sup>ε</sup> times as likely with one answer as with another, but for a probability of at most δ. Smaller "
         "is better.</p>"
-        f'<div class="cards">{cards}</div>'
-        "<p>The shufflers alone, even all of them together, read nothing: one share of each report is encrypted to "
-        "the analyzer.</p>"
+        f'<div class="cards">{cards}</div>{_others(sentences[len(kinds) :]) if sequential else ""}'
+        "<p>The shufflers alone, even all of them together, read nothing: "
+        f"{_ONION if sequential else _SHARE} encrypted to the analyzer.</p>"
+    )
+
+
+def _others(sentences: Sequence[str]) -> str:
+    """A sequential shuffle's further claims: how many fakes hide a user depends on how many shufflers collude."""
+    rows = "".join(f"<li>{text(sentence)}</li>" for sentence in sentences)
+    return (
+        "<p><strong>This was a sequential shuffle,</strong> a baseline that protects less than PEOS (docs/protocol.md "
+        "§9). A shuffler knows the fakes that it drew, so that each number of them has claims of its own:</p>"
+        f"<ul>{rows}</ul>"
     )
 
 
@@ -64,9 +85,10 @@ def guess(epsilon: float, delta: float) -> str:
     return f"{min(100.0, math.ceil(1000 * chance) / 10):.1f}"
 
 
-def limits(selection: Selection) -> str:
+def limits(selection: Selection, *, sequential: bool = False) -> str:
     """What nobody should read into the numbers."""
     points = (
+        *((_SEQUENTIAL,) if sequential else ()),
         "<strong>That somebody took part is not hidden.</strong> Shufflers and networks see who sends, when and "
         "how much.",
         "<strong>Shufflers are taken to permute as the protocol says.</strong> Lost and replaced reports are looked "

@@ -49,15 +49,24 @@ def zipf_values(users: int, domain: int, seed: int | None) -> list[int]:
 
 
 def run_locally(
-    folder: Path, values: list[int], *, shufflers: int, domain: int, asked: Sequence[str], console: "Console"
+    folder: Path,
+    values: list[int],
+    *,
+    shufflers: int,
+    domain: int,
+    asked: Sequence[str],
+    console: "Console",
+    protocols: Sequence[str] = ("peos",),
 ) -> tuple[dict[str, Any], Clock]:
     """Run a collection of `values` in fresh folders below `folder`; `asked` goes to `peos analyzer create`.
+
+    `protocols` are those that shufflers and users take part in.
 
     The result as the analyzer published it, with every party's cost, and how long each step took.
     """
     users = len(values)
     clock = Clock(console)
-    with LocalCluster(folder / "cluster", shufflers=shufflers) as cluster:
+    with LocalCluster(folder / "cluster", shufflers=shufflers, protocols=protocols) as cluster:
         analyzer = cluster.analyzer
         assert analyzer is not None, "the cluster was made with one"
         cluster.init()

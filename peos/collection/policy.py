@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from peos.collection.claims import claims_of
 from peos.collection.document import PEOS, Document
 from peos.errors import Refused
-from peos.privacy.guarantees import Claim, guarantees, rounded_up
+from peos.privacy.guarantees import Claim, rounded_up
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Policy:
         if self.most_eps_server is None and self.most_eps_users is None:
             return
         users = max(1, document.minimum - len(document.dummies))
-        found = guarantees(document.mechanism, users, document.fakes, document.delta, len(document.shufflers))
+        found = claims_of(document, users)
         for claim, most in ((found.server, self.most_eps_server), (found.users, self.most_eps_users)):
             if most is not None and claim.epsilon > most:
                 raise _refused(_too_weak(claim, document.minimum, most), "ask for a higher minimum, or more fakes")

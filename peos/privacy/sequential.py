@@ -73,6 +73,16 @@ def fakes_for(needed: int, shufflers: int) -> int:
     return total
 
 
+def honest_fakes(asked: str, shufflers: int) -> str:
+    """What a plan may count on of the fakes that were asked for, a number or `auto`."""
+    return str(remaining(int(asked), shufflers, Schedule(shufflers).colluders)) if asked.isdecimal() else asked
+
+
+def all_fakes(asked: str, planned: int, shufflers: int) -> int:
+    """How many fakes there are to be, if a plan counts on `planned` of the honest."""
+    return int(asked) if asked.isdecimal() else fakes_for(planned, shufflers)
+
+
 def _colluding(mechanism: Mechanism, users: int, fakes: int, delta: float, shufflers: int, count: int) -> Colluding:
     left = remaining(fakes, shufflers, count)
     found = guarantees(mechanism, users, left, delta, shufflers)
