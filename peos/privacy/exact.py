@@ -141,7 +141,7 @@ def _bins_of_m(
     low = max(0, math.floor(others * γ - spread))
     high = min(others, math.ceil(others * γ + spread))
     columns = min(_MOST_B // coarser, 2 * _reach((others * γ + fakes) * match, cut))
-    rows = int(min(max(_COARSEST // coarser, MOST_CELLS // coarser**2 // (columns + 1)), _FINEST, high - low + 1))
+    rows = int(min(max(1, _COARSEST // coarser, MOST_CELLS // coarser**2 // (columns + 1)), _FINEST, high - low + 1))
     edges = np.unique(np.floor(np.linspace(low, high + 1, rows + 1)))
     tail = at_least(edges, others, γ)
     tail[-1] = 0.0  # the last bin has no end

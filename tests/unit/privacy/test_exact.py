@@ -147,6 +147,18 @@ def test_bins_and_dominations_are_above_the_sum_over_all_counts_and_near_it(
     assert summed - left_out <= found <= summed * 1.01 + left_out
 
 
+@pytest.mark.parametrize("mechanism", SHUFFLED, ids=repr)
+def test_coarser_bins_only_ever_raise_the_bound(mechanism: Mechanism) -> None:
+    """An edge on the wrong side of a bin, of B or of M, would lower it."""
+    blanket = blanket_of(mechanism)
+    assert blanket is not None
+    for others, fakes in ((100_000, 0), (0, 40_000), (20_000, 5000)):
+        for at in (0.0, 0.5 * epsilon(mechanism, others + 1, fakes, 1e-6)):
+            found = [bound(blanket, others, fakes, at, 1e-12, coarser=coarser) for coarser in (1, 8, 64)]
+            assert found[0] <= found[1] * (1 + 1e-9), found
+            assert found[1] * (1 + 1e-9) < found[2], found
+
+
 def test_a_known_user_hides_nobody() -> None:
     m = GRR(12, 3.0)
     assert epsilon(m, 1000, 50, 1e-6, known=300) == epsilon(m, 700, 50, 1e-6)
