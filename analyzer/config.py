@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from peos import configuration
+from peos.compute import PROCESSES, Choice
 from peos.configuration import ADDRESS, NAME, POSITIVE, TEXT, TEXTS, Key
 from peos.errors import WrongInput
 from peos.privacy.ledger import Budget
@@ -16,7 +17,10 @@ _SHUFFLERS: Final = Key("shufflers", TEXTS)
 _PEERS: Final = Key("listen.peers", ADDRESS)
 _BUDGET_EPSILON: Final[Key[float | None]] = Key("budget.epsilon", POSITIVE, None)
 _BUDGET_DELTA: Final[Key[float | None]] = Key("budget.delta", POSITIVE, None)
-KEYS: Final = (_NAME, _FOLDER, _PASSPHRASE_FILE, _SHUFFLERS, _PEERS, _BUDGET_EPSILON, _BUDGET_DELTA)
+KEYS: Final = (
+    *(_NAME, _FOLDER, _PASSPHRASE_FILE, _SHUFFLERS, _PEERS, _BUDGET_EPSILON, _BUDGET_DELTA),
+    *configuration.COMPUTE,
+)
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ class Config:
     passphrase_file: Path
     shufflers: tuple[Path, ...]
     peers: str
+    compute: Choice = PROCESSES  # where ciphertexts are decrypted
     budget: Budget | None = None  # of each population, for all collections together
 
     def signed_cards(self) -> tuple[bytes, ...]:
@@ -58,6 +63,7 @@ def read(path: Path) -> Config:
         passphrase_file=found.beside(found[_PASSPHRASE_FILE]),
         shufflers=tuple(map(found.beside, found[_SHUFFLERS])),
         peers=found[_PEERS],
+        compute=configuration.compute(found),
         budget=_budget(path, found[_BUDGET_EPSILON], found[_BUDGET_DELTA]),
     )
 

@@ -37,7 +37,8 @@ async def run(
     )
     held = lock(home.config.folder / _LOCK)
     try:
-        with workers or engine() as working:
+        chosen = workers if workers is not None else await asyncio.to_thread(engine, None, home.config.compute)
+        with chosen as working:
             await _serve(home, log, stop or _on_signals(), working, inspecting or Inspecting(home))
     finally:
         os.close(held)

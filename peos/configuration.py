@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from peos.collection.party import Card
+from peos.compute import ENGINES, Choice, Tls
 from peos.errors import BadEncoding, WrongInput, in_words
 from peos.wire.parties import decode_card
 
@@ -229,3 +230,39 @@ def some_of(*words: str) -> Kind[tuple[str, ...]]:
 
     quoted = " and ".join(f'"{word}"' for word in words)
     return Kind(f"a list of {quoted}, or of one of them", take)
+
+
+# [compute], for every process that works vectors.
+_ENGINE: Final = Key("compute.engine", one_of(*ENGINES), ENGINES[0])
+_SCHEDULER: Final[Key[str | None]] = Key("compute.scheduler", TEXT, None)
+_AUTHORITY: Final[Key[str | None]] = Key("compute.authority", TEXT, None)
+_CERTIFICATE: Final[Key[str | None]] = Key("compute.certificate", TEXT, None)
+_KEY_FILE: Final[Key[str | None]] = Key("compute.key", TEXT, None)
+_TLS: Final = (_AUTHORITY, _CERTIFICATE, _KEY_FILE)
+COMPUTE: Final[tuple[Key[Any], ...]] = (_ENGINE, _SCHEDULER, *_TLS)
+
+
+def compute(found: Settings) -> Choice:
+    """The engine that a file chooses."""
+    scheduler = found[_SCHEDULER]
+    files = [found.beside(name) for key in _TLS if (name := found[key]) is not None]
+    if found[_ENGINE] != "dask":
+        if scheduler is not None or files:
+            raise WrongInput(
+                f"{found.path}: [compute] names a cluster, and another engine",
+                hint='write engine = "dask", or remove it',
+            )
+        return Choice(found[_ENGINE])
+    if scheduler is None:
+        raise WrongInput(
+            f"{found.path}: compute.scheduler is missing", hint="it is where the cluster is: tls://host:port"
+        )
+    if 0 < len(files) < len(_TLS):
+        raise WrongInput(
+            f"{found.path}: [compute] has some of the cluster's certificates and not all",
+            hint="name authority, certificate and key",
+        )
+    try:
+        return Choice(found[_ENGINE], scheduler, Tls(*files) if files else None)
+    except WrongInput as wrong:
+        raise WrongInput(f"{found.path}: {wrong}", hint=wrong.hint) from None

@@ -8,6 +8,7 @@ from peos import configuration
 from peos.collection.document import PEOS, PROTOCOLS
 from peos.collection.party import Card
 from peos.collection.policy import Policy
+from peos.compute import Choice
 from peos.configuration import ADDRESS, FLAG, NAME, POSITIVE, TEXT, TEXTS, Key, at_least, count, one_of, some_of
 from peos.errors import WrongInput
 
@@ -29,6 +30,7 @@ _WORKERS: Final[Key[int | None]] = Key("limits.workers", count(1), None)
 KEYS: Final = (
     *(_NAME, _FOLDER, _USERS, _PEERS, _ANALYZERS, _ACCEPT, _MOST_EPS_LOCAL, _LEAST_REPORTS, _LEAST_FAKES),
     *(_PROTOCOLS, _MOST_EPS_SERVER, _MOST_EPS_USERS, _STATISTICAL, _STEP_SECONDS, _WORKERS),
+    *configuration.COMPUTE,
 )
 
 
@@ -52,6 +54,7 @@ class Config:
     statistical: bool  # re-randomise without assuming an honestly made key, at a hundred times the price
     step_seconds: float  # how long a step of the shuffle may take, beside what its rows take
     workers: int | None  # processes for passes over ciphertexts; one a core if not given
+    compute: Choice  # where the passes are worked
 
     def policy(self) -> Policy:
         """The operator's policy, with the identities of the analyzers' cards."""
@@ -94,4 +97,5 @@ def read(path: Path) -> Config:
         statistical=found[_STATISTICAL],
         step_seconds=found[_STEP_SECONDS],
         workers=found[_WORKERS],
+        compute=configuration.compute(found),
     )

@@ -44,8 +44,12 @@ async def run(config: Config, log: Log, *, restored: bool = False) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     trust = Trust()
     read_cards(config, trust)
-    store = Stored(lambda: SqliteStore(config.folder, system(), restored=restored))
-    workers = engine(config.workers)
+    workers = await asyncio.to_thread(engine, config.workers, config.compute)
+    try:
+        store = Stored(lambda: SqliteStore(config.folder, system(), restored=restored))
+    except BaseException:
+        _end(workers)
+        raise
     try:
         desk = Desk(config=config, keys=keys, store=store, trust=trust, engine=workers, log=log)
         try:

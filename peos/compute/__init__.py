@@ -1,4 +1,4 @@
-"""Where heavy vectors are worked: inline in this process, or by spawned workers on all cores.
+"""Where heavy vectors are worked: inline in this process, by spawned workers on all cores, or by a cluster.
 
     with engine() as workers:
         words = workers.decrypt(private, rows)
@@ -7,15 +7,22 @@ Depends on `peos.crypto` and nothing above it. Not pure: it starts processes, an
 randomness of each of them.
 """
 
+from peos.compute.choice import ENGINES, PROCESSES, Choice, Tls, engine
 from peos.compute.engine import Engine, Progress
 from peos.compute.inline import Inline
 from peos.compute.processes import Background, Processes
 from peos.compute.ready import ReadyZeros
 
-__all__ = ["Background", "Engine", "Inline", "Processes", "Progress", "ReadyZeros", "engine"]
-
-
-def engine(workers: int | None = None) -> Engine:
-    """The engine for this machine: `workers` processes, by default one a core; a single one means no processes."""
-    found = Processes(workers)
-    return found if found.workers > 1 else Inline()
+__all__ = [
+    "ENGINES",
+    "PROCESSES",
+    "Background",
+    "Choice",
+    "Engine",
+    "Inline",
+    "Processes",
+    "Progress",
+    "ReadyZeros",
+    "Tls",
+    "engine",
+]
