@@ -90,6 +90,7 @@ def number(
     printed: float | None = None,
     formula: float | None = None,
     quick: bool = False,
+    instead: float | None = None,
     why: str = "",
     note: str = "",
     **more: object,
@@ -97,7 +98,7 @@ def number(
     """A measured MSE, held against its expectation and against the printed one, if there is one.
 
     `formula` is the expectation at the full size of the data set: in a quick run, on few users, it stands in for the
-    measurement. `why` says what to expect in place of the printed number; `note` is said whatever the verdict.
+    measurement. `instead` is what to expect in place of the printed number, and `why`; `note` is said in any case.
     """
     found, stderr = (measured.mse, measured.stderr) if not quick else (formula, 0.0)
     if not as_expected(measured):
@@ -107,7 +108,8 @@ def number(
     elif found is not None and within(printed, found, stderr, data):
         verdict = AGREES
     else:
-        verdict = EXPLAINED if why else DIFFERS
+        explained = why and instead is not None and found is not None and within(instead, found, stderr, data)
+        verdict = EXPLAINED if explained else DIFFERS
     return {
         "what": what,
         "printed": printed,

@@ -1,0 +1,133 @@
+"""docs/reproduction.md, from the results that are kept: `python -m experiments.page` writes it anew."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from experiments.report import AGREES, DIFFERS, EXPLAINED, OURS, RESULTS, Row
+
+PAGE: Final = Path(__file__).parent.parent / "docs" / "reproduction.md"
+NAMES: Final = ("table_9_1", "table_9_2", "figure_9_3", "the_claim")
+
+_INTRODUCTION: Final = """# What we reproduce
+
+The tables and figures of the thesis that this project claims to reproduce, number by number. This page is generated
+from `experiments/results/*.json` (`python -m experiments.page`); each section names the command that made its data. The
+experiments draw from streams keyed by their names, so whoever runs one again gets the same figures.
+
+A printed number **agrees** if it lies within its own rounding and Monte-Carlo error (100 repeats over d values), and
+ours, of what was measured, at α = 10⁻⁶. It is **explained** if it does not, a stated reason says what else to expect,
+and the measurement is that. Everything else **differs**, and so does a measurement that contradicts our own exact
+variance, printed number or none. Numbers of our own, for which nothing is printed, are marked *ours*. ± is one standard
+error of the mean.
+"""
+
+
+def render(results: Sequence[Mapping[str, object]]) -> str:
+    """The page."""
+    return "\n".join([_INTRODUCTION, *(line for result in results for line in _section(result))])
+
+
+def kept(folder: Path = RESULTS) -> list[dict[str, object]]:
+    """The results as they were written."""
+    return [json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in NAMES]
+
+
+def _section(result: Mapping[str, object]) -> Iterator[str]:
+    rows: list[Row] = result["rows"]  # type: ignore[assignment]  # JSON has no types of its own
+    name = result["name"]
+    counts = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in (AGREES, EXPLAINED, OURS, DIFFERS)}
+    yield f"## {result['paper']}"
+    yield ""
+    yield (
+        f"`python -m experiments.{name}`: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + "."
+    )
+    yield ""
+    yield f"![{result['paper']}](../experiments/results/{name}.svg)"
+    yield ""
+    if said := [row for row in rows if "found" in row]:
+        yield from _table(("what is said, or was held against what", "found", "verdict"), map(_sentence, said))
+    compared = [row for row in rows if "found" not in row and name != "figure_9_3"]
+    if compared:
+        yield from _table(("what", "printed", "measured", "expected", "repeats", "verdict"), map(_number, compared))
+    if name == "figure_9_3":
+        yield from _pivot([row for row in rows if "method" in row], "measured", "MSE as measured")
+        yield from _pivot([row for row in rows if "method" in row], "repeats", "repeats")
+    if claimed := [row for row in rows if "eps_l" in row or ("eps_local" in row and "method" in row)]:
+        yield from _claims(claimed)
+    yield from (f"- {note}" for note in result["notes"])  # type: ignore[attr-defined]  # likewise
+    yield ""
+
+
+def _table(head: Sequence[str], rows: Iterator[Sequence[str]] | map[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield "|" + "---|" * len(head)
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+    yield ""
+
+
+def _sentence(row: Row) -> tuple[str, ...]:
+    return row["what"], row["found"], _verdict(row)
+
+
+def _number(row: Row) -> tuple[str, ...]:
+    spread = f" ± {row['stderr']:.1g}" if row.get("stderr") else ""
+    return (
+        row["what"],
+        _figure(row["printed"]),
+        _figure(row["measured"], 4) + spread,
+        _figure(row.get("expected"), 4),
+        str(row.get("repeats", "–")),
+        _verdict(row),
+    )
+
+
+def _pivot(rows: Sequence[Row], column: str, title: str) -> Iterator[str]:
+    targets = list(dict.fromkeys(row["eps_c"] for row in rows))
+    found = {(row["method"], row["eps_c"]): row for row in rows}
+    methods = dict.fromkeys(row["method"] for row in rows)
+    lines = (
+        (method, *(_figure(found[method, target][column]) + _mark(found[method, target]) for target in targets))
+        for method in methods
+    )
+    yield from _table((f"{title}; ε_c =", *(f"{target:g}" for target in targets)), iter(lines))
+
+
+def _claims(rows: Sequence[Row]) -> Iterator[str]:
+    """What each run claims: once for each mechanism and ε_c, however often it was measured."""
+    head = ("ε of each run", "ε_c by the theorem", "ε_c exactly", "ε_s", "ε_l")
+    lines = {}
+    for row in rows:
+        if "eps_l" in row:
+            label = row["what"]
+            four = (row["eps_c"]["theorem"], row["eps_c"]["exact"], row["eps_s"]["exact"], row["eps_l"])
+        else:
+            label = f"{row['method']}, ε_c = {row['eps_c']:g}"
+            # No fakes: with all other users against her nothing but ε_l is left.
+            four = (row["eps_theorem"], row["eps_exact"], row["eps_local"], row["eps_local"])
+        lines[label] = (label, *(_figure(value, 4) for value in four))
+    yield from _table(head, iter(lines.values()))
+
+
+def _mark(row: Row) -> str:
+    return " **differs**" if row["verdict"] == DIFFERS else ""
+
+
+def _verdict(row: Row) -> str:
+    word = f"**{row['verdict']}**" if row["verdict"] in (DIFFERS, EXPLAINED) else row["verdict"]
+    return f"{word}: {row['why']}" if row["why"] else str(word)
+
+
+def _figure(value: float | None, digits: int = 3) -> str:
+    """A number as a paper would print it."""
+    if value is None:
+        return "–"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.{digits}g}" if 1e-3 <= abs(value) < 1e4 else f"{value:.{digits - 1}e}".replace("e-0", "e-")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render(kept()), encoding="utf-8")

@@ -1,0 +1,78 @@
+"""docs/reproduction.md is what the kept results say, and the kept drawings are theirs."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from experiments import figure_9_3, table_9_1, table_9_2, the_claim
+from experiments.drawing import Line, chart
+from experiments.page import NAMES, PAGE, kept, render
+from experiments.report import DIFFERS, RESULTS, Result
+
+DRAW = {
+    "table_9_1": table_9_1.draw,
+    "table_9_2": table_9_2.draw,
+    "figure_9_3": figure_9_3.draw,
+    "the_claim": the_claim.draw,
+}
+
+
+def result_of(name: str) -> Result:
+    found = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    return Result(found["name"], found["paper"], tuple(found["rows"]), tuple(found["notes"]))
+
+
+def test_the_page_is_made_from_the_results() -> None:
+    assert PAGE.read_text(encoding="utf-8") == render(kept()), "python -m experiments.page writes it anew"
+
+
+def test_a_changed_result_changes_the_page() -> None:
+    results = kept()
+    rows = results[1]["rows"]
+    assert isinstance(rows, list)
+    rows[4]["verdict"] = DIFFERS
+    assert render(results) != PAGE.read_text(encoding="utf-8")
+    assert "**differs**" in render(results).split("## ", 1)[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_kept_results_are_of_full_runs_and_their_flag_is_their_rows(name: str) -> None:
+    text = (RESULTS / f"{name}.json").read_text(encoding="utf-8")
+    assert result_of(name).text() == text
+    assert json.loads(text)["agree"] is True
+    assert "few users" not in text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_kept_drawings_show_the_results_and_need_nothing_beside_themselves(name: str) -> None:
+    text = (RESULTS / f"{name}.svg").read_text(encoding="utf-8")
+    assert text == DRAW[name](result_of(name))
+    root = ElementTree.fromstring(text)  # noqa: S314  # our own file
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert text.count("http") == 1, "the name of the format alone"
+    assert "href" not in text
+    assert "nan" not in text
+    assert len(root.findall(".//{*}polyline")) >= 3
+
+
+def test_a_chart_puts_larger_numbers_further_right_and_higher_and_names_every_line() -> None:
+    points = ((0.1, 1e-9), (0.3, 1e-8), (1.0, 1e-3))
+    drawn = chart("a < b", "across", "down", [Line("one & only", points), Line("left out", ())])
+    root = ElementTree.fromstring(drawn)  # noqa: S314  # made above
+    circles = root.findall(".//{*}circle")
+    x, y = ([float(circle.attrib[name]) for circle in circles] for name in ("cx", "cy"))
+    assert x == sorted(x)
+    assert y == sorted(y, reverse=True)
+    # By the logarithm: 0.1 to 0.3 and 0.3 to 1 are ln 3 and ln(10/3) long.
+    assert (x[1] - x[0]) / (x[2] - x[0]) == pytest.approx(0.4771, abs=2e-3)
+    words = [text.text for text in root.findall(".//{*}text")]
+    assert {"a < b", "across", "down", "one & only"} <= set(words)
+    assert "left out" not in words
+
+
+def test_lines_are_told_apart_by_more_than_colour() -> None:
+    drawn = chart("t", "x", "y", [Line(str(k), ((1.0, 1.0 + k), (2.0, 2.0 + k))) for k in range(12)])
+    root = ElementTree.fromstring(drawn)  # noqa: S314  # made above
+    looks = [(p.attrib["stroke"], p.attrib["stroke-dasharray"]) for p in root.findall(".//{*}polyline")]
+    assert len(set(looks)) == 12
