@@ -88,7 +88,7 @@ def without_dummies(reports: U64, dummies: U64, findings: Sequence[Finding] = ()
     if lost:
         raise RemoteFault(
             f"{lost} of {len(dummies)} dummies did not come out of the shuffle; "
-            f"{found or 'the rows that were opened do not show where they were lost'}",
+            f"{found or 'nothing that was opened shows where they were lost'}",
             step="check of the dummies",
             hint=_NOT_USED,
         )
