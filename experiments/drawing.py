@@ -30,7 +30,7 @@ class _Axis:
         self._low, self._span = math.log(low), math.log(high / low)
         self._start, self._end = start, end
         powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        digits = (1, 2, 5) if high / low <= 200 else (1,)
+        digits = range(1, 10) if high / low <= 8 else (1, 2, 5) if high / low <= 200 else (1,)
         self.ticks = [tick for power in powers for d in digits if low <= (tick := d * 10.0**power) <= high]
 
     def __call__(self, value: float) -> float:

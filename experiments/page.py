@@ -1,7 +1,7 @@
 """docs/reproduction.md, from the results that are kept: `python -m experiments.page` writes it anew."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -60,7 +60,7 @@ def _section(result: Mapping[str, object]) -> Iterator[str]:
     yield ""
 
 
-def _table(head: Sequence[str], rows: Iterator[Sequence[str]] | map[Sequence[str]]) -> Iterator[str]:
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     yield f"| {' | '.join(head)} |"
     yield "|" + "---|" * len(head)
     for row in rows:
@@ -92,7 +92,7 @@ def _pivot(rows: Sequence[Row], column: str, title: str) -> Iterator[str]:
         (method, *(_figure(found[method, target][column]) + _mark(found[method, target]) for target in targets))
         for method in methods
     )
-    yield from _table((f"{title}; ε_c =", *(f"{target:g}" for target in targets)), iter(lines))
+    yield from _table((f"{title}; ε_c =", *(f"{target:g}" for target in targets)), lines)
 
 
 def _claims(rows: Sequence[Row]) -> Iterator[str]:
@@ -108,7 +108,7 @@ def _claims(rows: Sequence[Row]) -> Iterator[str]:
             # No fakes: with all other users against her nothing but ε_l is left.
             four = (row["eps_theorem"], row["eps_exact"], row["eps_local"], row["eps_local"])
         lines[label] = (label, *(_figure(value, 4) for value in four))
-    yield from _table(head, iter(lines.values()))
+    yield from _table(head, lines.values())
 
 
 def _mark(row: Row) -> str:

@@ -124,7 +124,7 @@ def _statements(rows: list[Row], bounds: tuple[Bound, ...]) -> Iterator[Row]:
 
 def _notes() -> Iterator[str]:
     yield f"δ = {BINARY.delta:g} throughout; a bound stands only where its own condition holds."
-    yield "Exact accounting is an upper bound too, 0.02 to 1.2 % above the truth (privacy.md §2)."
+    yield "Exact accounting is an upper bound too (privacy.md §2): the truth lies below it."
 
 
 def draw(result: Result) -> str:

@@ -128,7 +128,7 @@ def draw(result: Result) -> str:
         Line("ours", tuple(ours)),
         Line("ours, rare values", tuple(rare)),
     ]
-    title = f"Kosarak (stand-in): ε_c = {TARGET:g} and δ = {KOSARAK.delta:g} for all"
+    title = f"Kosarak (stand-in): ε_c at most {TARGET:g}, δ = {KOSARAK.delta:g}"
     return chart(title, "ε of each user's report", "MSE", lines)
 
 
