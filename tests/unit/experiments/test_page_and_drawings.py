@@ -2,6 +2,7 @@
 
 import json
 import xml.etree.ElementTree as ElementTree
+from types import ModuleType
 
 import pytest
 
@@ -9,6 +10,7 @@ from experiments import figure_9_3, table_9_1, table_9_2, the_claim
 from experiments.drawing import Line, chart
 from experiments.page import NAMES, PAGE, kept, render
 from experiments.report import DIFFERS, RESULTS, Result
+from experiments.running import keyed
 
 DRAW = {
     "table_9_1": table_9_1.draw,
@@ -42,6 +44,18 @@ def test_kept_results_are_of_full_runs_and_their_flag_is_their_rows(name: str) -
     assert result_of(name).text() == text
     assert json.loads(text)["agree"] is True
     assert "few users" not in text
+
+
+def test_table_9_1_comes_out_again_as_it_is_kept() -> None:
+    assert table_9_1.run(False, keyed("table_9_1")) == result_of("table_9_1")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("module", [the_claim, figure_9_3, table_9_2], ids=lambda module: module.__name__)
+def test_a_full_run_comes_out_again_as_it_is_kept(module: ModuleType) -> None:
+    """Some ten minutes of one core together: pytest -m long tests/unit/experiments/test_page_and_drawings.py."""
+    name = module.__name__.removeprefix("experiments.")
+    assert module.run(False, keyed(name)) == result_of(name)
 
 
 @pytest.mark.parametrize("name", NAMES)
