@@ -20,7 +20,7 @@ SHUFFLERS: Final = (3, 7)
 USERS: Final = 4000
 THREADS: Final = 1
 
-THESIS: Final = {
+THESIS: Final[Row] = {
     "source": "thesis, table 9.3: n = 1,000,000, reports of 64 bits, no fakes",
     "machine": "Intel Xeon Silver 4108, 1.80 GHz, 128 GB",
     "threads": 32,

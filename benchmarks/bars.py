@@ -1,0 +1,140 @@
+"""The speeds that were aimed at, each with what was measured against it; `held` is None where nothing was."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from benchmarks.measuring import Row
+
+Data = Mapping[str, Row | None]
+MILLION: Final = 1_000_000
+THESIS_MB: Final = 3293.3  # sent by a shuffler, r = 7
+MOST_MEMORY: Final = 2e9
+LONGEST: Final = 3600.0  # "minutes": below an hour
+LINEAR: Final = 0.1  # no point of 10^4 users or more lies further from the line, relatively
+_FROM: Final = 10_000
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One line of the table."""
+
+    what: str
+    bar: str
+    measured: str
+    held: bool | None
+    why: str = ""  # said where it was not reached
+
+
+def bars(data: Data) -> list[Bar]:
+    """All of them, in their order."""
+    parts: tuple[Callable[[Data], Iterator[Bar]], ...] = (_paillier, _words, _count, _cores, _bytes, _million, _growth)
+    return [bar for part in parts for bar in part(data)]
+
+
+def operations(data: Data) -> dict[tuple[str, str], float]:
+    """Microseconds by scheme and operation; empty where nothing was measured."""
+    found = data["schemes"]
+    return {(row["scheme"], row["operation"]): row["microseconds"] for row in found["rows"]} if found else {}
+
+
+def _paillier(data: Data) -> Iterator[Bar]:
+    found = data["schemes"] or {}
+    times: Mapping[str, float] = found.get("times_faster_than_phe") or {}
+    why = _products(found, 2, "an encryption from tables has 54 of them")
+    for operation, what in (("encrypt", "encrypt, in batches"), ("rerandomise", "add and re-randomise, in batches")):
+        yield _at_least(f"Paillier: {what}, against phe", 60, times.get(operation), why)
+    yield _at_least("Paillier: one user's one report, no tables, against phe", 1, times.get("encrypt-cold"), why)
+    packed = [of for name, of in times.items() if name.startswith("decrypt-") and "-passes" in name]
+    slowest = min(packed, default=None)
+    yield _at_least("Paillier: decrypt, against phe, the slowest case", 4, slowest, "fewer rows fit into one power")
+
+
+def _words(data: Data) -> Iterator[Bar]:
+    found = data["schemes"] or {}
+    why = _products(found, 1, "an encryption has between 54 and 80 of them")
+    for row in found.get("against_bars") or ():
+        name, took = row["scheme"].upper(), row["milliseconds"]
+        yield Bar(f"{name}: {row['operation']}", f"≤ {row['bar']} ms", f"{took:.3f} ms", took <= row["bar"], why=why)
+
+
+def _count(data: Data) -> Iterator[Bar]:
+    found = data["count"] or {}
+    why = f"a step is one random access to a counter; there are {found.get('steps_a_report', 0):.0f} a report"
+    yield _at_least("support counts, against xxhash over all pairs", 100, found.get("times_faster"), why)
+
+
+def _cores(data: Data) -> Iterator[Bar]:
+    found = data["cores"] or {}
+    slowest: dict[str, float] = {}
+    for row in found.get("rows") or ():
+        slowest[row["operation"]] = min(row["times"], slowest.get(row["operation"], row["times"]))
+    for operation in ("rerandomise", "decrypt"):
+        yield _at_least(
+            f"two cores against one: {operation}, the slowest scheme",
+            1.8,
+            slowest.get(operation),
+            "others were at work",
+        )
+
+
+def _bytes(data: Data) -> Iterator[Bar]:
+    sent = {row["scheme"]: row["at_a_million"]["shuffler_mb"] for row in _rows(data, shufflers=7)}
+    for name, part in (("paillier", 6), ("dgk", 11), ("jl", 11)):
+        what = f"bytes that a shuffler sends, n = 10⁶, r = 7, {name}: the thesis' 3,293 MB"
+        most = THESIS_MB / part
+        if name not in sent:
+            yield Bar(what, f"≤ 1/{part}: {most:.0f} MB", "", None)
+        else:
+            yield Bar(what, f"≤ 1/{part}: {most:.0f} MB", f"{sent[name]:.0f} MB", sent[name] <= most)
+
+
+def _million(data: Data) -> Iterator[Bar]:
+    what = "10⁶ reports from submission to histogram, r = 3, JL, all parties on one machine of two cores"
+    found = data["end-to-end-million"]
+    bar = "minutes, < 2 GB a process"
+    if found is None:
+        yield Bar(what, bar, "", None)
+        return
+    took = sum(found["seconds"].values())
+    most = max(row["peak_rss"] or 0 for row in found["cost"])
+    held = took < LONGEST and most < MOST_MEMORY and found["counted"] >= MILLION
+    said = f"{took / 60:.0f} minutes, {most / 1e9:.2f} GB, {found['counted']:,} counted"
+    yield Bar(what, bar, said, held, "see the steps below")
+
+
+def _growth(data: Data) -> Iterator[Bar]:
+    found = data["scaling"]
+    if found is None:
+        yield Bar("cost against n", "linear", "", None)
+        yield Bar("passes over the ciphertexts", "r − t + 1", "", None)
+        return
+    fixed = {one["shufflers"]: one for one in found["lines"]}
+    furthest = max(
+        abs(one["fixed_s"] + one["microseconds_a_row"] * point["rows"] / 1e6 - point["total_s"]) / point["total_s"]
+        for point in found["points"]
+        if point["users"] >= _FROM or point is found["points"][-1]
+        for one in (fixed[point["shufflers"]],)
+    )
+    yield Bar("cost against n", "linear", f"within {furthest:.1%} of a line", furthest <= LINEAR)
+    said = ", ".join(f"{one['passes']} (r = {one['shufflers']})" for one in found["lines"])
+    equal = all(one["passes"] == one["holders"] for one in found["lines"])
+    yield Bar("passes over the ciphertexts", "r − t + 1", said, equal)
+
+
+def _rows(data: Data, *, shufflers: int) -> list[Row]:
+    found: dict[str, Any] = data["overhead"] or {"rows": []}
+    return [row for row in found["rows"] if row["protocol"] == "peos" and row["shufflers"] == shufflers]
+
+
+def _at_least(what: str, least: float, times: float | None, why: str = "") -> Bar:
+    if times is None:
+        return Bar(what, f"≥ {least:g} times", "", None)
+    return Bar(what, f"≥ {least:g} times", f"{times:.1f} times", times >= least, why)
+
+
+def _products(found: Row, power: int, what: str) -> str:
+    """Why it is not quicker, by the cost of one product."""
+    of = {row["bits"]: row["microseconds"] for row in found.get("multiplications") or ()}
+    bits = power * found.get("bits", 0)
+    return f"one product modulo {bits} bits takes {of[bits]:.2f} µs, and {what}" if bits in of else what

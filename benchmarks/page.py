@@ -1,0 +1,273 @@
+"""docs/performance.md, and the drawing in it, made of the figures in benchmarks/results.
+
+    python -m benchmarks.page --write
+
+A test holds that the page is what the figures say.
+"""
+
+import argparse
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from benchmarks import drawing, tables
+from benchmarks.bars import Data, bars
+from benchmarks.measuring import RESULTS, Row, kept
+from benchmarks.tables import prose
+
+DOCS: Final = RESULTS.parent.parent / "docs"
+PAGE: Final = DOCS / "performance.md"
+CURVES: Final = DOCS / "scaling.svg"
+POINTS: Final = DOCS / "scaling.csv"
+NAMES: Final = (
+    *("schemes", "overhead", "count", "scaling", "cores", "ingest", "memory"),
+    *("end-to-end", "end-to-end-jl", "end-to-end-million"),
+)
+COMMANDS: Final[Mapping[str, str]] = {
+    "schemes": "peos bench schemes --json",
+    "overhead": "peos bench overhead --users 10000 --shufflers 3 --shufflers 5 --shufflers 7 --json",
+    "count": "peos bench count --json",
+    "scaling": "python -m benchmarks.scaling --json",
+    "cores": "python -m benchmarks.cores --json",
+    "ingest": "peos bench ingest --json",
+    "memory": "python -m benchmarks.memory --json",
+    "end-to-end": "peos bench end-to-end --json",
+    "end-to-end-jl": "peos bench end-to-end --scheme jl --json",
+    "end-to-end-million": "peos bench end-to-end --users 1000000 --scheme jl --json",
+}
+
+
+def data() -> dict[str, Row | None]:
+    """Every file of figures."""
+    return {name: kept(name) for name in NAMES}
+
+
+def page(found: Data) -> str:
+    """The whole page."""
+    parts = (_head, _bars, _operations, _overhead, _capacity, _scaling, _count, _cores, _ingest, _end_to_end, _memory)
+    return "\n".join(line for part in parts for line in part(found)) + "\n"
+
+
+def _head(found: Data) -> Iterator[str]:
+    held = [bar.held for bar in bars(found)]
+    yield from (
+        "# Performance",
+        "",
+        *prose("""What the system costs in time, bytes and memory, and what of it was aimed at. This page is made of the
+        figures in `benchmarks/results` by `python -m benchmarks.page --write`; `python -m benchmarks.all` measures them
+        anew. Beneath each heading is the command that measures. A dash means that nothing was measured."""),
+        "## 1. The machine",
+        "",
+    )
+    machines: dict[str, list[str]] = {}
+    for name, one in found.items():
+        if one is not None and "machine" in one:
+            machines.setdefault(described(one["machine"]), []).append(name)
+    for machine, names in machines.items():
+        yield f"- {machine}: {', '.join(names)}"
+    yield ""
+    yield from prose("""Unless it says *elapsed*, a time is processor time of one core, so that other work on the
+    machine disturbs little. Keys have 3072 bits.""")
+    yield from prose(f"""Of {len(held)} bars {held.count(True)} are reached, {held.count(False)} are not,
+    {held.count(None)} not measured.""")
+
+
+def described(machine: Row) -> str:
+    """One line for a machine."""
+    parts = [machine["processor"], f"{machine['cores']} cores"]
+    parts += [f"{machine['memory_gb']} GB"] if "memory_gb" in machine else []
+    parts += [f"Python {machine['python']}"]
+    parts += [f"gmpy2 {machine['gmpy2']}"] if "gmpy2" in machine else []
+    return ", ".join(parts)
+
+
+def _bars(found: Data) -> Iterator[str]:
+    yield from ("## 2. What was aimed at", "", *tables.of_bars(found), "")
+
+
+def _operations(found: Data) -> Iterator[str]:
+    one = found["schemes"]
+    yield from ("## 3. One operation", "", *_by(found, "schemes"))
+    if one is None:
+        return
+    beside = [f"{name} {version}" for name, version in one.get("beside", {}).items()]
+    if beside:
+        yield from (f"Measured beside, in the same run: {', '.join(beside)}.", "")
+    yield from (
+        *tables.of_operations(one),
+        "",
+        *prose("""*Cold* is one report by a device that has prepared nothing; *ready zeros* are encryptions of zero made
+        before; *attacked* is with one row in a thousand that does not fit its slot. The other figures hold once tables
+        are built:"""),
+        *tables.of_tables(one),
+        "",
+    )
+    products = [f"{row['microseconds']:.2f} µs modulo {row['bits']} bits" for row in one.get("multiplications", ())]
+    if products:
+        yield from (f"All of this consists of products: {', '.join(products)}.", "")
+
+
+def _overhead(found: Data) -> Iterator[str]:
+    one = found["overhead"]
+    yield from ("## 4. Table 9.3 of the thesis, and ours", "", *_by(found, "overhead"))
+    if one is None:
+        return
+    thesis = one["thesis"]
+    yield from (
+        *prose(f"""A million reports of one word. The thesis' figures are of {thesis["machine"]}, its seconds of
+        shufflers and analyzer with **{thesis["threads"]} threads**; ours are processor seconds of one core, measured at
+        {one["users"]:,} and {one["users"] // 2:,} users, and their difference scaled. A shuffler's are the average over
+        the shufflers; its bytes are those of the shuffle, and the freeze is counted below. The thesis' PEOS never
+        re-randomises, so its shufflers have next to nothing to do, and whoever has the key can follow the ciphertexts.
+        A user's bytes are more than the thesis' by tickets, ids, salts and hashes."""),
+        *tables.of_overhead(one),
+        "",
+        "What was counted in the same runs:",
+        "",
+    )
+    rows = []
+    for row in one["rows"]:
+        if row["counts"]:
+            counts = {
+                name: value for name, value in row["counts"].items() if name not in ("encryptions", "decryptions")
+            }
+            rows.append({"protocol": row["protocol"], "scheme": row["scheme"], "r": row["shufflers"], **counts})
+    yield from (*tables.of_rows(rows), "")
+
+
+def _capacity(found: Data) -> Iterator[str]:
+    yield from ("## 5. How many users can r servers carry?", "", *_by(found, "overhead"))
+    if found["overhead"] is None:
+        return
+    yield from (
+        *prose("""Bytes and processor seconds of each party for a million reports; all grow linearly in n. The last
+        columns count from the freeze to the histogram: each party on a machine of its own with two cores, passes and
+        decryption on both of them, everything else on one, rounds one after another, nothing prepared while users
+        submitted. The network is not in it: a gigabit a second moves the ciphertexts of a million reports in 3 seconds
+        (384 bytes) or 6 (768). Nor is the inspection of the dummies' rows."""),
+        *tables.of_capacity(found),
+        "",
+    )
+    ready = tables.ready_zeros(found)
+    if ready:
+        yield from (f"Zeros made while users still submit shorten a pass: {ready} a ciphertext.", "")
+
+
+def _scaling(found: Data) -> Iterator[str]:
+    one = found["scaling"]
+    yield from ("## 6. How it grows", "", *_by(found, "scaling"))
+    if one is None:
+        return
+    rows = [
+        {"r": line["shufflers"], "passes": line["passes"], "r − t + 1": line["holders"]}
+        | {
+            "µs a row": line["microseconds_a_row"],
+            "furthest point from the line": f"{line['largest_relative_error']:.1%}",
+        }
+        for line in one["lines"]
+    ]
+    yield from (
+        f"Processor seconds of all shufflers and the analyzer together, {one['scheme']}, freeze and intake left out.",
+        f"[The points]({POINTS.name}) are beside the drawing.",
+        "",
+        f"![Seconds against the number of users, for each number of shufflers]({CURVES.name})",
+        "",
+        *tables.of_rows(rows),
+        "",
+    )
+
+
+def _count(found: Data) -> Iterator[str]:
+    one = found["count"]
+    yield from ("## 7. Support counts", "", *_by(found, "count"))
+    if one is None:
+        return
+    yield from (
+        *prose(f"""d = {one["domain"]}, d' = {one["d_prime"]}. The other way hashes every value under each report's seed
+        with XXH32 in numpy; a slice of it was timed ({one["nanoseconds_a_pair"]:.2f} ns a pair) and scaled. A call of
+        an xxhash library for each pair would be slower, a compiled loop over pairs faster; there is none in Python with
+        numpy."""),
+        *tables.of_rows(one["rows"]),
+        "",
+        f"{one['times_faster']:.0f} times faster.",
+        "",
+    )
+
+
+def _cores(found: Data) -> Iterator[str]:
+    one = found["cores"]
+    yield from ("## 8. Both cores", "", *_by(found, "cores"))
+    if one is not None:
+        yield from (f"Elapsed, {one['count']:,} ciphertexts.", "", *tables.of_rows(one["rows"]), "")
+
+
+def _ingest(found: Data) -> Iterator[str]:
+    one = found["ingest"]
+    yield from ("## 9. Submissions", "", *_by(found, "ingest"))
+    if one is not None:
+        yield from (
+            *prose(f"""Elapsed; {one["submissions"]:,} submissions to one shuffler by {one["streams"]} clients at a
+            time, each acknowledged when it is durable."""),
+            *tables.of_rows(one["rows"]),
+            "",
+        )
+
+
+def _end_to_end(found: Data) -> Iterator[str]:
+    yield from ("## 10. Whole collections", "", "Elapsed steps; all parties are processes of one machine.", "")
+    for name in ("end-to-end", "end-to-end-jl", "end-to-end-million"):
+        one = found[name]
+        yield from _by(found, name)
+        if one is not None:
+            yield from (*tables.of_end_to_end(one), "")
+
+
+def _memory(found: Data) -> Iterator[str]:
+    one = found["memory"]
+    yield from ("## 11. Memory", "", *_by(found, "memory"))
+    if one is not None and one.get("rows"):
+        yield from (*tables.of_rows(one["rows"]), "")
+
+
+def _by(found: Data, name: str) -> tuple[str, str]:
+    held = "" if found[name] else " (not measured yet)"
+    return f"`{COMMANDS[name]}`{held}", ""
+
+
+def curves(found: Data) -> tuple[str, str]:
+    """The drawing of how it grows, and its points."""
+    one = found["scaling"]
+    assert one is not None, "the page asks only where it was measured"
+    by_shufflers: dict[str, list[tuple[float, float]]] = {}
+    for point in one["points"]:
+        by_shufflers.setdefault(f"r = {point['shufflers']}", []).append((point["users"], point["total_s"]))
+    drawn = drawing.drawing(
+        by_shufflers, f"All shufflers and the analyzer, {one['scheme']}, one core", "users", "processor seconds"
+    )
+    names = ("shufflers", "users", "passes", "total_s", "pass_s", "analyzer_s", "shuffler_mb", "analyzer_mb")
+    return drawn, drawing.table(names, [[point[name] for name in names] for point in one["points"]])
+
+
+def files(found: Data) -> dict[Path, str]:
+    """Everything that is generated."""
+    made = {PAGE: page(found)}
+    if found["scaling"] is not None:
+        made[CURVES], made[POINTS] = curves(found)
+    return made
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.page", description=__doc__.splitlines()[0])
+    parser.add_argument("--write", action="store_true", help="write the files; otherwise the page is printed")
+    options = parser.parse_args()
+    made = files(data())
+    if not options.write:
+        print(made[PAGE], end="")
+        return
+    for path, text in made.items():
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
