@@ -1,6 +1,7 @@
 """`peos plan`: parameters for a collection, with what they guarantee, how exact they are and what they cost."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from peos.privacy import Claim, Plan
 
+_TELL_EVERY = 7  # points of a drawing, where no terminal shows a bar
 _NAMES = {
     "grr": "randomised response over all values (grr)",
     "solh": "local hashing (solh)",
@@ -92,10 +94,14 @@ def _draw(path: Path, found: "Plan", server: float, others: float | None, local:
     from peos.privacy.curves import POINTS, Curve, curves_of
 
     curves: list[Curve] = []
-    steps = curves_of(found, server, others=others, local=local)
+    steps: Iterator[list[Curve]] = curves_of(found, server, others=others, local=local)
     console = Console(stderr=True)
-    for now in track(steps, description="drawing", total=POINTS, console=console, transient=True):
+    if console.is_terminal:
+        steps = iter(track(steps, description="drawing", total=POINTS, console=console, transient=True))
+    for number, now in enumerate(steps, start=1):
         curves = now
+        if not console.is_terminal and number % _TELL_EVERY == 0:
+            console.print(f"drawing: {number} of {POINTS} points", highlight=False)
     title = f"{found.users:,} users, {found.domain:,} values, {found.fakes:,} fake reports, δ = {found.delta:g}"
     path.write_text(drawing(curves, title, server), encoding="utf-8")
     console.print(f"the drawing is {path}", highlight=False)

@@ -2,7 +2,7 @@
 
 import math
 import re
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from peos.errors import Refused
 from peos.ldp import GRR, SUE, LocalHash
 from peos.privacy import guarantees, plan
 from peos.privacy.blanket import blanket_of
+from peos.privacy.curves import asked_of, curves_of, laplace_variance
 from peos.privacy.exact import bound
 from peos.privacy.exact_search import best, promising
 from peos.privacy.planner import LARGEST_EPSILON_LOCAL
@@ -229,3 +230,16 @@ def test_without_a_limit_on_epsilon_local_the_plan_goes_no_further_than_it_must(
     without, auto = plan(**KOSARAK, eps_server=0.2, fakes=0), plan(**KOSARAK, eps_server=0.2)
     assert auto.eps_local <= without.eps_local * (1 + 1e-3) < LARGEST_EPSILON_LOCAL
     assert auto.mse <= without.mse * 1.001
+
+
+def test_the_curves_stand_in_the_order_of_trust_and_a_curator_needs_noise_for_two_counts() -> None:
+    """Laplace noise of scale 2/ε on each count, since replacing a value moves two of them by one."""
+    assert laplace_variance(0.5, 1000) == 2 * (2 / 0.5) ** 2 / 1000**2
+    planned = plan(**SMALL, eps_server=0.5, eps_local=4.0, fakes=500)
+    *_, curves = islice(curves_of(planned, 0.5, others=None, local=4.0), 11)
+    theorem, exact, alone, curator = (dict(curve.points) for curve in curves)
+    middle = asked_of(0.5)[10]
+    assert middle == pytest.approx(0.5)
+    assert curator[middle] < exact[middle] < theorem[middle] < alone[middle]
+    assert exact[middle] == pytest.approx(planned.stderr, rel=0.02)
+    assert min(exact) < min(theorem), "where the theorem claims nothing there is no point of it"
