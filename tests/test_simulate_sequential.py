@@ -74,7 +74,7 @@ def test_everything_is_erased_once_the_analyzer_has_it(rng: Randomness) -> None:
 
 @pytest.mark.parametrize("mechanism", [GRR(12, 3.0), LocalHash(40, 3.0, d_prime=8)], ids=["grr", "solh"])
 def test_estimates_are_right_within_their_error_bars(mechanism: Mechanism, rng: Randomness) -> None:
-    users, fakes = 1500, 400
+    users, fakes = 800, 300
     values = rng.below(np.full(users, 5, np.uint64)).astype(np.int64)
     result = run_collection(values, mechanism=mechanism, fakes=fakes, protocol="ss", rng=rng)
     truth = np.bincount(values, minlength=mechanism.domain) / users
@@ -85,10 +85,10 @@ def test_estimates_are_right_within_their_error_bars(mechanism: Mechanism, rng: 
 
 
 def test_the_guarantee_counts_the_fakes_of_the_honest_only(rng: Randomness) -> None:
-    result = run_collection(np.zeros(500, np.int64), mechanism=GRR(4, 2.0), fakes=3000, protocol="ss", rng=rng)
+    result = run_collection(np.zeros(60, np.int64), mechanism=GRR(4, 2.0), fakes=300, protocol="ss", rng=rng)
     claims = result.guarantees
     assert isinstance(claims, SequentialGuarantees)
-    assert [row.fakes for row in claims.colluding] == [3000, 2000, 1000]
+    assert [row.fakes for row in claims.colluding] == [300, 200, 100]
     epsilons = [row.users.epsilon for row in claims.colluding]
     assert epsilons == sorted(epsilons)
     assert epsilons[0] < epsilons[-1]
