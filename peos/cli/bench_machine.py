@@ -15,8 +15,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import gmpy2
-
 Row = dict[str, Any]
 Work = tuple[str, str, Callable[[], object], int]  # scheme, operation, what does it, how many times
 NOT_INSTALLED: Final = "not installed"
@@ -25,6 +23,8 @@ REPETITIONS: Final = 3
 
 def machine() -> Row:
     """What the figures were measured on."""
+    import gmpy2
+
     names = [line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
     memory = next((line.split()[1] for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), "0")
     return {

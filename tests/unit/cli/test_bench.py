@@ -1,0 +1,103 @@
+"""`peos bench` as a command: JSON alone on standard output, tables for people, and one sentence for what is refused."""
+
+import json
+from typing import Any
+
+import pytest
+
+from peos.cli import bench_count, bench_overhead, bench_schemes, main
+
+ROW = {"scheme": "paillier", "operation": "encrypt", "microseconds": 253.0126, "bytes": 768}
+SCHEMES: dict[str, Any] = {
+    "machine": {"cores": 2},
+    "rows": [ROW],
+    "beside": {"phe": "1.5.0", "heu": "not installed"},
+    "tables": [{"scheme": "paillier", "of": "zeros", "width": 12, "seconds": 2.5, "megabytes": 202.0}],
+    "times_faster_than_phe": {"encrypt": 96.3},
+    "against_bars": [{"scheme": "jl", "operation": "decrypt", "milliseconds": 0.917, "bar": 1.0}],
+    "keys": [{"scheme": "jl", "seconds": 3.1, "longest": 4.9, "made": 5}],
+    "multiplications": [{"bits": 6144, "microseconds": 3.9}],
+}
+
+
+def measured(counts: list[int]) -> Any:
+    def measure(count: int) -> dict[str, Any]:
+        counts.append(count)
+        return SCHEMES
+
+    return measure
+
+
+@pytest.mark.parametrize(("given", "count"), [([], 1500), (["--count", "64"], 64)])
+def test_schemes_as_json_is_one_object_with_the_machine_and_the_rows(
+    given: list[str], count: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    counts: list[int] = []
+    monkeypatch.setattr(bench_schemes, "measure", measured(counts))
+    assert main(["bench", "schemes", "--json", *given]) == 0
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    assert found["bench"] == "schemes"
+    assert found["machine"] == {"cores": 2}
+    assert found["rows"] == [ROW]
+    assert counts == [count]
+    assert "measuring" in said.err
+
+
+def test_schemes_for_people_is_a_table_and_what_was_measured_beside(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bench_schemes, "measure", measured([]))
+    assert main(["bench", "schemes"]) == 0
+    said = capsys.readouterr().out
+    for part in ("253", "phe: 1.5.0", "heu: not installed", "96.3 times phe's speed", "6144 bits", "bar 1.0 ms"):
+        assert part in said
+
+
+def test_overhead_gives_what_was_asked_for_to_the_measurement_and_the_thesis_beside(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[Any] = []
+
+    def measure_all(users: int, shufflers: Any, schemes: Any, *, progress: Any) -> dict[str, Any]:
+        asked.append((users, tuple(shufflers), tuple(schemes)))
+        progress("jl, 5 shufflers")
+        return {"rows": [], "thesis": bench_overhead.THESIS, "threads": 1}
+
+    monkeypatch.setattr(bench_overhead, "measure_all", measure_all)
+    assert main(["bench", "overhead", "--users", "2000", "--shufflers", "5", "--schemes", "jl", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["thesis"]["threads"] == 32
+    assert main(["bench", "overhead"]) == 0
+    said = capsys.readouterr().out
+    assert "32 threads" in said
+    assert "429.8" in said
+    assert asked == [(2000, (5,), ("jl",)), (4000, (3, 7), ())]
+
+
+def test_count_runs_as_it_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(bench_count, "REPETITIONS", 1)
+    assert main(["bench", "count", "--reports", "2000", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["domain"], found["d_prime"], found["reports"]) == (42178, 705, 2000)
+    assert [row["method"] for row in found["rows"]] == ["walked progressions", "xxhash of all pairs"]
+    assert found["bar"] == 100
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (["schemes", "--count", "3"], "invalid value for '--count'"),
+        (["overhead", "--users", "10"], "invalid value for '--users'"),
+        (["overhead", "--shufflers", "2"], "2 shufflers cannot run a collection"),
+        (["overhead", "--schemes", "rot13"], "the encryption scheme 'rot13' cannot be used"),
+        (["count", "--reports", "0"], "invalid value for '--reports'"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_in_one_sentence(
+    given: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", *given]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert sentence in said.err
+    assert said.err.count("\n") == 1
