@@ -6,7 +6,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from peos.compute import Tls
+from peos.compute.dask_cluster import Dask
 
 ROOT: Final = Path(__file__).parents[3]
 _PATIENCE: Final = 60.0
@@ -47,7 +50,7 @@ class Cluster:
         return b"".join(path.read_bytes() for path in sorted(self.folder.glob("*.log")))
 
     def _start(self, kind: str, *options: str) -> subprocess.Popen[bytes]:
-        host = ("--host", "127.0.0.1")
+        host: tuple[str, ...] = ("--host", "127.0.0.1")
         if self._tls is not None:
             certificate, key = map(str, self._tls)
             host += ("--protocol", "tls", "--tls-ca-file", certificate, "--tls-cert", certificate, "--tls-key", key)
@@ -67,3 +70,21 @@ class Cluster:
             time.sleep(0.1)
         time.sleep(0.1)
         return str(json.loads(self._file.read_text(encoding="utf-8"))["address"])
+
+
+def met(cluster: Cluster, workers: int, tls: Tls | None = None) -> Dask:
+    """An engine on that cluster, once so many workers are there."""
+    engine = Dask(cluster.address, tls)
+    give_up = time.monotonic() + _PATIENCE
+    engine.connect()
+    while present(engine) < workers:
+        assert time.monotonic() < give_up, cluster.logs()
+        time.sleep(0.1)
+    engine.connect()
+    return engine
+
+
+def present(engine: Dask) -> int:
+    """How many workers the scheduler knows."""
+    client: Any = engine._connected()
+    return len(client.nthreads())
