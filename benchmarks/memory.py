@@ -38,7 +38,7 @@ from peos.shuffle.rows import stretches
 from peos.shuffle.schedule import HandOver, Schedule
 from peos.shuffle.vectors import in_rows
 from peos.store.folder import write_durably
-from peos.store.mapped import let_go, mapped
+from peos.store.mapped import Passing, mapped
 from peos.store.vectors import VectorFiles
 from peos.wire.shuffles import VectorReader, decode_vector_header, encode_vector
 
@@ -105,8 +105,8 @@ def shuffle(private: PrivateKey, rows: int, folder: Path) -> float:
         bench.take_in("1/came", header, coming.whole())
         files = VectorFiles(folder / "vectors")
         final = files.read(files.write("final", in_rows(bench.vectors[task.out])))
-        for _ in encode_vector(Header(HERE, Step(3, Kind.DELIVERY), 2, 0), final, transcript=bytes(32)):
-            let_go(final)
+        for _ in encode_vector(Header(HERE, Step(3, Kind.DELIVERY), 2, 0), Passing(final), transcript=bytes(32)):
+            pass
         places = tuple(range(0, rows, rows // DUMMIES))
         over = HandOver(1, first_round=1, source=0, receiver=2, hop=1)
         open_rows(1, [(over, task)], bench.vectors, [places, places], {})

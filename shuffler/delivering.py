@@ -12,8 +12,7 @@ from peos.net.logs import Log
 from peos.shuffle.effects import Receipt
 from peos.shuffle.messages import Header, Kind, SignedReceipt, Step
 from peos.shuffle.standing import Place, Standing
-from peos.store.base import Vector
-from peos.store.mapped import let_go
+from peos.store.mapped import Passing
 from peos.wire.methods import DELIVER, GET_RECEIPT
 from shuffler.post import send_vector
 from shuffler.storing import Stored
@@ -50,12 +49,7 @@ class Delivering:
         while True:
             try:
                 await send_vector(
-                    self._analyzer,
-                    DELIVER,
-                    header,
-                    rows,
-                    transcript=standing.transcript,
-                    progress=lambda left: self._left(left, rows),
+                    self._analyzer, DELIVER, header, Passing(rows), transcript=standing.transcript, progress=self._left
                 )
             except PeosError as error:
                 self._note("not delivered yet", error)
@@ -95,9 +89,8 @@ class Delivering:
             self.receipt = receipt
             give(Receipt(of.attempt))
 
-    def _left(self, count: int, rows: Vector) -> None:
-        self.rows = count
-        let_go(rows)
+    def _left(self, rows: int) -> None:
+        self.rows = rows
 
     def _note(self, event: str, error: PeosError) -> None:
         """Each trouble once: a delivery may be tried for days."""

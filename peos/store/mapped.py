@@ -13,6 +13,30 @@ def mapped(path: Path, rows: int, width: int) -> NDArray[np.uint8]:
     return np.memmap(path, np.uint8, "r", shape=(rows, width))
 
 
+class Passing:
+    """A mapped vector for whoever reads it from one end to the other: what was read does not stay in memory."""
+
+    def __init__(self, vector: NDArray[np.uint8]) -> None:
+        self._vector = vector
+        self.shape = vector.shape
+        self.dtype = vector.dtype
+
+    def __len__(self) -> int:
+        return len(self._vector)
+
+    def __getitem__(self, where: Any) -> NDArray[np.uint8]:
+        read = np.array(self._vector[where])
+        let_go(self._vector)
+        return read
+
+    def __setitem__(self, where: Any, rows: Any) -> None:
+        self._vector[where] = rows
+
+    def reshape(self, count: int, width: int) -> "Passing":
+        """The same bytes, cut into rows of another length."""
+        return Passing(self._vector.reshape(count, width))
+
+
 def let_go(vector: NDArray[Any]) -> None:
     """What was read of a mapped vector need not stay in memory: it is read again when it is used again.
 

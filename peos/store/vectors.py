@@ -12,7 +12,7 @@ from peos.errors import LocalFault
 from peos.shuffle.rows import Rows, cut_bytes
 from peos.store import folder
 from peos.store.base import Vector
-from peos.store.mapped import let_go, mapped
+from peos.store.mapped import Passing, mapped
 
 _BLOCK: Final = 1 << 20
 
@@ -74,7 +74,6 @@ class VectorFiles:
 
 def _hash(vector: Vector) -> bytes:
     sha256 = hashlib.sha256()
-    for _, piece in cut_bytes(vector, _BLOCK):
+    for _, piece in cut_bytes(Passing(vector), _BLOCK):
         sha256.update(piece)
-        let_go(vector)
     return sha256.digest()

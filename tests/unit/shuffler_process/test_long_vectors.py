@@ -26,7 +26,7 @@ from peos.shuffle.rows import Moved, cut_bytes, stretches
 from peos.shuffle.schedule import HandOver
 from peos.shuffle.standing import Place, Standing
 from peos.shuffle.vectors import in_rows
-from peos.store.mapped import let_go, mapped
+from peos.store.mapped import Passing, let_go, mapped
 from peos.wire import shuffles
 from shuffler.arrivals import Arrivals
 from shuffler.bench import Bench
@@ -264,6 +264,10 @@ def test_what_was_read_of_a_mapped_vector_does_not_stay_in_memory(tmp_path: Path
     assert _resident(path) == 0
     assert not vector.any()
     let_go(np.zeros(3, np.uint8))
+    passing = Passing(vector)
+    assert not any(piece.tobytes().strip(b"\0") for _, piece in cut_bytes(passing, 1 << 20))
+    assert _resident(path) == 0
+    assert passing.shape == vector.shape
 
 
 def _resident(path: Path) -> int:
