@@ -102,9 +102,12 @@ def _operations(found: Data) -> Iterator[str]:
         *tables.of_tables(one),
         "",
     )
-    products = [f"{row['microseconds']:.2f} µs modulo {row['bits']} bits" for row in one.get("multiplications", ())]
+    products = [
+        f"{row['microseconds']:.2f} µs by a factor of {row['factor_bits']} bits modulo {row['bits']}"
+        for row in one.get("multiplications", ())
+    ]
     if products:
-        yield from (f"All of this consists of products: {', '.join(products)}.", "")
+        yield from prose(f"All of this consists of products, of which one takes {', '.join(products)}.")
 
 
 def _overhead(found: Data) -> Iterator[str]:
@@ -225,8 +228,16 @@ def _end_to_end(found: Data) -> Iterator[str]:
 def _memory(found: Data) -> Iterator[str]:
     one = found["memory"]
     yield from ("## 11. Memory", "", *_by(found, "memory"))
-    if one is not None and one.get("rows"):
-        yield from (*tables.of_rows(one["rows"]), "")
+    if one is None:
+        return
+    yield from (
+        *prose("""Megabytes that a process holds at most, each part of the work by a process of its own; the second
+        table is what the line through two sizes says of a million rows."""),
+        *tables.of_rows(one["rows"]),
+        "",
+        *tables.of_rows(one["at_a_million"]),
+        "",
+    )
 
 
 def _by(found: Data, name: str) -> tuple[str, str]:

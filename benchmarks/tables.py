@@ -16,6 +16,8 @@ _SPEEDUP: Final = 1.8  # of two cores, where it was not measured
 
 def number(value: object) -> str:
     """Three significant digits, thousands apart; a dash for nothing."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if value is None or isinstance(value, str):
         return value or "–"
     assert isinstance(value, int | float), "a figure or a word"
