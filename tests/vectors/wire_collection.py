@@ -7,6 +7,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
+from tests.vectors.make_onion_vectors import G, compressed, scalar, times
 from tests.vectors.wire_by_hand import (
     COLLECTION,
     Case,
@@ -86,9 +87,50 @@ def document(**changed: bytes) -> bytes:
         "closes_at": uint(14, 1_900_000_000),
         "shuffle_by": uint(15, 1_900_086_400),
         "erase_by": uint(16, 1_900_172_800),
+        "protocol": b"",
+        "onion_keys": b"",
     }
     assert set(changed) <= set(fields), changed
     return b"".join((fields | changed).values())
+
+
+def onion_keys(*names: str) -> bytes:
+    """The points of the shufflers."""
+    return b"".join(blob(18, point(name)) for name in names)
+
+
+def sequential(**changed: bytes) -> bytes:
+    """A document of a sequential shuffle."""
+    onions = {"scheme": blob(5, b"onion"), "public_key": blob(6, point("analyst"))}
+    named = {"protocol": blob(17, b"ss"), "onion_keys": onion_keys(*SHUFFLERS)}
+    return document(**(onions | named | changed))
+
+
+def bad_sequential_documents() -> list[tuple[str, str, bytes]]:
+    """(name, sentence, document)."""
+    off = b"\x02" + b"\xff" * 32
+    alone, points = "the sequential shuffle, and it alone, has onions", "no compressed point of P-256"
+    return [
+        ("a protocol not known", "the protocol 'tor' is not known", sequential(protocol=blob(17, b"tor"))),
+        ("the protocol peos by name", "does not name the protocol peos", document(protocol=blob(17, b"peos"))),
+        ("a sequential shuffle of ciphertexts", alone, document(protocol=blob(17, b"ss"))),
+        ("onions without a sequential shuffle", alone, sequential(protocol=b"")),
+        ("onion keys beside ciphertexts", alone, document(onion_keys=onion_keys(*SHUFFLERS))),
+        ("an onion key too few", alone, sequential(onion_keys=onion_keys(*SHUFFLERS[:2]))),
+        ("an onion key that is no point", points, sequential(onion_keys=onion_keys(*SHUFFLERS[:2]) + blob(18, off))),
+        ("an analyzer's point cut", points, sequential(public_key=blob(6, point("analyst")[:32]))),
+        ("two equal onion keys", "have the same onion key", sequential(onion_keys=onion_keys("a", "b", "a"))),
+        (
+            "the analyzer's key a shuffler's",
+            "have the same onion key",
+            sequential(public_key=blob(6, point("Ufficio"))),
+        ),
+    ]
+
+
+def point(name: str) -> bytes:
+    """A party's onion key, as a compressed point."""
+    return compressed(times(scalar(f"onion key of {name}"), G))
 
 
 def envelope(encoded: bytes, by: str = "analyst", label: str = "document") -> list[bytes]:
@@ -161,7 +203,15 @@ def signed_documents() -> dict[str, Any]:
                 times=[1_900_000_000, 1_900_086_400, 1_900_172_800],
                 secret=secret("analyst"),
                 digest=hashlib.sha256(encoded).digest(),
-            )
+            ),
+            good(
+                "a document of a sequential shuffle",
+                b"".join(envelope(sequential())),
+                scheme="onion",
+                public_key=point("analyst"),
+                onion_keys=[point(name) for name in SHUFFLERS],
+                digest=hashlib.sha256(sequential()).digest(),
+            ),
         ],
         "bad": [
             *spoilt("SignedDocument", fields, (3, signed("analyst", "document", encoded))),
@@ -172,6 +222,7 @@ def signed_documents() -> dict[str, Any]:
             bad("missing field", "no signature", "a document's signature has 0 bytes", V + fields[1]),
             bad("missing field", "nothing signed", "a Document of another version", V + fields[2]),
             *bad_documents(),
+            *(bad("choice", name, said, b"".join(envelope(whole))) for name, said, whole in bad_sequential_documents()),
         ],
     }
 

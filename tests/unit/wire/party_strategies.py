@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from peos.collection.party import Answer, Card, Invitation, Order, Status
 from peos.crypto.identity import Identity
+from peos.crypto.onion import OnionPrivateKey
 from peos.wire import parties
 from peos.wire import services_pb2 as pb
 from peos.wire.strict import VERSION, serialize
@@ -22,7 +23,9 @@ user_ports = st.tuples(sentences, certificates)
 def cards(draw: st.DrawFn, *, for_users: bool) -> Card:
     """A card of one of the signers."""
     ports = draw(user_ports if for_users else st.one_of(user_ports, st.just(("", b""))))
-    return Card(draw(sentences), draw(st.sampled_from(sorted(SIGNERS))), draw(lines), draw(certificates), *ports)
+    onion_key = draw(st.sampled_from([b"", *(OnionPrivateKey.of(signer).point for signer in SIGNERS.values())]))
+    named = draw(sentences), draw(st.sampled_from(sorted(SIGNERS)))
+    return Card(*named, draw(lines), draw(certificates), *ports, onion_key)
 
 
 @st.composite

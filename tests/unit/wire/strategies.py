@@ -14,6 +14,8 @@ from peos.collection.freeze import Announcement, FrozenDigest, Stretch
 from peos.collection.submission import Acknowledgement, Part, Triple
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
+from peos.crypto.onion import OnionPrivateKey
+from peos.crypto.randomness import Randomness
 from peos.shuffle.messages import (
     Header,
     Kind,
@@ -34,6 +36,7 @@ from tests.unit.wire import party_strategies as party
 FLOOR = 512
 KEY = small_key(FLOOR).public
 ANALYZER = Identity(b"\x05" * 32)
+POINTS = [OnionPrivateKey.generate(Randomness(bytes([number]) * 32)).point for number in range(1, 11)]
 THRESHOLDS = st.integers(2**48, 2**63)  # for any number of cells below, ε lies where mechanisms let it
 
 digests = st.binary(min_size=32, max_size=32)
@@ -64,12 +67,15 @@ def _documents(draw: st.DrawFn) -> Document:
     members = [Member(draw(names), *pair) for pair in zip(identities, certificates[1:], strict=True)]
     times = sorted(draw(st.sets(st.integers(1, 2**40 - 1), min_size=3, max_size=3)))
     first = draw(st.integers(0, 2**16))
+    encryption: dict[str, Any] = {"scheme": "paillier", "public_key": KEY.encode()}
+    if draw(st.booleans()):
+        encryption = {"scheme": "onion", "public_key": POINTS[-1], "protocol": "ss"}
+        encryption["onion_keys"] = tuple(draw(st.permutations(POINTS[:-1]))[: len(members)])
     return Document(
         question=draw(st.text(min_size=1, max_size=1024)),
         epoch=draw(st.text(max_size=20)),
         choice=draw(choices),
-        scheme="paillier",
-        public_key=KEY.encode(),
+        **encryption,
         shufflers=tuple(members),
         analyzer=Member(draw(names), ANALYZER.public, certificates[0]),
         fakes=draw(st.integers(0, 2**31 - 1)),
@@ -161,7 +167,7 @@ FLAT = Shape()
 HEADED = Shape({2: FLAT})
 CARDS = Shape({}, frozenset({3}))
 STATUS = Shape({}, frozenset({7, 11}))
-DOCUMENT = Shape({4: Shape({3: FLAT}, frozenset({3})), 7: FLAT, 8: FLAT}, frozenset({7, 13}))
+DOCUMENT = Shape({4: Shape({3: FLAT}, frozenset({3})), 7: FLAT, 8: FLAT}, frozenset({7, 13, 18}))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,17 @@ def test_a_document_is_the_vectors() -> None:
     assert signed.document == document
     assert signed.digest.hex() == fields["digest"]
     assert (signed.encoded, signed.signature) == (documents.encode_document(document), data[-64:])
+
+
+def test_a_document_of_a_sequential_shuffle_is_the_vectors() -> None:
+    (data,), fields = good_case("signed_document", "a document of a sequential shuffle")
+    (peos,), _ = good_case("signed_document")
+    other = {"scheme": fields["scheme"], "public_key": unhex(fields["public_key"]), "protocol": "ss"}
+    document = replace(read_document(peos).document, **other, onion_keys=tuple(map(unhex, fields["onion_keys"])))
+    signed = read_document(data)
+    assert signed.document == document
+    assert signed.digest.hex() == fields["digest"]
+    assert signed.encoded == documents.encode_document(document)
 
 
 @pytest.mark.parametrize("shuffler", [1, 2])
