@@ -13,10 +13,11 @@ import typer
 
 from benchmarks import all as everything
 from benchmarks import page, tables
-from benchmarks.bars import Data, bars
+from benchmarks.bars import Data, bars, operations
 from benchmarks.measuring import RESULTS
 from peos.cli.bench import app
 from peos.cli.bench_overhead import THESIS
+from peos.privacy.costs import PRICES
 
 NOTHING: Data = dict.fromkeys(page.NAMES)
 MACHINE = {"processor": "one", "cores": 2, "python": "3.11"}
@@ -53,6 +54,23 @@ def test_every_command_of_the_page_exists(command: str) -> None:
     else:
         assert words[:2] == ["python", "-m"]
         assert importlib.util.find_spec(words[2]) is not None
+
+
+@pytest.mark.parametrize("name", PRICES)
+def test_the_planner_counts_with_the_prices_that_were_measured(name: str) -> None:
+    cost, price = operations(page.data()), PRICES[name]
+    decrypt = "decrypt-2-passes" if name == "paillier" else "decrypt"
+    expected = {
+        "encrypt-cold": price.encrypt_ms,
+        "rerandomise": price.pass_ms,
+        decrypt: price.decrypt_ms,
+    }
+    if name == "paillier":
+        expected["decrypt-4-passes"] = price.decrypt_ms + 2 * price.decrypt_ms_more
+    for operation, milliseconds in expected.items():
+        measured = cost[name, operation] / 1e3
+        said = f"{name} {operation}: the plan counts {milliseconds} ms, {measured:.3f} ms were measured"
+        assert milliseconds == pytest.approx(measured, rel=0.2), said
 
 
 def test_where_nothing_was_measured_the_page_says_so_and_claims_nothing() -> None:

@@ -1,6 +1,6 @@
 """What a collection costs each party: bytes counted from the protocol, seconds from measured operations.
 
-Seconds are of one core at 3072 bits, as `python -m benchmarks.schemes` measured them. Of the bytes of a vector
+Seconds are of one core at 3072 bits, as `peos bench schemes` measured them. Of the bytes of a vector
 the payload is counted; its framing adds less than a thousandth, TLS another few.
 """
 
@@ -37,7 +37,7 @@ PRICES: Final = {
     "jl": Price(384, 0.3, 0.15, 0.93),
 }
 
-MEASURED: Final = "python -m benchmarks.schemes: 3072 bits, one core of an AMD EPYC, Python with gmpy2"
+MEASURED: Final = "peos bench schemes: 3072 bits, one core of an AMD EPYC, Python with gmpy2"
 
 
 @dataclass(frozen=True)
