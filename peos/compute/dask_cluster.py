@@ -1,4 +1,4 @@
-"""The engine of a dask cluster: chunks worked by any number of machines (docs/decisions/0010).
+"""The engine of a dask cluster: chunks worked by any number of machines (docs/decisions/0012).
 
 Dask's scheduler sees every argument and every result of every task, keeps them, and shows them on its pages. So all of
 them are sealed (`peos.compute.dask_worker`): it has ciphertexts, and knows how many rows there are. A worker that is
