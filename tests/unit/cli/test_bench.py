@@ -1,6 +1,8 @@
 """`peos bench` as a command: JSON alone on standard output, tables for people, and one sentence for what is refused."""
 
 import json
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -108,3 +110,13 @@ def test_what_cannot_be_measured_is_refused_in_one_sentence(
     assert said.out == ""
     assert sentence in said.err
     assert said.err.count("\n") == 1
+
+
+def test_every_package_that_the_command_may_import_is_installed_with_it() -> None:
+    root = Path(__file__).parents[3]
+    listed = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
+    tops = ("analyzer", "peos", "shuffler", "user_client")
+    found = {
+        ".".join(path.parent.relative_to(root).parts) for top in tops for path in (root / top).rglob("__init__.py")
+    }
+    assert set(listed) == found, "name the package in pyproject.toml, else it is missing after `pip install .`"
