@@ -17,6 +17,7 @@ from peos.collection.prepare import Ticket
 from peos.collection.submission import Part, Triple, Verdict, check_part, judge
 from peos.collection.ticket import mint
 from peos.crypto.identity import Identity
+from peos.crypto.onion import OnionKeys, OnionPrivateKey
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes import scheme
 from peos.crypto.schemes.base import PrivateKey, PublicKey
@@ -50,10 +51,10 @@ def certificate(name: str) -> Certificate:
 
 
 @cache
-def read(signed: bytes) -> tuple[documents.SignedDocument, PublicKey]:
+def read(signed: bytes) -> tuple[documents.SignedDocument, PublicKey | OnionKeys]:
     """A document and its key, which takes time to check."""
     found = documents.decode_signed_document(signed)
-    return found, found.document.encryption_key()
+    return found, found.document.encryption()
 
 
 @dataclass
@@ -81,7 +82,8 @@ class FakeShuffler:
     @property
     def card(self) -> Card:
         der = as_der(self.certificate.pem)
-        return Card(self.name, self.identity.public, "127.0.0.1:1", der, f"127.0.0.1:{self.port}", der)
+        onion_key = OnionPrivateKey.of(self.identity).point
+        return Card(self.name, self.identity.public, "127.0.0.1:1", der, f"127.0.0.1:{self.port}", der, onion_key)
 
     async def describe(self, collection: bytes, _: object) -> bytes:
         self.described += 1

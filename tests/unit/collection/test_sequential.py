@@ -1,0 +1,99 @@
+"""Collections of a sequential shuffle: what a document and a roster must say, and what is claimed."""
+
+from dataclasses import replace
+
+import pytest
+
+from peos.collection.claims import claims_of, hiding_fakes
+from peos.collection.document import PEOS, SEQUENTIAL, Document
+from peos.collection.party import Card, check_roster
+from peos.collection.policy import Policy
+from peos.crypto.identity import Identity
+from peos.crypto.onion import ONION, OnionKeys, OnionPrivateKey
+from peos.errors import Refused, RemoteFault, WrongInput
+from peos.privacy import guarantees
+from peos.privacy.sequential import sequential_guarantees
+from peos.shuffle.schedule import Schedule
+from peos.shuffle.sequential import SequentialSchedule
+from tests.unit.collection.made import ANALYZER, DOCUMENT, PUBLIC, SHUFFLERS
+
+POINTS = tuple(OnionPrivateKey.of(identity).point for identity in SHUFFLERS)
+OWN = OnionPrivateKey(b"\x07" * 32).point
+ONIONS = replace(DOCUMENT, scheme=ONION, public_key=OWN, protocol=SEQUENTIAL, onion_keys=POINTS)
+
+
+def card(name: str, identity: Identity, onion_key: bytes = b"") -> Card:
+    return Card(name, identity.public, f"{name}:1", name.encode(), f"{name}:2", b"users", onion_key)
+
+
+CARDS = tuple(
+    card(f"shuffler {number}", identity, point)
+    for number, (identity, point) in enumerate(zip(SHUFFLERS, POINTS, strict=True), start=1)
+)
+ANALYZERS = card("analyzer", ANALYZER)
+DOCUMENTED: Document = replace(ONIONS, shufflers=tuple(one.member for one in CARDS), analyzer=ANALYZERS.member)
+
+
+def test_a_document_says_how_it_is_shuffled_and_under_which_keys() -> None:
+    assert type(ONIONS.schedule) is SequentialSchedule
+    assert type(DOCUMENT.schedule) is Schedule
+    assert ONIONS.encryption() == OnionKeys((*POINTS, OWN))
+    assert DOCUMENT.encryption(floor=512) == PUBLIC
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"protocol": "mix"},
+        {"scheme": "paillier"},
+        {"onion_keys": POINTS[:2]},
+        {"onion_keys": (*POINTS, OWN)},
+        {"protocol": PEOS},
+        {"protocol": PEOS, "onion_keys": ()},
+    ],
+)
+def test_a_document_that_mixes_the_two_shuffles_is_refused(changes: dict[str, object]) -> None:
+    with pytest.raises(WrongInput, match=r"the protocol 'mix' is not known|the sequential shuffle, and it alone"):
+        replace(ONIONS, **changes)  # type: ignore[arg-type] # of the right types, each
+
+
+def test_a_roster_must_show_each_shufflers_own_onion_key() -> None:
+    check_roster(DOCUMENTED, (*CARDS, ANALYZERS))
+    for wrong in (b"", OWN):
+        cards = (CARDS[0], replace(CARDS[1], onion_key=wrong), CARDS[2], ANALYZERS)
+        with pytest.raises(RemoteFault, match="the document's onion key of shuffler 2 is not the one of its card"):
+            check_roster(DOCUMENTED, cards)
+    exchanged = (replace(CARDS[0], onion_key=POINTS[1]), replace(CARDS[1], onion_key=POINTS[0]), CARDS[2], ANALYZERS)
+    with pytest.raises(RemoteFault, match="the document's onion key of shuffler 1"):
+        check_roster(DOCUMENTED, exchanged)
+
+
+def test_an_operator_who_does_not_say_so_takes_no_part() -> None:
+    policy = Policy((ANALYZER.public,), most_eps_local=2.0, least_reports=1)
+    with pytest.raises(Refused, match="its protocol is ss, here it must be peos"):
+        policy.check(ONIONS, me=SHUFFLERS[0].public, now=0.5)
+    allowed = replace(policy, protocols=(PEOS, SEQUENTIAL))
+    assert allowed.check(ONIONS, me=SHUFFLERS[0].public, now=0.5) == 1
+    assert allowed.check(DOCUMENT, me=SHUFFLERS[0].public, now=0.5) == 1
+    with pytest.raises(Refused, match="its protocol is peos, here it must be ss"):
+        replace(policy, protocols=(SEQUENTIAL,)).check(DOCUMENT, me=SHUFFLERS[0].public, now=0.5)
+
+
+def test_limits_on_guarantees_are_compared_with_the_fakes_of_the_honest() -> None:
+    """Between what 900 fakes guarantee by PEOS, and what the 600 of the honest do by the sequential shuffle."""
+    document = replace(ONIONS, fakes=900, minimum=100)
+    peos = guarantees(document.mechanism, 68, 900, document.delta, 3).users.epsilon
+    here = sequential_guarantees(document.mechanism, 68, 900, document.delta, 3).users.epsilon
+    assert peos < here
+    limit = (peos + here) / 2
+    policy = Policy((ANALYZER.public,), 2.0, 1, protocols=(PEOS, SEQUENTIAL), most_eps_users=limit)
+    with pytest.raises(Refused, match=r"1 of the 3 shufflers, whose fakes do not count \(600 do\)"):
+        policy.check(document, me=SHUFFLERS[0].public, now=0.5)
+    same = replace(DOCUMENT, fakes=900, minimum=100)
+    assert policy.check(same, me=SHUFFLERS[0].public, now=0.5) == 1
+
+
+def test_claims_follow_the_protocol() -> None:
+    for document, found in ((DOCUMENT, guarantees), (ONIONS, sequential_guarantees)):
+        assert claims_of(document, 50) == found(document.mechanism, 50, document.fakes, document.delta, 3)
+    assert (hiding_fakes(DOCUMENT), hiding_fakes(ONIONS)) == (10, 6)
