@@ -191,6 +191,22 @@ def status(
 
 
 @app.command()
+def audit(config: Config, as_json: Json = False) -> None:
+    """Show the audit log, once its chain of hashes is found whole."""
+    with _home(config) as home:
+        lines = home.store.audit_log()
+    if as_json:
+        shown = [{"number": one.number, "time": one.time, "event": one.event, **one.fields} for one in lines]
+        typer.echo(json.dumps(shown, ensure_ascii=False))
+        return
+    for one in lines:
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(one.time))
+        told = ", ".join(f"{name} {value}" for name, value in sorted(one.fields.items()) if value != "")
+        typer.echo(f"{one.number:6}  {when}  {one.event}: {told}")
+    typer.echo(f"{len(lines):,} lines, each chained to the one before: nothing was changed or taken out")
+
+
+@app.command()
 def ledger(config: Config, as_json: Json = False) -> None:
     """Show what all collections together give away of each population, and what its budget is."""
     from analyzer.ledger import ledger_of, populations, shown, to_json
@@ -236,6 +252,7 @@ def result(
         raise WrongInput(f"the page cannot be written to {html}", hint="name a file in a folder that exists")
     with _home(config) as home, Teller() as teller:
         found = _awaited(home, name, wait, teller)
+        home.store.note("result read", home.kept(name).digest)
         if html is not None:
             write_report(html, found)
             teller.say(f"the report is {html}")

@@ -56,6 +56,7 @@ def mint_tickets(home: Home, collection: str, count: int, out: Path, teller: Tel
                     teller.waiting(f"minting tickets: {number:,} of {count:,}")
             file.flush()
             os.fsync(descriptor)
+        home.store.note("tickets minted", kept.digest, count=count)  # before anybody can be given one
         partial.rename(out)
     except OSError as error:
         partial.unlink(missing_ok=True)

@@ -33,6 +33,8 @@ def abort(home: Home, kept: Kept, reason: str = "the analyst aborted it") -> Non
 
 
 def _tell(home: Home, kept: Kept, *, abort: bool) -> None:
+    home.store.note("order given", kept.digest, order="abort" if abort else "close")
+
     async def all_of_them() -> list[PeosError | None]:
         async with Peers(home.keys, home.proposal(kept).cards[:-1]) as peers:
             return await peers.order(kept.digest, abort=abort)

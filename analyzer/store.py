@@ -13,10 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
+from analyzer import audit
 from peos.collection.lifecycle import State, advance
 from peos.crypto.kdf import Context
 from peos.errors import Full, LocalFault, Unknown, WrongInput
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
+from peos.store.audit import verify
+from peos.store.base import AuditEntry
 from peos.store.database import failure
 from peos.store.folder import private_file
 
@@ -75,7 +78,7 @@ class Store:
             self._base = sqlite3.connect(file, timeout=30.0, isolation_level=None, check_same_thread=False)
             for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
                 self._base.execute(f"PRAGMA {pragma}")
-            self._base.executescript(_SCHEMA)
+            self._base.executescript(_SCHEMA + audit.SCHEMA)
         except sqlite3.Error as error:
             found = failure(error, "the analyzer's database", self._folder)
             if isinstance(found, Full):
@@ -111,6 +114,7 @@ class Store:
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 row,
             )
+            audit.append(base, "created", {"collection": digest.hex(), "name": name})
 
     def all(self) -> list[Kept]:
         """Every collection, by name."""
@@ -139,6 +143,7 @@ class Store:
         """Every shuffler acknowledged every dummy."""
         with self._transaction() as base:
             base.execute("UPDATE collection SET parts_taken = 1, sent = ? WHERE digest = ?", (sent, digest))
+            audit.append(base, "dummies submitted", {"collection": digest.hex(), "bytes": sent})
 
     def move(self, digest: bytes, there: State, reason: str = "") -> bool:
         """To another state, through those between; False if it is there, LocalFault if no way leads there."""
@@ -163,6 +168,8 @@ class Store:
         )
         with self._transaction() as base:
             base.execute("INSERT INTO delivery VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            fields = {"shuffler": place.sender, "attempt": place.context.attempt, "rows": header.rows}
+            audit.append(base, "vector", {"collection": place.context.collection.hex(), **fields})
 
     def put_receipt(self, digest: bytes, receipt: bytes) -> None:
         """The output is complete: its receipt, and with it the state."""
@@ -180,7 +187,20 @@ class Store:
         """Forget the decryption key, and with it whatever could still be decrypted."""
         with self._transaction() as base:
             base.execute("UPDATE collection SET key = NULL, parts = NULL WHERE digest = ?", (digest,))
+            audit.append(base, "erased", {"collection": digest.hex()})
         self._rows("PRAGMA wal_checkpoint(TRUNCATE)")  # else the old page stays in the log
+
+    def note(self, event: str, digest: bytes, **fields: str | int) -> None:
+        """A line in the audit log about what changes nothing here."""
+        with self._transaction() as base:
+            audit.append(base, event, {"collection": digest.hex(), **fields})
+
+    def audit_log(self) -> list[AuditEntry]:
+        """The audit log; LocalFault if it was tampered with."""
+        with self._transaction() as base:
+            found = list(audit.entries(base))
+        verify(found, None)
+        return found
 
     def _rows(self, query: str, *values: object) -> list[Any]:
         with self._lock:
@@ -224,6 +244,7 @@ def _move(base: sqlite3.Connection, digest: bytes, there: State, reason: str) ->
         "UPDATE collection SET state = ?, reason = ?, since = ? WHERE digest = ?",
         (there.value, reason, time.time(), digest),
     )
+    audit.append(base, "state", {"collection": digest.hex(), "state": there.value, "reason": reason})
     return True
 
 

@@ -1,0 +1,60 @@
+"""The analyzer's audit log: a line with every change, and a chain that shows what was done to it."""
+
+import sqlite3
+
+import pytest
+
+from analyzer import orders
+from peos.errors import LocalFault
+from tests.unit.analyzer.test_commands import _publish
+from tests.unit.analyzer.world import World
+
+
+def events(world: World) -> list[str]:
+    lines = world.home().store.audit_log()
+    return [f"{line.event} {line.fields.get('state', '')}".strip() for line in lines]
+
+
+def test_a_collection_s_life_is_told_line_by_line(world: World) -> None:
+    world.open(world.home())
+    _publish(world)
+    told = events(world)
+    assert told[0] == "created"
+    for event in ("state open", "dummies submitted", "vector", "state delivered", "state published", "erased"):
+        assert event in told, told
+    assert told.index("vector") < told.index("state delivered") < told.index("state published") < told.index("erased")
+
+
+def test_orders_are_in_the_log_also_those_that_reached_nobody(world: World) -> None:
+    home = world.home()
+    kept = world.open(home)
+    orders.abort(home, kept)
+    assert events(world).count("order given") == 1
+
+
+@pytest.mark.parametrize(
+    "tampered",
+    [
+        "UPDATE audit SET fields = replace(fields, 'fruit', 'bread') WHERE number = 1",
+        "UPDATE audit SET at = at + 1 WHERE number = 2",
+        "DELETE FROM audit WHERE number = 2",
+        "UPDATE audit SET event = 'nothing' WHERE number = 3",
+    ],
+)
+def test_what_was_changed_or_taken_out_is_noticed(world: World, tampered: str) -> None:
+    home = world.home()
+    world.open(home)
+    home.store.audit_log()
+    with sqlite3.connect(home.config.folder / "analyzer.sqlite") as base:
+        base.execute(tampered)
+    with pytest.raises(LocalFault, match="audit log was changed, or one before it is missing"):
+        home.store.audit_log()
+
+
+def test_no_secret_is_in_the_log(world: World) -> None:
+    home = world.home()
+    kept = world.open(home)
+    told = repr([(line.event, dict(line.fields)) for line in home.store.audit_log()])
+    for dummy in home.dummies(kept):
+        assert dummy.id.hex() not in told
+        assert str(int(dummy.words[0])) not in told
