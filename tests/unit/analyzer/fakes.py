@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from peos.collection.party import Answer, Card, Order, Status
 from peos.collection.submission import Part, check_part
 from peos.crypto.identity import Identity
+from peos.crypto.onion import OnionPrivateKey
 from peos.crypto.randomness import Randomness
 from peos.errors import PeosError
 from peos.net.calls import service
@@ -76,6 +77,7 @@ class FakeShuffler:
             as_der(self.peers.pem),
             f"127.0.0.1:{self._ports[1].port}",
             as_der(self.users.pem),
+            OnionPrivateKey.of(self.identity).point,
         )
         self.signed_card = sign_card(self.card, self.identity)
 

@@ -1,0 +1,93 @@
+"""An analyzer that asks for a sequential shuffle: its document, its fakes, its page."""
+
+from dataclasses import replace
+
+import pytest
+
+from analyzer.draft import draft, scheme_of
+from analyzer.home import Home
+from analyzer.report import page
+from peos.collection.claims import claims_of
+from peos.collection.document import SEQUENTIAL, Document
+from peos.crypto.onion import ONION, OnionPrivateKey
+from peos.errors import WrongInput
+from peos.ldp import GRR
+from peos.privacy.sequential import remaining, sequential_guarantees
+from peos.wire.parties import sign_card
+from tests.unit.analyzer.pages import FAKES, made, read
+from tests.unit.analyzer.world import Silent, World, request
+
+SS = {"protocol": SEQUENTIAL, "scheme": ONION}
+
+
+def drafted(home: Home, **changes: object) -> Document:
+    """The document of a request for a sequential shuffle."""
+    return home.signed(draft(home, request(**(SS | changes)), Silent())).document
+
+
+def test_the_document_has_the_shufflers_points_and_one_of_its_own(world: World) -> None:
+    home = world.home()
+    document = drafted(home)
+    assert document.onion_keys == tuple(OnionPrivateKey.of(one.identity).point for one in world.shufflers)
+    kept = home.kept("fruit")
+    assert home.onion_key(kept).point == document.public_key
+    assert kept.words.splitlines() == list(claims_of(document, 60).in_words())
+    assert draft(home, request(**SS), Silent()).digest == kept.digest, "asked again, it goes on"
+
+
+def test_two_collections_have_two_keys(world: World) -> None:
+    home = world.home()
+    assert drafted(home).public_key != drafted(home, name="nuts").public_key
+
+
+def test_fakes_that_were_asked_for_stay_and_those_of_a_plan_are_scaled_up(world: World) -> None:
+    home = world.home()
+    assert drafted(home, fakes="30").fakes == 30
+    planned = {"fakes": "auto", "eps_users": 2.0, "eps_server": 2.0, "users": 400, "minimum": 200}
+    peos = home.signed(draft(home, request(name="peos", **planned), Silent())).document
+    document = drafted(home, name="ss", **planned)
+    assert peos.fakes > 0
+    assert remaining(document.fakes, 3, 1) >= peos.fakes > remaining(document.fakes - 1, 3, 1)
+    assert claims_of(document, 400).users.epsilon <= 2.0
+
+
+def test_a_card_without_an_onion_key_is_refused_with_what_to_do(world: World) -> None:
+    shuffler = world.shufflers[1]
+    old = sign_card(replace(shuffler.card, onion_key=b""), shuffler.identity)
+    (world.folder / "2.card").write_bytes(old)
+    with pytest.raises(WrongInput, match=f"the card of {shuffler.name} shows no onion key") as caught:
+        drafted(world.home())
+    assert "peos shuffler init" in caught.value.hint
+
+
+def test_a_scheme_belongs_to_peos() -> None:
+    assert (scheme_of("peos", None), scheme_of("peos", "jl"), scheme_of(SEQUENTIAL, None)) == ("paillier", "jl", ONION)
+    with pytest.raises(WrongInput, match="a sequential shuffle has onions, and no encryption scheme"):
+        scheme_of(SEQUENTIAL, "paillier")
+
+
+def test_a_protocol_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(WrongInput, match="the protocol tor does not exist") as caught:
+        request(protocol="tor")
+    assert caught.value.hint == "peos and ss do"
+
+
+def test_the_page_says_that_it_protects_less_and_shows_every_claim() -> None:
+    claims = sequential_guarantees(GRR(12, 4.0), 5000, FAKES, 1e-6, 3)
+    peos = made(12)
+    said = {**claims.to_json(), "coalitions": list(claims.in_words())}
+    parameters = peos["parameters"] | {"protocol": SEQUENTIAL, "scheme": ONION}
+    shown = read(page(peos | {"guarantees": said, "parameters": parameters, "inspection": None})).text
+    for sentence in claims.in_words():
+        assert sentence in shown
+    for warning in (
+        "This was a sequential shuffle, a baseline that protects less than PEOS",
+        "A shuffler of a sequential shuffle can bend the numbers.",
+        "No work was inspected:",
+        "each known to the shuffler that drew it",
+        "onion; shuffle protocol sequential, the weaker baseline: ss",
+        "the innermost layer of each report is encrypted to the analyzer",
+    ):
+        assert warning in shown, warning
+    before = read(page(peos)).text
+    assert "sequential" not in before
