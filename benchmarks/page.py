@@ -153,7 +153,17 @@ def _capacity(found: Data) -> Iterator[str]:
     )
     ready = tables.ready_zeros(found)
     if ready:
-        yield from (f"Zeros made while users still submit shorten a pass: {ready} a ciphertext.", "")
+        yield from prose(f"Zeros made while users still submit shorten a pass: {ready} a ciphertext.")
+    if found["ingest"] is not None:
+        rate = min(row["submissions_per_second"] for row in found["ingest"]["rows"])
+        yield from prose(f"""Before that, users submit: a shuffler takes in {rate:,} a second (section 9), a million in
+        {1e6 / rate / 60:.0f} minutes.""")
+    if found["memory"] is not None:
+        held = [
+            f"{row['part']} ({row['scheme']}) {row['megabytes_at_a_million']:,.0f} MB"
+            for row in found["memory"]["at_a_million"]
+        ]
+        yield from prose(f"A process holds at most, at a million reports: {'; '.join(held)} (section 11).")
 
 
 def _scaling(found: Data) -> Iterator[str]:

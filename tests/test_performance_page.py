@@ -126,6 +126,19 @@ def test_how_many_users_are_carried_follows_from_the_seconds() -> None:
     assert tables.seconds_a_user(onions, {}) * 1e6 == pytest.approx(10 + 180 + 360 + 400 + 2)
 
 
+def test_what_limits_the_users_is_named_where_it_was_measured() -> None:
+    million = {"part": "analyzer", "scheme": "jl", "megabytes_at_a_million": 812.4}
+    found: Data = {
+        **NOTHING,
+        "overhead": overhead(),
+        "ingest": {"machine": MACHINE, "submissions": 9, "streams": 4, "rows": [{"submissions_per_second": 4000}]},
+        "memory": {"machine": MACHINE, "rows": [{"part": "analyzer", "megabytes": 9.5}], "at_a_million": [million]},
+    }
+    text = page.page(found)
+    assert "4,000 a second (section 9), a million in 4 minutes" in text
+    assert "analyzer (jl) 812 MB" in text
+
+
 def test_the_drawing_has_a_curve_for_each_r_and_the_points_beside_are_those_drawn() -> None:
     points = [
         {"shufflers": r, "users": n, "passes": 2, "total_s": n / 1e3 * r, "pass_s": 1.0, "analyzer_s": 1.0}
