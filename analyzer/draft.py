@@ -26,7 +26,7 @@ from peos.crypto.schemes import scheme
 from peos.errors import WrongInput
 from peos.privacy import Plan, plan
 from peos.privacy.composition import Release
-from peos.privacy.sequential import all_fakes, honest_fakes
+from peos.privacy.sequential import WEAKER, all_fakes, honest_fakes
 from peos.wire.documents import encode_document, sign_document
 from peos.wire.parties import decode_card, encode_proposal
 
@@ -104,6 +104,8 @@ def draft(home: Home, request: Request, teller: Teller) -> Kept:
     if home.config.budget is not None:
         given = ledger_of(home, request.population, home.config.budget)
         given.with_release(Release(request.name, planned.randomizer, request.users - 1, planned.fakes))
+    if request.protocol == SEQUENTIAL:
+        teller.say(WEAKER)
     teller.say("drawing an encryption key")
     private, encryption = _encryption(home, request, signed_cards)
     words = planned.randomizer.words

@@ -7,10 +7,11 @@ from rich.console import Console
 from rich.table import Table
 
 from analyzer.inspecting import Inspected
-from peos.collection.document import Document
+from peos.collection.document import SEQUENTIAL, Document
 from peos.estimate.frequency import Estimate
 from peos.ldp.base import Mechanism
 from peos.privacy.guarantees import Guarantees
+from peos.privacy.sequential import WEAKER
 
 SCHEMA: Final = 1
 _KIB: Final = 1024
@@ -103,3 +104,5 @@ def show(found: dict[str, Any], console: Console, *, everything: bool = False) -
     console.print()
     for sentence in found["guarantees"]["coalitions"]:
         console.print(sentence, soft_wrap=True)
+    if found["parameters"]["protocol"] == SEQUENTIAL:
+        console.print(f"{WEAKER[:1].upper()}{WEAKER[1:]}.", soft_wrap=True)

@@ -9,6 +9,7 @@ from analyzer.home import Home
 from analyzer.inspecting import Inspecting
 from analyzer.peers import Answer, Peers, party
 from analyzer.store import OVER, Kept
+from peos.collection.document import SEQUENTIAL
 from peos.collection.lifecycle import State
 from peos.collection.party import Card, Status
 from peos.net.lane import plain_text
@@ -87,7 +88,7 @@ def _waiting(home: Home, kept: Kept, shufflers: list[dict[str, Any]]) -> dict[st
             steps = sorted({line["step"] for line in behind if line["step"]})
             return wait("; ".join(steps) or "delivery", named, len(delivered), len(last))
         case State.DELIVERED:
-            if kept.total and kept.done == kept.total:
+            if kept.total and kept.done == kept.total and document.protocol != SEQUENTIAL:  # which inspects nothing
                 silent = Inspecting(home).missing(kept)
                 whom = [shufflers[who - 1]["party"] for who in silent]
                 return wait("the inspection", whom, len(shufflers) - len(silent), len(shufflers))

@@ -6,11 +6,17 @@ every other report, and leave a user with the fakes of the honest alone.
 """
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 from peos.ldp.base import Mechanism
 from peos.privacy.guarantees import Claim, Guarantees, guarantees
 from peos.shuffle.fakes import own_fakes
 from peos.shuffle.schedule import Schedule
+
+WEAKER: Final = (
+    "a sequential shuffle protects less than PEOS: a shuffler may choose its fakes, and replace reports with only spot "
+    "checks to notice (docs/protocol.md §9)"
+)
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,20 @@
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
 from analyzer.draft import draft, scheme_of
 from analyzer.home import Home
 from analyzer.report import page
+from analyzer.result import show
+from analyzer.status import status
 from peos.collection.claims import claims_of
 from peos.collection.document import SEQUENTIAL, Document
+from peos.collection.lifecycle import State
 from peos.crypto.onion import ONION, OnionPrivateKey
 from peos.errors import WrongInput
 from peos.ldp import GRR
-from peos.privacy.sequential import remaining, sequential_guarantees
+from peos.privacy.sequential import WEAKER, remaining, sequential_guarantees
 from peos.wire.parties import sign_card
 from tests.unit.analyzer.pages import FAKES, made, read
 from tests.unit.analyzer.world import Silent, World, request
@@ -38,6 +42,32 @@ def test_the_document_has_the_shufflers_points_and_one_of_its_own(world: World) 
 def test_two_collections_have_two_keys(world: World) -> None:
     home = world.home()
     assert drafted(home).public_key != drafted(home, name="nuts").public_key
+
+
+def test_whoever_asks_for_it_is_told_that_it_protects_less(world: World) -> None:
+    home, teller = world.home(), Silent()
+    draft(home, request(**SS), teller)
+    assert teller.told[0] == WEAKER
+    draft(home, request(name="peos"), teller)
+    assert teller.told.count(WEAKER) == 1
+
+
+def test_a_terminal_shows_it_too(capsys: pytest.CaptureFixture[str]) -> None:
+    found = made(12)
+    show(found, Console(width=400))
+    assert "sequential" not in capsys.readouterr().out
+    show(found | {"parameters": found["parameters"] | {"protocol": SEQUENTIAL}}, Console(width=400))
+    assert WEAKER[1:] in capsys.readouterr().out
+
+
+def test_while_it_is_opened_no_inspection_is_waited_for(world: World) -> None:
+    home = world.home()
+    kept = draft(home, request(**SS), Silent())
+    for state in (State.OPEN, State.DELIVERED):
+        home.store.move(kept.digest, state)
+    home.store.progress(kept.digest, 10, 10)
+    (line,) = status(home, [home.kept("fruit")])
+    assert line["waiting"]["step"] == "decryption"
 
 
 def test_fakes_that_were_asked_for_stay_and_those_of_a_plan_are_scaled_up(world: World) -> None:
