@@ -1,7 +1,7 @@
 """docs/reproduction.md, from the results that are kept: `python -m experiments.page` writes it anew."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -52,8 +52,9 @@ def _section(result: Mapping[str, object]) -> Iterator[str]:
     if compared:
         yield from _table(("what", "printed", "measured", "expected", "repeats", "verdict"), map(_number, compared))
     if name == "figure_9_3":
-        yield from _pivot([row for row in rows if "method" in row], "measured", "MSE as measured")
-        yield from _pivot([row for row in rows if "method" in row], "repeats", "repeats")
+        measured = [row for row in rows if "method" in row]
+        yield from _pivot(measured, lambda row: _figure(row["measured"]) + _mark(row), "MSE as measured")
+        yield from _pivot(measured, _repeats, "repeats, and one standard error of their mean")
     if claimed := [row for row in rows if "eps_l" in row or ("eps_local" in row and "method" in row)]:
         yield from _claims(claimed)
     yield from (f"- {note}" for note in result["notes"])  # type: ignore[attr-defined]  # likewise
@@ -84,14 +85,11 @@ def _number(row: Row) -> tuple[str, ...]:
     )
 
 
-def _pivot(rows: Sequence[Row], column: str, title: str) -> Iterator[str]:
+def _pivot(rows: Sequence[Row], cell: Callable[[Row], str], title: str) -> Iterator[str]:
     targets = list(dict.fromkeys(row["eps_c"] for row in rows))
     found = {(row["method"], row["eps_c"]): row for row in rows}
     methods = dict.fromkeys(row["method"] for row in rows)
-    lines = (
-        (method, *(_figure(found[method, target][column]) + _mark(found[method, target]) for target in targets))
-        for method in methods
-    )
+    lines = ((method, *(cell(found[method, target]) for target in targets)) for method in methods)
     yield from _table((f"{title}; ε_c =", *(f"{target:g}" for target in targets)), lines)
 
 
@@ -109,6 +107,11 @@ def _claims(rows: Sequence[Row]) -> Iterator[str]:
             four = (row["eps_theorem"], row["eps_exact"], row["eps_local"], row["eps_local"])
         lines[label] = (label, *(_figure(value, 4) for value in four))
     yield from _table(head, lines.values())
+
+
+def _repeats(row: Row) -> str:
+    spread = 100 * row["stderr"] / row["measured"]
+    return f"{row['repeats']} (± {spread:.1f} %)" if spread else "–"
 
 
 def _mark(row: Row) -> str:
