@@ -120,8 +120,9 @@ def _overhead(found: Data) -> Iterator[str]:
         *prose(f"""A million reports of one word. The thesis' figures are of {thesis["machine"]}, its seconds of
         shufflers and analyzer with **{thesis["threads"]} threads**; ours are processor seconds of one core, measured at
         {one["users"]:,} and {one["users"] // 2:,} users, and their difference scaled. A shuffler's are the average over
-        the shufflers; its bytes are those of the shuffle, and the freeze is counted below. The thesis' PEOS never
-        re-randomises, so its shufflers have next to nothing to do, and whoever has the key can follow the ciphertexts.
+        the shufflers, and of the shuffle; what taking in submissions and agreeing on their list cost it stands beside.
+        The thesis' PEOS never re-randomises, so its shufflers have next to nothing to do, and ciphertexts that follow
+        one another can be linked (docs/protocol.md says how).
         A user's bytes are more than the thesis' by tickets, ids, salts and hashes."""),
         *tables.of_overhead(one),
         "",
@@ -147,7 +148,9 @@ def _capacity(found: Data) -> Iterator[str]:
         columns count from the freeze to the histogram: each party on a machine of its own with two cores, passes and
         decryption on both of them, everything else on one, rounds one after another, nothing prepared while users
         submitted. The network is not in it: a gigabit a second moves the ciphertexts of a million reports in 3 seconds
-        (384 bytes) or 6 (768). Nor is the inspection of the dummies' rows."""),
+        (384 bytes) or 6 (768). Nor is the inspection of the dummies' rows. What these columns say beyond some
+        ten million is arithmetic, not advice: memory and disk grow with n as well (section 11), and the collision bound
+        of local hashing is stated for up to thirty million users (docs/limitations.md)."""),
         *tables.of_capacity(found),
         "",
     )

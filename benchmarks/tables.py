@@ -78,6 +78,11 @@ def of_overhead(found: Row) -> list[str]:
             ("analyzer, s", "analyzer_s"),
             ("analyzer receives, MB", "analyzer_mb"),
         ),
+        *(
+            ("beside: intake, s", "intake_s"),
+            ("beside: freeze, s", "agree_s"),
+            ("beside: freeze sends, MB", "agree_mb"),
+        ),
     )
     lines: list[str] = []
     for shufflers in sorted({row["shufflers"] for row in found["thesis"]["rows"]}):

@@ -26,7 +26,18 @@ MACHINE = {"processor": "one", "cores": 2, "python": "3.11"}
 def overhead(**cost: float) -> dict[str, Any]:
     """Figures of one row with round costs."""
     whole: dict[str, float] = dict.fromkeys(
-        ("intake_s", "agree_s", "pass_s", "shuffler_s", "analyzer_s", "count_s", "shuffler_mb", "analyzer_mb"), 1.0
+        (
+            "intake_s",
+            "agree_s",
+            "agree_mb",
+            "pass_s",
+            "shuffler_s",
+            "analyzer_s",
+            "count_s",
+            "shuffler_mb",
+            "analyzer_mb",
+        ),
+        1.0,
     )
     row = {"protocol": "peos", "scheme": "jl", "shufflers": 7, "user_ms": 1.0, "user_bytes": 9, "counts": {"passes": 4}}
     return {"machine": MACHINE, "users": 10, "rows": [row | {"at_a_million": whole | cost}], "thesis": THESIS}

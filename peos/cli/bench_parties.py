@@ -205,7 +205,8 @@ def measure(users: int, shufflers: int, key: PrivateKey | None, *, rng: Randomne
             "ciphertext_vectors": vectors[Kind.HANDOVER] + 1,  # and the last holder's, to the analyzer
             "plaintext_vectors": explicit,
             "encryptions": rows,
-            "rerandomisations": rows * passes,
+            "rerandomisations": 0 if key is None else rows * passes,
+            "layers_removed": rows * passes if key is None else 0,
             "decryptions": rows,
         },
     )

@@ -45,7 +45,8 @@ def test_bytes_and_counts_at_a_million_are_the_protocols(
     assert counts["rows"] == 80 + 32  # the dummies
     assert baseline["protocol"] == "ss"
     assert baseline["counts"]["passes"] == len(SequentialSchedule(shufflers).passes) == shufflers
-    assert baseline["counts"]["plaintext_vectors"] == 0
+    assert baseline["counts"]["plaintext_vectors"] == baseline["counts"]["rerandomisations"] == 0
+    assert baseline["counts"]["layers_removed"] == shufflers * baseline["counts"]["rows"]
     assert [point["users"] for point in ours["measured"]] == [40, 80]
     lines = list(flat([*found["rows"], *THESIS["rows"]]))
     assert len({tuple(line) for line in lines}) == 1, "ours and the thesis' have the same columns"
