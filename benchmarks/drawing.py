@@ -63,8 +63,9 @@ def _grid(xs: Sequence[float], ys: Sequence[float], x: _Axis, y: _Axis) -> Itera
         at = f"{x(value):.1f}"
         yield f'<line x1="{at}" x2="{at}" y1="{_TOP}" y2="{bottom}" stroke="#e4e4e4"/>'
         yield f'<text x="{at}" y="{bottom + 17}" text-anchor="middle">{value:,.0f}</text>'
-    for power in range(math.floor(math.log10(ys[0])), math.ceil(math.log10(ys[-1])) + 1):
-        value = 10.0**power
+    lowest, highest = math.floor(math.log10(ys[0])), math.ceil(math.log10(ys[-1]))
+    digits = (1, 2, 5) if highest - lowest <= 3 else (1,)  # more would be a crowd
+    for value in (digit * 10.0**power for power in range(lowest, highest + 1) for digit in digits):
         if ys[0] / 1.3 <= value <= ys[-1] * 1.3:
             at = f"{y(value):.1f}"
             yield f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{at}" y2="{at}" stroke="#e4e4e4"/>'
