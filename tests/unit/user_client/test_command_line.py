@@ -235,5 +235,5 @@ def test_two_runs_at_the_same_time_in_one_memory_prepare_each_answer_once(desk: 
     held = desk.town.connections()
     assert len(held) == 150
     assert all(len(digests) == 3 and len(set(digests.values())) == 1 for digests in held.values())
-    for one in desk.town.shufflers:
-        assert len(set(one.parts)) == 150, "whichever sends it, it is the same part"
+    for shuffler in desk.town.shufflers:
+        assert len(set(shuffler.parts)) == 150, "whichever sends it, it is the same part"
