@@ -1,13 +1,14 @@
 """How much memory each process holds at most, by the number of reports.
 
-    python -m benchmarks.memory [--scheme jl] [--rows 20000 100000] [--json]
+    python -m benchmarks.memory [--scheme jl] [--rows 20000 100000] [--million] [--json]
 
 Each part of the work is done by a process of its own, as the role does it, on synthetic rows under a key of 3072
 bits: a shuffler's freeze with seven lists; its shuffle (the frozen vector laid out, a hand-over taken in, a pass,
 roots, sending, the final vector stored and read, an opening); the analyzer's end (decryption, the dummies, support
 counts). What is told is the high-water mark of resident memory (VmHWM; ru_maxrss of a child would begin with its
-parent's), beside it that of the largest worker, and the line through two sizes at a million rows. Ready zeros are not
-in it: at most 256 MB a shuffler.
+parent's), beside it that of the largest worker, and the line through two sizes at a million rows. A line says too
+little where a small run is outgrown by what is the same at any size; so `--million` also runs a shuffler's parts at a
+million rows. Ready zeros are not in it: at most 256 MB a shuffler.
 """
 
 import argparse
@@ -202,9 +203,9 @@ def line(small: Row, large: Row) -> Row:
     }
 
 
-def measure(schemes: list[str], sizes: list[int]) -> Row:
+def measure(schemes: list[str], sizes: list[int], *, million: bool) -> Row:
     """All figures."""
-    rows, lines = [], []
+    rows, lines, whole = [], [], []
     for name in schemes:
         secret = scheme(name).generate(system()).encode()
         for part in PARTS:
@@ -213,7 +214,14 @@ def measure(schemes: list[str], sizes: list[int]) -> Row:
             found = [measured(part, name, secret, size) for size in sizes]
             rows += found
             lines.append(line(found[0], found[-1]))
-    return {"machine": machine(), "limit_megabytes": LIMIT, "rows": rows, "at_a_million": lines}
+            if million and name == schemes[0] and part.startswith("shuffler"):
+                whole.append(measured(part, name, secret, MILLION))
+    return {
+        "machine": machine(),
+        "limit_megabytes": LIMIT,
+        "rows": rows + whole,
+        "at_a_million": lines,
+    }
 
 
 def main() -> None:
@@ -221,13 +229,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="resident memory of each process by the number of reports")
     parser.add_argument("--scheme", action="append", choices=SCHEMES)
     parser.add_argument("--rows", type=int, nargs="+", default=list(ROWS))
+    parser.add_argument("--million", action="store_true", help="a shuffler's parts also at a million rows: minutes")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--part", choices=tuple(PARTS), help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.part:
         one(given.part, given.scheme[0], given.rows[0])
         return
-    found = measure(given.scheme or list(SCHEMES), given.rows)
+    found = measure(given.scheme or list(SCHEMES), given.rows, million=given.million)
     if given.json:
         print(json.dumps(found, indent=1))
         return
