@@ -145,7 +145,8 @@ class Dask(Engine):
         if result[:1] == dask_worker.FAILED:
             name, sentence, hint = json.loads(result[1:])
             kind = getattr(errors, name, LocalFault)
-            raise (kind if issubclass(kind, PeosError) else LocalFault)(sentence, hint=hint)
+            told: PeosError = (kind if issubclass(kind, PeosError) else LocalFault)(sentence, hint=hint)
+            raise told
         return result[1:]
 
 
@@ -200,7 +201,7 @@ class _Work:
         for future in settled:
             number, where = self._working.pop(future)
             if future.status != "finished":  # its worker was lost too often, or the cluster
-                raise OSError(future.status)
+                raise CancelledError
             sealed = future.result(timeout=_CONNECT)
             future.release()
             if sealed is None:  # a worker that has come since
