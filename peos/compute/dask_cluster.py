@@ -104,6 +104,10 @@ class Dask(Engine):
                 raise given_up() from None
             client.close(timeout=_LEAVE)
             raise self._lost() from None
+        except Exception:
+            if self._closed:  # the client was closed under it, which says so in many ways
+                raise given_up() from None
+            raise
 
     def _connected(self) -> Client:
         with self._lock:

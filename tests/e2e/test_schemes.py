@@ -22,7 +22,7 @@ def demo(scheme: str, users: int, folder: Path) -> Any:
     return ran.json
 
 
-@pytest.mark.parametrize("scheme", ["jl", "dgk"])
+@pytest.mark.parametrize("scheme", ["jl", pytest.param("dgk", marks=pytest.mark.long)])
 def test_a_collection_under_the_scheme_counts_everybody_and_every_dummy(scheme: str, tmp_path: Path) -> None:
     users = 20
     result = demo(scheme, users, tmp_path)
