@@ -73,7 +73,7 @@ class Party:
             assert ran.stdout is not None, "it was asked for"
             assert ran.stderr is not None, "it was asked for"
             printed: list[str] = []
-            reader = threading.Thread(target=lambda out: printed.append(out.read()), args=(ran.stdout,))
+            reader = threading.Thread(target=_read, args=(ran.stdout, printed), daemon=True)
             reader.start()
             said = ""
             for line in ran.stderr:
@@ -89,7 +89,7 @@ class Party:
             raise PeosError(
                 f"{self.name}: `{what}` failed: {said or 'it said nothing'}", hint=f"its folder is {self.folder}"
             )
-        return printed[0]
+        return "".join(printed)
 
     def start(self) -> None:
         """Start its server; it goes on from whatever is durable."""
@@ -252,6 +252,12 @@ class LocalCluster:
         public = self.folder / (card if party.module == "analyzer" else f"{party.name}.card")
         shutil.copyfile(party.folder / "state" / card, public)
         return public
+
+
+def _read(out: IO[str], printed: list[str]) -> None:
+    """All that a command prints; whoever was interrupted meanwhile has closed it under this thread."""
+    with contextlib.suppress(OSError, ValueError):
+        printed.append(out.read())
 
 
 def _write(path: Path, content: str) -> None:
