@@ -65,7 +65,9 @@ def test_what_members_make_of_their_vectors_adds_nothing(shufflers: int, rng: Ra
     assert not found, said(found)
 
 
-@pytest.mark.parametrize(("shufflers", "rows"), [(3, 3), (4, 3), (5, 3), (6, 2), (7, 2)])
+@pytest.mark.parametrize(
+    ("shufflers", "rows"), [(3, 3), (4, 3), (5, 3), (6, 2), pytest.param(7, 2, marks=pytest.mark.long)]
+)
 def test_a_lost_attempt_and_the_next_tell_no_more_together_whatever_shares_changed_in_between(
     shufflers: int, rows: int, rng: Randomness
 ) -> None:

@@ -98,7 +98,10 @@ def test_one_delivery_alone_does_not_show_why_a_leaving_holder_sends_seeds(shuff
 
 @pytest.mark.parametrize(
     ("shufflers", "expected"),
-    [(3, set()), (4, set()), (5, sets(34, 35)), (6, set()), (7, sets(456, 457, 467))],
+    [
+        *((3, set()), (4, set()), (5, sets(34, 35)), (6, set())),
+        pytest.param(7, sets(456, 457, 467), marks=pytest.mark.long),  # 20 s: `pytest -m long tests/security/linear`
+    ],
 )
 def test_without_a_leaving_holders_seeds_a_lost_attempt_and_the_next_link_rows(
     shufflers: int, expected: set[Coalition], rng: Randomness
