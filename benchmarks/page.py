@@ -32,7 +32,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "ingest": "peos bench ingest --json",
     "memory": "python -m benchmarks.memory --million --json",
     "end-to-end": "peos bench end-to-end --json",
-    "end-to-end-jl": "peos bench end-to-end --scheme jl --json",
+    "end-to-end-jl": "peos bench end-to-end --users 100000 --scheme jl --json",
     "end-to-end-million": "peos bench end-to-end --users 1000000 --scheme jl --json",
 }
 
