@@ -386,7 +386,13 @@ class Life:
         self._moved_to(state, reason if state is State.ABORTED else "")
 
     async def _move(self, here: State, there: State) -> None:
-        """Go from one state to the next, once, whoever asks first; nothing happens in any other state."""
+        """Go from one state to the next, once, whoever asks first; nothing happens in any other state.
+
+        Whole, even if whoever asked is gone meanwhile: the store must not be further than this object knows.
+        """
+        await asyncio.shield(asyncio.ensure_future(self._move_whole(here, there)))
+
+    async def _move_whole(self, here: State, there: State) -> None:
         async with self._moving:
             if self.state is here:
                 await self.store(lambda store: store.set_state(self.signed.digest, there))
