@@ -15,7 +15,7 @@ from experiments.methods import ideal_hash, olh, rap, rap_removal, sh, solh
 from experiments.populations import IPUMS, Counts, DataSet, zipf
 from experiments.report import Result, Row, number
 from experiments.running import main, progress
-from experiments.setting import Setting, claims, measured, rebuilt
+from experiments.setting import Setting, claims, measured, rebuilt, setting
 from experiments.shortcuts import by_position
 from peos.crypto.randomness import Randomness
 from peos.estimate.frequency import FrequencyOracle
@@ -27,13 +27,12 @@ TARGETS: Final = tuple(round(0.1 * step, 1) for step in range(1, 11))
 TARGETS_QUICK: Final = (0.1, 0.7, 1.0)
 QUICK: Final = DataSet("few users", 4_000, 100, IPUMS.delta)
 TRUTH: Final = zipf(IPUMS.users, IPUMS.domain)
-STEPS: Final = 1.7e9
 
 
 def run(quick: bool, rng: Randomness) -> Result:
     """Every method at every ε_c."""
     size = QUICK if quick else IPUMS
-    given = Setting(zipf(size.users, size.domain), 20 if quick else 100, 4e6 if quick else STEPS, quick, rng)
+    given = setting(size, quick, rng)
     rows: list[Row] = []
     for target in TARGETS_QUICK if quick else TARGETS:
         progress(f"figure_9_3: ε_c = {target:g}")
@@ -113,7 +112,7 @@ def _others(target: float, given: Setting) -> Iterator[Row]:
 
     p = appended_unary.increment(target, IPUMS.users, IPUMS.delta)
     most, drawn = given.repeats, given.steps / given.users
-    few = max(1, min(most, int(drawn / given.domain)))
+    few = max(1, int(min(most, drawn / given.domain)))
     yield row(
         "AUE",
         appended_unary.real(p, truth, few, rng),
@@ -122,7 +121,7 @@ def _others(target: float, given: Setting) -> Iterator[Row]:
     )
     yield row(
         "Had",
-        hadamard.estimates(target, given.domain, truth, max(1, min(most, int(drawn / 60))), rng),
+        hadamard.estimates(target, given.domain, truth, max(1, int(min(most, drawn / 60))), rng),
         hadamard.variance_by_value(target, truth),
         hadamard.variance_by_value(target, TRUTH),
     )

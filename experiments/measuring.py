@@ -104,5 +104,5 @@ def work(mechanism: Mechanism, users: int) -> float:
 
 
 def affordable(mechanism: Mechanism, users: int, steps: float, most: int) -> int:
-    """How many repeats `steps` pay for: at least one, at most `most`."""
-    return max(1, min(most, int(steps / work(mechanism, users))))
+    """How many repeats `steps` pay for, which may be without end: at least one, at most `most`."""
+    return max(1, int(min(most, steps / work(mechanism, users))))

@@ -1,14 +1,18 @@
 """What an experiment draws, and what it says of each mechanism."""
 
+import math
 from dataclasses import dataclass
+from typing import Final
 
 from experiments.measuring import Measurement, affordable, measure, real, variance_by_value
-from experiments.populations import Counts, DataSet
+from experiments.populations import Counts, DataSet, zipf
 from experiments.report import Row, shortened
 from peos.crypto.randomness import Randomness
 from peos.estimate.frequency import FrequencyOracle
 from peos.ldp.base import Mechanism
 from peos.privacy.exact import epsilon as exact_epsilon
+
+QUICK_STEPS: Final = 4e6
 
 
 @dataclass(frozen=True)
@@ -32,14 +36,19 @@ class Setting:
         return int(self.truth.sum())
 
 
+def setting(size: DataSet, quick: bool, rng: Randomness) -> Setting:
+    """A hundred repeats of everything at full size, or a quick look with few steps."""
+    return Setting(zipf(size.users, size.domain), 20 if quick else 100, QUICK_STEPS if quick else math.inf, quick, rng)
+
+
 def rebuilt(mechanism: Mechanism, domain: int) -> Mechanism:
     """The same parameters over another domain; over its own, the mechanism as planned."""
     return type(mechanism).from_parameters(domain, mechanism.parameters)
 
 
-def measured(built: Mechanism, given: Setting) -> Measurement:
-    """The error of real repeats, as many as the steps pay for."""
-    repeats = affordable(built, given.users, given.steps, given.repeats)
+def measured(built: Mechanism, given: Setting, most: int | None = None) -> Measurement:
+    """The error of real repeats, as many as the steps pay for, or at most so many."""
+    repeats = affordable(built, given.users, given.steps, most or given.repeats)
     return measure(
         real(built, given.truth, repeats, given.rng), given.truth, variance_by_value(built.oracle, given.truth)
     )

@@ -6,6 +6,7 @@ All three ε of each plan stand beside, exactly and by the theorem: a smaller er
 user to whoever gets past the shuffle.
 """
 
+import math
 from collections.abc import Iterator
 from typing import Final
 
@@ -17,7 +18,7 @@ from experiments.methods import solh
 from experiments.populations import KOSARAK, Counts, DataSet, zipf
 from experiments.report import DIFFERS, Result, Row, as_expected, number, shortened, statement
 from experiments.running import main, progress
-from experiments.setting import rebuilt
+from experiments.setting import QUICK_STEPS, rebuilt
 from experiments.table_9_2 import PRINTED, TARGETS
 from peos.crypto.randomness import Randomness
 from peos.ldp.base import Mechanism
@@ -32,7 +33,6 @@ EXPECTED_GAINS: Final = {None: 39.0, 4.49: 1.14, 5.0: 1.9, 6.0: 5.0, 7.0: 14.0}
 ROOM: Final = 0.1  # of a gain: the goals are rounded, and were found with d' that are no powers of two
 BETWEEN: Final = "the goal took d' between the powers of two that a plan chooses from"
 QUICK: Final = DataSet("few users", 4_000, 300, KOSARAK.delta)
-STEPS: Final = 1.5e10
 
 
 def run(quick: bool, rng: Randomness) -> Result:
@@ -66,7 +66,7 @@ def _row(
 ) -> Row:
     drawn = rebuilt(mechanism, len(truth))
     users, repeats = int(truth.sum()), 10 if quick else 100
-    repeats = affordable(drawn, users, 4e6 if quick else STEPS, repeats)
+    repeats = affordable(drawn, users, QUICK_STEPS if quick else math.inf, repeats)
     variance = variance_by_value(drawn.oracle, truth)
     rare = np.argsort(truth, kind="stable")[: len(truth) // 2]
     estimates: list[Floats] = list(real(drawn, truth, repeats, rng))

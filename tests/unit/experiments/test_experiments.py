@@ -84,7 +84,7 @@ def test_wrong_printed_numbers_are_seen_and_no_others() -> None:
     assert not result.agree
     # In the rows of our own hash family too: it explains a factor of its own, and no more.
     seen = [(row["method"], row["eps_c"]) for row in result.rows if row["verdict"] == DIFFERS]
-    assert sorted(seen) == sorted([*wrong, ("SOLH", 0.2), ("d' = 10", 0.8)])
+    assert sorted(seen) == sorted([*wrong, ("SOLH", 0.2), ("d' = 10", 0.8), ("d' = 1000", 0.2)])
 
 
 def test_a_bound_that_claims_less_than_is_true_is_seen() -> None:
