@@ -148,7 +148,6 @@ class Life:
             raise NotYet("this shuffler's operator has not accepted the collection yet")
         else:
             await self._move(State.OPEN, State.CLOSED)
-            self._closed.set()
 
     async def hear(self, notice: SignedNotice) -> None:
         """A notice about an attempt; one that comes after the end is answered with where this shuffler stands."""
@@ -379,11 +378,12 @@ class Life:
 
     async def _end(self, reason: str) -> None:
         self.conductor = None
-        state = await self._ending.abort(reason)
-        self._doom = "" if state is not State.ABORTED else self._doom
-        if state is State.ABORTED and not isinstance(self.freezing, Freezing):
-            self.freezing = None
-        self._moved_to(state, reason if state is State.ABORTED else "")
+        async with self._moving:  # what was being moved is moved first: nothing may follow the end
+            state = await self._ending.abort(reason)
+            self._doom = "" if state is not State.ABORTED else self._doom
+            if state is State.ABORTED and not isinstance(self.freezing, Freezing):
+                self.freezing = None
+            self._moved_to(state, reason if state is State.ABORTED else "")
 
     async def _move(self, here: State, there: State) -> None:
         """Go from one state to the next, once, whoever asks first; nothing happens in any other state.
@@ -401,6 +401,8 @@ class Life:
     def _moved_to(self, state: State, reason: str = "") -> None:
         self.state, self.reason, self.stalled = state, reason, ""
         self.since = time.monotonic()
+        if state is State.CLOSED:
+            self._closed.set()
         if self._stock:
             self._stock.follow(state)
         self._log.info("state", state=state.value, reason=reason)

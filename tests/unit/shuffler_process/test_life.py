@@ -1,6 +1,7 @@
 """A collection's life: orders durable before they are answered, what passes is waited for, what does not is the end."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -123,6 +124,40 @@ def test_an_order_to_close_is_durable_before_it_is_answered() -> None:
         await life.order(CLOSE)
         assert store.collection(COLLECTION).state is State.CLOSED
         await life.order(CLOSE)  # again: nothing changes
+
+    lived(test, opened())
+
+
+@pytest.mark.parametrize(("first", "after"), [(CLOSE, CLOSE), (CLOSE, ABORT), (ABORT, CLOSE)])
+def test_an_order_whose_caller_is_gone_is_carried_out_whole(
+    first: Order, after: Order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the store would be closed and the process believe it open, and no later order could close it."""
+    may_go_on, write, states = threading.Event(), MemoryStore.set_state, list[State]()
+
+    def slow(store: MemoryStore, collection: bytes, state: State, reason: str = "") -> None:
+        may_go_on.wait(10)
+        states.append(state)
+        write(store, collection, state, reason)
+
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        monkeypatch.setattr(MemoryStore, "set_state", slow)
+        life = alive(store, stored)
+        running = asyncio.ensure_future(life.run())
+        asked = asyncio.ensure_future(life.order(first))
+        await asyncio.sleep(0.05)
+        asked.cancel()  # as a connection that breaks does
+        again = asyncio.ensure_future(life.order(after))
+        await asyncio.sleep(0.05)
+        may_go_on.set()
+        await asyncio.wait_for(again, 5)
+        last = State.ABORTED if ABORT in (first, after) else State.CLOSED
+        ends = [State.CLOSED, State.ABORTED] if (first, after) == (CLOSE, ABORT) else [last]
+        await reached(lambda: life.state is last, "where the last order leads")
+        assert (states, store.collection(COLLECTION).state) == (ends, last)
+        if last is State.CLOSED:  # and `run` goes on at once, not when it next looks at the clock
+            await reached(lambda: life.freezing is not None, "frozen")
+        running.cancel()
 
     lived(test, opened())
 
