@@ -159,6 +159,17 @@ def test_coarser_bins_only_ever_raise_the_bound(mechanism: Mechanism) -> None:
             assert found[1] * (1 + 1e-9) < found[2], found
 
 
+@pytest.mark.parametrize("mechanism", SHUFFLED, ids=repr)
+def test_a_handful_of_bins_is_still_above_the_sum_over_every_count(mechanism: Mechanism) -> None:
+    """So wide that the chances of a bin, taken at their largest, could not make up for a value at its lesser edge."""
+    blanket = blanket_of(mechanism)
+    assert blanket is not None
+    for fakes in (1000, 3000):
+        for at in (0.25, 0.5, 1.0):
+            each, few, fewest = (bound(blanket, 0, fakes, at, 1e-12, coarser=c) for c in (1, 256, 2048))
+            assert each <= few <= fewest, (fakes, at)
+
+
 def test_a_known_user_hides_nobody() -> None:
     m = GRR(12, 3.0)
     assert epsilon(m, 1000, 50, 1e-6, known=300) == epsilon(m, 700, 50, 1e-6)
