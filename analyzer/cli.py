@@ -96,6 +96,9 @@ def create(
     closes_in: Annotated[int, typer.Option(help="Seconds until it closes.")] = 3600,
     shuffle_within: Annotated[int, typer.Option(help="Seconds after that by which it is shuffled.")] = 86_400,
     erase_within: Annotated[int, typer.Option(help="Seconds after that by which all is erased.")] = 604_800,
+    accounting: Annotated[
+        str, typer.Option(help="How the plan meets its targets: see peos plan.", metavar="exact|theorem")
+    ] = "exact",
     population: Annotated[
         str, typer.Option(help="Whom is asked, if not everybody: budgets are kept for each population.")
     ] = "",
@@ -128,6 +131,7 @@ def create(
         erase_within=erase_within,
         population=population,
         protocol=protocol,
+        accounting=accounting,
     )
     with _home(config) as home, Teller() as teller:
         kept = open_collection(home, draft(home, request, teller), teller, wait=wait)

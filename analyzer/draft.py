@@ -31,6 +31,7 @@ from peos.wire.documents import encode_document, sign_document
 from peos.wire.parties import decode_card, encode_proposal
 
 _PAILLIER: Final = "paillier"  # the scheme of whoever names none
+_EXACT: Final = "exact"
 _SALT_BYTES: Final = 32
 _MOST_SECONDS: Final = 10 * 365 * 86_400
 
@@ -58,6 +59,7 @@ class Request:
     erase_within: int
     population: str = EVERYBODY
     protocol: str = PEOS
+    accounting: str = _EXACT
 
     def __post_init__(self) -> None:
         require_name(self.name)
@@ -77,6 +79,8 @@ class Request:
             del fields["population"]  # a request that names none is the one that it was before there were any
         if self.protocol == PEOS:
             del fields["protocol"]  # likewise
+        if self.accounting == _EXACT:
+            del fields["accounting"]
         return json.dumps(fields, sort_keys=True)
 
 
@@ -140,6 +144,7 @@ def _plan(request: Request, shufflers: int) -> Plan:
         d_prime=request.d_prime,
         shufflers=shufflers,
         scheme=request.scheme if request.protocol == PEOS else _PAILLIER,  # costs are not looked at here
+        accounting=request.accounting,
     )
 
 

@@ -115,6 +115,21 @@ def test_created_again_it_is_the_same_collection_and_nothing_is_sent_twice(world
     assert [shuffler.proposals for shuffler in world.shufflers] == proposals
 
 
+def test_the_targets_are_met_as_the_request_wants_them_accounted_for(world: World) -> None:
+    """By the theorem the thesis' d', and by exact accounting a better one at the same targets."""
+    asked = {"users": 100_000, "domain": 1000, "delta": 1e-9, "eps_server": 0.5, "eps_local": None, "minimum": None}
+    home, chosen = world.home(), {}
+    for accounting in ("theorem", "exact"):
+        found = request(name=accounting, accounting=accounting, **asked | {"mechanism": "solh", "fakes": "0"})
+        kept = draft(home, found, Silent())
+        chosen[accounting] = home.signed(kept).document.mechanism
+    mistaken = request(name="mistaken", accounting="rough")
+    with pytest.raises(WrongInput, match="accounting is exact or theorem, not 'rough'"):
+        draft(home, mistaken, Silent())
+    assert chosen["theorem"].parameters["cells"] == 28
+    assert chosen["exact"].variance(users=100_000) < chosen["theorem"].variance(users=100_000) / 10
+
+
 def test_another_request_under_the_same_name_is_refused(world: World) -> None:
     home = world.home()
     world.open(home)
