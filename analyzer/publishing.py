@@ -22,7 +22,7 @@ from peos.collection.claims import claims_of
 from peos.collection.document import SEQUENTIAL
 from peos.collection.lifecycle import State
 from peos.compute import Engine
-from peos.crypto.onion import OnionKeys
+from peos.crypto.onion import Layer, OnionKeys
 from peos.crypto.randomness import U64
 from peos.errors import RemoteFault
 from peos.net.logs import Log
@@ -144,9 +144,9 @@ class Publishing:
         """What is under the last layer of the onions that open, into (rows, words)."""
         keys = self._home.signed(kept).document.encryption()
         assert isinstance(keys, OnionKeys), "a sequential shuffle has onions"
-        tell = self._telling(kept)
+        layer, tell = Layer(self._home.onion_key(kept), kept.digest, keys.layers), self._telling(kept)
         onions = np.ascontiguousarray(held.vector).view(np.uint8)
-        rows, lost = peeled(onions, self._home.onion_key(kept), kept.digest, keys.layers, tell)
+        rows, lost = peeled(onions, lambda rows: self._engine.peel(layer, rows, tell))
         tell(len(onions), len(onions))
         if lost:
             self._log.of(kept.digest).warning("onions were left out", count=lost)

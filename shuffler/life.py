@@ -269,7 +269,7 @@ class Life:
         if isinstance(self.public, OnionKeys):
             least = document.minimum + len(document.dummies)
             line = Line(self.public, context, 8 * words, count, document.fakes, least)
-            return RelayBench(self.number, line, self._identity)
+            return RelayBench(self.number, line, self._identity, self._engine)
         return Bench(
             count + document.fakes,
             words,

@@ -1,6 +1,6 @@
 """A sequential shuffle's onions in a process: vectors that other threads may use while an attempt is left.
 
-Each layer is removed in the thread that asks for it, on one core. Vectors die with the process, on purpose.
+They die with the process, on purpose.
 """
 
 import threading
@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from peos.collection.submission import PRESENT
+from peos.compute import Engine
 from peos.crypto.identity import Identity
 from peos.crypto.onion import OnionPrivateKey
 from peos.crypto.schemes.base import Packed
@@ -25,10 +26,11 @@ NOT_OPENED: Final = "their onion did not open here, or was a copy of another"
 class RelayBench(Relay):
     """One collection's onions. Work on an attempt that was left meanwhile leaves nothing behind."""
 
-    def __init__(self, number: int, line: Line, identity: Identity) -> None:
+    def __init__(self, number: int, line: Line, identity: Identity, engine: Engine) -> None:
         super().__init__(number, line, OnionPrivateKey.of(identity))
         self.rows = line.frozen + line.fakes_up_to(number)
         self.done = 0  # rows of the pass under way
+        self._engine = engine
         self.left = 0  # the highest attempt that was left
         self._changing = threading.Lock()
         self._at_work = threading.local()  # the attempt that this thread works for
@@ -73,6 +75,9 @@ class RelayBench(Relay):
             for table in (self.vectors, self._hashes):
                 for name in [name for name in tuple(table) if attempt_of(name) <= self.left]:
                     table.pop(name, None)
+
+    def _under(self, onions: Packed) -> Packed:
+        return self._engine.peel(self._layer, onions, self._told)
 
     def _told(self, done: int, total: int) -> None:
         if getattr(self._at_work, "attempt", self.left + 1) <= self.left:

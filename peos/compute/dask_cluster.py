@@ -30,7 +30,6 @@ from peos.compute import dask_worker
 from peos.compute.choice import Tls
 from peos.compute.engine import Engine, Job, Progress, chunks, cut, given_up
 from peos.crypto.randomness import KEY_BYTES, system
-from peos.crypto.schemes.base import PublicKey
 from peos.crypto.sealing import Shared, seal
 from peos.errors import BadEncoding, LocalFault, PeosError
 
@@ -84,14 +83,7 @@ class Dask(Engine):
         with contextlib.suppress(OSError, CancelledError):
             client.run(dask_worker.forget, self._session, on_error="ignore")
 
-    def _run(
-        self,
-        job: Job,
-        public: PublicKey,  # noqa: ARG002 - everything is worked there
-        inputs: tuple[Any, ...],
-        out: Any,
-        progress: Progress | None,
-    ) -> None:
+    def _run(self, job: Job, inputs: tuple[Any, ...], out: Any, progress: Progress | None) -> None:
         client = self._connected()
         try:
             if len(out):

@@ -1,6 +1,6 @@
-"""What an engine does: decrypt, remask and encrypt whole vectors, cut into chunks.
+"""What an engine does: decrypt, remask and encrypt whole vectors, and peel onions, cut into chunks.
 
-A result does not depend on the engine where the operation has only one (decrypt); where randomness enters, each
+A result does not depend on the engine where the operation has only one (decrypt, peel); where randomness enters, each
 worker draws its own from the operating system and keeps its own supply of zeros, so no two workers share a stream.
 """
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from peos.compute.ready import ReadyZeros, Taking
 from peos.compute.supply import Supply
+from peos.crypto.onion import Layer, under_bytes
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import Packed, PrivateKey, PublicKey
 from peos.errors import LocalFault
@@ -88,7 +89,18 @@ class Zeros:
         return _completed(self, supply, len(places), np.empty((0, self.public.ciphertext_bytes), np.uint8))
 
 
-Job = Decrypt | Encrypt | Remask | Zeros
+@dataclass(frozen=True, repr=False)
+class Peel:
+    """A layer of a chunk of onions."""
+
+    layer: Layer
+
+    def work(self, _: Supply, onions: Packed) -> Packed:
+        """See `Layer.under`."""
+        return self.layer.under(onions)
+
+
+Job = Decrypt | Encrypt | Remask | Zeros | Peel
 
 
 def _completed(job: Encrypt | Remask | Zeros, supply: Supply, count: int, ready: Packed) -> Packed:
@@ -108,7 +120,13 @@ class Engine(ABC):
     def decrypt(self, private: PrivateKey, rows: Packed, progress: Progress | None = None, *, passes: int = 0) -> U64:
         """The plaintexts mod 2^64 of rows that passed the key's `check`; `passes` as in `decrypt_shuffled`."""
         out = np.empty(len(rows), dtype=np.uint64)
-        self._run(Decrypt(private, passes), private.public, (rows,), out, progress)
+        self._run(Decrypt(private, passes), (rows,), out, progress)
+        return out
+
+    def peel(self, layer: Layer, onions: Packed, progress: Progress | None = None) -> Packed:
+        """See `Layer.under`."""
+        out = np.empty((len(onions), under_bytes(onions)), dtype=np.uint8)
+        self._run(Peel(layer), (onions,), out, progress)
         return out
 
     def encrypt(
@@ -125,7 +143,7 @@ class Engine(ABC):
         out = np.empty((len(words), public.ciphertext_bytes), dtype=np.uint8) if out is None else out
         taking = Taking(ready, public)
         job = Encrypt(public, self._share(taking.missing(len(words))), statistical)
-        self._run(job, public, (words, taking), out, progress)
+        self._run(job, (words, taking), out, progress)
         return out
 
     def remask(
@@ -148,14 +166,14 @@ class Engine(ABC):
         out = np.empty((len(masks), public.ciphertext_bytes), dtype=np.uint8) if out is None else out
         taking = Taking(ready, public)
         job = Remask(public, hop, self._share(taking.missing(len(masks))), statistical)
-        self._run(job, public, (rows, masks, taking), out, progress)
+        self._run(job, (rows, masks, taking), out, progress)
         return out
 
     def zeros(self, public: PublicKey, count: int, *, expected: int, statistical: bool = False) -> Packed:
         """`count` encryptions of zero; `expected` is how many will be asked for in all."""
         out = np.empty((count, public.ciphertext_bytes), dtype=np.uint8)
         job = Zeros(public, self._share(max(expected, count)), statistical)
-        self._run(job, public, (np.zeros(count, np.bool_),), out, None)
+        self._run(job, (np.zeros(count, np.bool_),), out, None)
         return out
 
     def _share(self, zeros: int) -> int:
@@ -175,14 +193,7 @@ class Engine(ABC):
         self.close()
 
     @abstractmethod
-    def _run(
-        self,
-        job: Job,
-        public: PublicKey,
-        inputs: tuple[Any, ...],
-        out: Any,
-        progress: Progress | None,
-    ) -> None:
+    def _run(self, job: Job, inputs: tuple[Any, ...], out: Any, progress: Progress | None) -> None:
         """Fill `out` with the job's results on the inputs, chunk by chunk."""
 
 

@@ -6,7 +6,6 @@ from typing import Any
 from peos.compute.engine import Engine, Job, Progress, chunks, cut, given_up
 from peos.compute.supply import Supply
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes.base import PublicKey
 
 
 class Inline(Engine):
@@ -21,14 +20,7 @@ class Inline(Engine):
         """Work nothing more: a call that is under way ends after the chunk that it is at."""
         self._closed = True
 
-    def _run(
-        self,
-        job: Job,
-        public: PublicKey,  # noqa: ARG002 - only engines that choose where to work ask for it
-        inputs: tuple[Any, ...],
-        out: Any,
-        progress: Progress | None,
-    ) -> None:
+    def _run(self, job: Job, inputs: tuple[Any, ...], out: Any, progress: Progress | None) -> None:
         for where in chunks(len(out), self.workers):
             if self._closed:
                 raise given_up()

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import wait as wait_for_end
 from typing import Any, Final
 
-from peos.compute.engine import Decrypt, Encrypt, Engine, Job, Progress, Remask, Zeros, chunks, cut, given_up
+from peos.compute.engine import Decrypt, Encrypt, Engine, Job, Peel, Progress, Remask, Zeros, chunks, cut, given_up
 from peos.compute.inline import Inline
 from peos.compute.supply import Supply
 from peos.crypto.schemes.base import PublicKey
@@ -47,6 +47,7 @@ _SECONDS: Final = {
     "dgk": _Seconds(2.1e-4, 1.5e-4, 1.4e-3, 2.0e-5),
     "jl": _Seconds(9.3e-4, 1.3e-4, 1.3e-4, 2.0e-5),
 }
+_PEEL: Final = 5.6e-5
 
 
 class Processes(Engine):
@@ -72,14 +73,14 @@ class Processes(Engine):
         if pool:
             pool.shutdown(wait=True, cancel_futures=True)
 
-    def pays(self, job: Job, public: PublicKey, count: int) -> bool:
+    def pays(self, job: Job, count: int) -> bool:
         """Whether workers finish sooner than this process would, their start included unless they run already."""
-        saved = _seconds(job, public, count, self.workers) * (1.0 - 1.0 / self.workers)
+        saved = _seconds(job, count, self.workers) * (1.0 - 1.0 / self.workers)
         return saved > (0.0 if self._pool else _START_SECONDS)
 
-    def _run(self, job: Job, public: PublicKey, inputs: tuple[Any, ...], out: Any, progress: Progress | None) -> None:
-        if not self.pays(job, public, len(out)):
-            self._inline._run(job, public, inputs, out, progress)
+    def _run(self, job: Job, inputs: tuple[Any, ...], out: Any, progress: Progress | None) -> None:
+        if not self.pays(job, len(out)):
+            self._inline._run(job, inputs, out, progress)
             return
         waiting = deque(chunks(len(out), self.workers))
         done = broken = 0
@@ -169,7 +170,7 @@ class Background(Processes):
 
     _niceness = 19
 
-    def pays(self, job: Job, public: PublicKey, count: int) -> bool:  # noqa: ARG002 - the answer is always the same
+    def pays(self, job: Job, count: int) -> bool:  # noqa: ARG002 - the answer is always the same
         """Always: this process has others to serve."""
         return True
 
@@ -183,16 +184,23 @@ class Background(Processes):
             pool.shutdown(wait=True)
 
 
-def _seconds(job: Job, public: PublicKey, count: int, workers: int) -> float:
+def _seconds(job: Job, count: int, workers: int) -> float:
     """What the job would take in this process."""
-    each = _SECONDS.get(public.scheme, _SECONDS["paillier"])
     match job:
+        case Peel():
+            return count * _PEEL
         case Decrypt():
-            whole = count * each.decrypt
+            public = job.private.public
+            whole = count * _of(public).decrypt
         case Encrypt() | Remask() | Zeros():
+            public, each = job.public, _of(job.public)
             made = min(count, job.expected * workers)
             whole = count * each.use + made * (each.power if job.statistical or made < _TABLES_FROM else each.zero)
     return whole * (public.bits / _MEASURED_AT) ** 3
+
+
+def _of(public: PublicKey) -> _Seconds:
+    return _SECONDS.get(public.scheme, _SECONDS["paillier"])
 
 
 # What follows runs in the workers.

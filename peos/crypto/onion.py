@@ -123,6 +123,10 @@ class OnionPrivateKey:
         """The secret, for storage under encryption."""
         return self.secret
 
+    def __reduce__(self) -> tuple[type["OnionPrivateKey"], tuple[bytes]]:
+        # To workers goes the secret alone, through a pipe or sealed: the loaded key cannot be copied.
+        return OnionPrivateKey, (self.secret,)
+
     def open(self, collection: bytes, layer: int, row: bytes) -> bytes | None:
         """What is under this party's layer; None for whatever does not open, for any reason."""
         point, sealed = row[:POINT_BYTES], row[POINT_BYTES:]
@@ -135,6 +139,29 @@ class OnionPrivateKey:
     @cached_property
     def _key(self) -> EllipticCurvePrivateKey:
         return derive_private_key(int.from_bytes(self.secret, "big"), _CURVE)
+
+
+@dataclass(frozen=True, repr=False)
+class Layer:
+    """One layer of a collection's onions, and the key that removes it."""
+
+    private: OnionPrivateKey
+    collection: bytes
+    number: int
+
+    def under(self, onions: Rows) -> Rows:
+        """Row by row what is under it, behind a byte that is 1; zeros for an onion that does not open."""
+        rows = np.zeros((len(onions), under_bytes(onions)), np.uint8)
+        for row, onion in zip(rows, onions, strict=True):
+            message = self.private.open(self.collection, self.number, onion.tobytes())
+            if message is not None:
+                row[0], row[1:] = 1, np.frombuffer(message, np.uint8)
+        return rows
+
+
+def under_bytes(onions: Rows) -> int:
+    """How long a row of `Layer.under` is."""
+    return max(1, 1 + int(onions.shape[1]) - LAYER_BYTES)
 
 
 def read_point(point: bytes) -> EllipticCurvePublicKey:

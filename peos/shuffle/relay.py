@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from peos.crypto.kdf import Context
-from peos.crypto.onion import LAYER_BYTES, OnionKeys, OnionPrivateKey, without_copies
+from peos.crypto.onion import Layer, OnionKeys, OnionPrivateKey, without_copies
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed
 from peos.errors import LocalFault, Refused, RemoteFault
@@ -17,7 +17,6 @@ from peos.shuffle.fakes import own_fakes
 from peos.shuffle.messages import Header, VectorHeader
 
 FIRST: Final = 1  # the shuffler that users send their onions to
-_TOLD_EVERY: Final = 256  # onions
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Relay:
         self.lost = 0  # rows of the last pass that did not open, or were copies of others
         self.line = line
         self._number = number
-        self._private = private
+        self._layer = Layer(private, line.context.collection, number)
         self._fakes: Packed = np.empty((0, line.row_bytes(number + 1)), np.uint8)
         self._hashes: dict[Handle, bytes] = {}  # of what came from others
 
@@ -108,7 +107,7 @@ class Relay:
     def _peeled(self, came: Packed) -> Packed:
         """What was under the layer of each onion, and the fakes."""
         line = self.line
-        own, self.lost = peeled(came, self._private, line.context.collection, self._number, self._told)
+        own, self.lost = peeled(came, self._under)
         reports = len(own) - line.fakes_up_to(self._number - 1)
         if reports < line.least:
             raise Refused(
@@ -117,33 +116,20 @@ class Relay:
             )
         return np.concatenate((own, self._fakes))
 
-    def _told(self, done: int, total: int) -> None:
-        """How far a pass is; for whoever shows it."""
+    def _under(self, onions: Packed) -> Packed:
+        """See `Layer.under`."""
+        return self._layer.under(onions)
 
 
-def peeled(
-    onions: Packed,
-    private: OnionPrivateKey,
-    collection: bytes,
-    layer: int,
-    progress: Callable[[int, int], None] = lambda *_: None,
-) -> tuple[Packed, int]:
-    """What is under one layer, and how many rows were left out.
+def peeled(onions: Packed, under: Callable[[Packed], Packed]) -> tuple[Packed, int]:
+    """What is under one layer, which `under` removes as `Layer.under` does, and how many rows were left out.
 
     What does not open is left out, and so is a copy: a report that comes out twice would be known by that. Of whom it
     was nobody is told, only of how many, which the next party sees anyway.
     """
-    each = without_copies(onions)
-    rows = np.empty((len(each), onions.shape[1] - LAYER_BYTES), np.uint8)
-    opened = 0
-    for number, onion in enumerate(each):
-        message = private.open(collection, layer, onion.tobytes())
-        if message is not None:
-            rows[opened] = np.frombuffer(message, np.uint8)
-            opened += 1
-        if number % _TOLD_EVERY == 0:
-            progress(number, len(each))
-    return rows[:opened], len(onions) - opened
+    rows = under(without_copies(onions))
+    opened = rows[rows[:, 0] == 1, 1:]
+    return opened, len(onions) - len(opened)
 
 
 def _fault(place: Header, sentence: str) -> RemoteFault:

@@ -11,7 +11,7 @@ from peos.collection.prepare import Ticket
 from peos.collection.submission import Part
 from peos.collection.ticket import mint
 from peos.crypto.identity import Identity
-from peos.crypto.onion import ONION, OnionKeys, OnionPrivateKey
+from peos.crypto.onion import ONION, Layer, OnionKeys, OnionPrivateKey
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, Packed, PrivateKey
 from peos.shuffle import fakes
@@ -98,5 +98,6 @@ class SequentialSimulation(Simulation):
 
     def decrypted(self) -> U64:
         """All rows of the output that open, as words."""
-        rows, _ = peeled(self.output.vector.view(np.uint8), self.onion, self.digest, self.keys.layers)
+        layer = Layer(self.onion, self.digest, self.keys.layers)
+        rows, _ = peeled(self.output.vector.view(np.uint8), layer.under)
         return as_words(rows)

@@ -15,7 +15,7 @@ from peos.collection.prepare import Ticket
 from peos.collection.submission import Part, bind
 from peos.collection.ticket import mint
 from peos.crypto.kdf import Context, StreamKey
-from peos.crypto.onion import LAYER_BYTES, OnionKeys, OnionPrivateKey
+from peos.crypto.onion import Layer, OnionKeys, OnionPrivateKey
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed
 from peos.errors import RemoteFault
@@ -76,8 +76,8 @@ def guessed(kind: type[Relay], rng: Randomness) -> dict[str, int]:
     """How many users' words are guessed rightly, by ways of matching what went into a shuffler with what came out."""
     words = rng.uint64((ROWS, 1))
     came = wrapped(words, rng, first=2)
-    out, _ = peeled(handed_on(relay(kind, 2, frozen=ROWS), came), PRIVATE[2], CONTEXT.collection, 3)
-    final, _ = peeled(out, PRIVATE[3], CONTEXT.collection, 4)
+    out, _ = peeled(handed_on(relay(kind, 2, frozen=ROWS), came), Layer(PRIVATE[2], CONTEXT.collection, 3).under)
+    final, _ = peeled(out, Layer(PRIVATE[3], CONTEXT.collection, 4).under)
     read = final.copy().view("<u8")[:, 0]
 
     def by(before: NDArray[np.intp], after: NDArray[np.intp]) -> int:
@@ -107,14 +107,13 @@ class WithCopies(Relay):
     """Keeps what came twice."""
 
     def _peeled(self, came: Packed) -> Packed:
-        return np.concatenate((with_copies(came, self._private, self.line, self._number), self._fakes))
+        return np.concatenate((with_copies(came, self._layer), self._fakes))
 
 
-def with_copies(came: Packed, private: OnionPrivateKey, line: Line, layer: int) -> Packed:
+def with_copies(came: Packed, layer: Layer) -> Packed:
     """A layer of each row removed, however often it is there."""
-    opened = [private.open(line.context.collection, layer, row.tobytes()) for row in came]
-    width = came.shape[1] - LAYER_BYTES
-    return np.frombuffer(b"".join(one for one in opened if one), np.uint8).reshape(-1, width)
+    rows = layer.under(came)
+    return rows[rows[:, 0] == 1, 1:]
 
 
 def most_frequent(kind: type[Relay], victim: int, rng: Randomness) -> bool:
@@ -125,7 +124,7 @@ def most_frequent(kind: type[Relay], victim: int, rng: Randomness) -> bool:
     honest = relay(kind, 2, frozen=len(rows))
     rows = handed_on(honest, rows)
     for layer in (3, 4):
-        rows = with_copies(rows, PRIVATE[layer - 1], honest.line, layer)
+        rows = with_copies(rows, Layer(PRIVATE[layer - 1], CONTEXT.collection, layer))
     last = rows.view("<u8")[:, 0]
     found, counts = np.unique(last, return_counts=True)
     likeliest = found[counts == counts.max()]
@@ -191,7 +190,7 @@ def test_dummies_notice_replaced_rows_as_often_as_predicted(rng: Randomness) -> 
     noticed = 0
     for _ in range(TRIALS):
         third = handed_on(relay(Relay, 3, frozen=48), replaced(second, np.array([[7]], np.uint64), SHARE, rng))
-        rows, _ = peeled(third, PRIVATE[3], CONTEXT.collection, 4)
+        rows, _ = peeled(third, Layer(PRIVATE[3], CONTEXT.collection, 4).under)
         try:
             without_dummies(rows.copy().view("<u8").astype(np.uint64), dummies)
         except RemoteFault:

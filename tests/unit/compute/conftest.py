@@ -11,7 +11,7 @@ from peos.compute import Processes
 class Eager(Processes):
     """Never works inline, so that small inputs reach the workers."""
 
-    def pays(self, job: Any, public: Any, count: int) -> bool:  # noqa: ARG002 - the answer is always the same
+    def pays(self, job: Any, count: int) -> bool:  # noqa: ARG002 - the answer is always the same
         """Always."""
         return True
 

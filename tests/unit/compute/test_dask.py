@@ -65,9 +65,9 @@ def test_inline_processes_and_a_cluster_give_the_same_bytes_from_the_same_seed(
     for each in (inline, eager, dask):
         encrypted, passed = (np.empty((ROWS, public.ciphertext_bytes), np.uint8) for _ in range(2))
         nothing = Taking(None, public)
-        each._run(SeededEncrypt(public, ROWS, name == "paillier", b"seed"), public, (words, nothing), encrypted, None)
+        each._run(SeededEncrypt(public, ROWS, name == "paillier", b"seed"), (words, nothing), encrypted, None)
         job = SeededRemask(public, 1, ROWS, name == "paillier", b"seed")
-        each._run(job, public, (encrypted, masks, nothing), passed, None)
+        each._run(job, (encrypted, masks, nothing), passed, None)
         found.append((encrypted.tobytes(), passed.tobytes(), each.decrypt(key, passed, passes=1).tobytes()))
     assert found[0] == found[1] == found[2]
     assert found[0][2] == (words + masks).tobytes()

@@ -1,18 +1,20 @@
 """The engines give the same words, and what comes from workers is as fresh as what is made here."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 from peos.compute import Engine, Inline, Processes, engine
-from peos.compute.engine import LONGEST_CHUNK, Decrypt, Encrypt, Job, Remask, chunks
+from peos.compute.engine import LONGEST_CHUNK, Decrypt, Encrypt, Job, Peel, Remask, chunks
 from peos.compute.supply import Supply
+from peos.crypto.onion import Layer, OnionKeys, OnionPrivateKey
 from peos.crypto.randomness import Randomness
 from tests.keys import small_key
 from tests.unit.compute.conftest import Eager
 
 KEY = small_key()
+LAYER = Layer(OnionPrivateKey(b"\x07" * 32), b"c" * 32, 1)
 ROWS = 700  # more than two chunks, and not a multiple of one
 
 
@@ -35,6 +37,17 @@ def test_engines_agree_on_every_decryption(eager: Eager, rng: Randomness) -> Non
     by_workers = eager.decrypt(KEY, encrypted)
     assert np.array_equal(by_workers, Inline().decrypt(KEY, encrypted))
     assert np.array_equal(by_workers, KEY.decrypt(encrypted))
+
+
+def test_engines_peel_the_same_from_the_same_onions(eager: Eager, rng: Randomness) -> None:
+    """Each row in its place; zeros for those that do not open. The key goes to workers and is not shown by a job."""
+    onions = OnionKeys((LAYER.private.point,)).wrap(LAYER.collection, rng.uint64((ROWS, 1)).view(np.uint8), rng)
+    onions[::3, -1] ^= 1
+    peeled = eager.peel(LAYER, onions)
+    assert np.array_equal(peeled, Inline().peel(LAYER, onions))
+    assert np.array_equal(peeled, LAYER.under(onions))
+    assert peeled[:, 0].tolist() == [row % 3 != 0 for row in range(ROWS)]
+    assert LAYER.private.secret.hex() not in repr(Peel(LAYER)) + repr(LAYER)
 
 
 def test_no_two_rows_share_their_randomness_whichever_worker_made_them(either: Engine) -> None:
@@ -83,6 +96,17 @@ class _Sized:
     bits: int
     scheme: str = "paillier"
 
+    @property
+    def public(self) -> "_Sized":
+        """Itself."""
+        return self
+
+
+def sized(job: Job, bits: int, scheme: str = "paillier") -> Job:
+    """The job under a key of which nothing but its length and its scheme is asked."""
+    name = "private" if isinstance(job, Decrypt) else "public"
+    return replace(job, **{name: _Sized(bits, scheme)})  # type: ignore[arg-type] # as much as is asked of a key
+
 
 @pytest.mark.parametrize(
     ("job", "never", "always"),
@@ -95,16 +119,18 @@ class _Sized:
 )
 def test_workers_are_started_where_they_save_more_than_their_start(job: Job, never: int, always: int) -> None:
     idle = Processes(2)
-    assert not idle.pays(job, _Sized(3072), never)  # type: ignore[arg-type] # its length is all that is asked of it
-    assert idle.pays(job, _Sized(3072), always)  # type: ignore[arg-type] # likewise
-    assert not idle.pays(job, _Sized(512), always)  # type: ignore[arg-type] # likewise
+    assert not idle.pays(sized(job, 3072), never)
+    assert idle.pays(sized(job, 3072), always)
+    assert not idle.pays(sized(job, 512), always)
 
 
 def test_a_scheme_that_is_sooner_done_needs_more_rows_for_workers_to_pay() -> None:
     idle = Processes(2)
-    assert idle.pays(Decrypt(KEY, 2), _Sized(3072, "paillier"), 2000)  # type: ignore[arg-type] # likewise
-    assert not idle.pays(Decrypt(KEY, 2), _Sized(3072, "dgk"), 2000)  # type: ignore[arg-type] # likewise
-    assert idle.pays(Decrypt(KEY, 2), _Sized(3072, "dgk"), 8000)  # type: ignore[arg-type] # likewise
+    assert idle.pays(sized(Decrypt(KEY, 2), 3072, "paillier"), 2000)
+    assert not idle.pays(sized(Decrypt(KEY, 2), 3072, "dgk"), 2000)
+    assert idle.pays(sized(Decrypt(KEY, 2), 3072, "dgk"), 8000)
+    assert not idle.pays(Peel(LAYER), 15_000)
+    assert idle.pays(Peel(LAYER), 30_000)
 
 
 def test_a_single_core_is_worked_without_processes() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from peos.crypto.kdf import Context, StreamKey
-from peos.crypto.onion import OnionKeys, OnionPrivateKey
+from peos.crypto.onion import Layer, OnionKeys, OnionPrivateKey
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed
 from peos.errors import LocalFault, Refused, RemoteFault
@@ -48,7 +48,7 @@ def peel(number: int = 1) -> Peel:
 def opened(rows: Packed, number: int) -> list[int]:
     """The words behind rows that come to shuffler `number`, the remaining layers removed by all in their turn."""
     for layer in range(number, 5):
-        rows, lost = peeled(rows, PRIVATE[layer - 1], CONTEXT.collection, layer)
+        rows, lost = peeled(rows, Layer(PRIVATE[layer - 1], CONTEXT.collection, layer).under)
         assert not lost
     return sorted(rows.copy().view("<u8")[:, 0].tolist())
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from peos.compute import Inline
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context, StreamKey
-from peos.crypto.onion import OnionKeys, OnionPrivateKey
+from peos.crypto.onion import Layer, OnionKeys, OnionPrivateKey
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed
 from peos.errors import Refused
@@ -43,7 +44,7 @@ def line(context: Context = HERE, *, frozen: int = REPORTS, least: int = 1) -> L
 
 def bench(number: int, onions: Packed | None = None, *, least: int = 1) -> RelayBench:
     """One shuffler's bench, laid out as its process does it."""
-    made = RelayBench(number, line(least=least), SHUFFLERS[number - 1])
+    made = RelayBench(number, line(least=least), SHUFFLERS[number - 1], Inline())
     frozen = made.frozen_room(number)
     frozen[:] = 0 if onions is None else onions
     made.complete(frozen, SEEDS[number - 1])
@@ -77,7 +78,7 @@ def test_three_processes_hand_all_words_and_all_fakes_on(rng: Randomness) -> Non
         here.work(peel(handle))
         rows = here.vectors["1/pass/1"]
         assert (len(rows), here.lost, here.done) == (here.rows, 0, 0)
-    read_, lost = peeled(rows, ANALYZERS, HERE.collection, 4)
+    read_, lost = peeled(rows, Layer(ANALYZERS, HERE.collection, 4).under)
     assert lost == 0
     assert len(read_) == REPORTS + 7
     assert set(words[:, 0].tolist()) <= set(read_.copy().view("<u8")[:, 0].tolist())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from peos.collection.document import PEOS, SEQUENTIAL, Document
-from peos.crypto.onion import ONION, OnionPrivateKey
+from peos.crypto.onion import ONION, Layer, OnionPrivateKey
 from peos.crypto.randomness import Randomness
 from peos.errors import Refused, RemoteFault
 from peos.shuffle.relay import peeled
@@ -57,6 +57,6 @@ def test_her_report_is_under_a_layer_for_each_and_sent_again_with_the_same_bytes
     (onion,) = parts[0]
     rows = np.frombuffer(onion, np.uint8).reshape(1, -1)
     for layer, private in enumerate([*(OnionPrivateKey.of(one.identity) for one in town.shufflers), ANALYZERS], 1):
-        rows, lost = peeled(rows, private, town.digest, layer)
+        rows, lost = peeled(rows, Layer(private, town.digest, layer).under)
         assert not lost
     assert rows.shape == (1, 8)
