@@ -12,6 +12,7 @@ from peos.compute import Choice, Engine, Inline, ReadyZeros, Tls, engine
 from peos.compute.dask_cluster import Dask
 from peos.compute.engine import Decrypt
 from peos.compute.ready import Taking
+from peos.crypto.onion import Layer, OnionKeys, OnionPrivateKey
 from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault, WrongInput
 from peos.net.certificates import make_certificate
@@ -71,6 +72,13 @@ def test_inline_processes_and_a_cluster_give_the_same_bytes_from_the_same_seed(
         found.append((encrypted.tobytes(), passed.tobytes(), each.decrypt(key, passed, passes=1).tobytes()))
     assert found[0] == found[1] == found[2]
     assert found[0][2] == (words + masks).tobytes()
+
+
+def test_onions_are_peeled_by_a_cluster_as_here(dask: Dask, rng: Randomness) -> None:
+    layer = Layer(OnionPrivateKey.generate(rng), b"c" * 32, 1)
+    onions = OnionKeys((layer.private.point,)).wrap(layer.collection, rng.uint64((ROWS, 1)).view(np.uint8), rng)
+    onions[5, -1] ^= 1
+    assert np.array_equal(dask.peel(layer, onions), layer.under(onions))
 
 
 def test_ready_zeros_reach_the_workers_and_are_used_once(dask: Dask, rng: Randomness) -> None:
