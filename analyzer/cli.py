@@ -107,8 +107,9 @@ def create(
 ) -> None:
     """Plan a collection, have every shuffler accept it, and write the invitation. Again, go on with it."""
     from analyzer.create import open_collection, write_invitation
-    from analyzer.draft import Request, draft, scheme_of
+    from analyzer.draft import Request, draft
     from analyzer.telling import Teller
+    from peos.collection.document import scheme_of
 
     _require_seconds(wait)
     request = Request(

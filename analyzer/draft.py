@@ -11,6 +11,7 @@ from analyzer.store import Kept
 from analyzer.telling import Teller
 from peos.collection.claims import claims_of
 from peos.collection.document import (
+    DEFAULT_SCHEME,
     ID_BYTES,
     MIN_DUMMIES,
     PEOS,
@@ -30,7 +31,6 @@ from peos.privacy.sequential import WEAKER, all_fakes, honest_fakes
 from peos.wire.documents import encode_document, sign_document
 from peos.wire.parties import decode_card, encode_proposal
 
-_PAILLIER: Final = "paillier"  # the scheme of whoever names none
 _EXACT: Final = "exact"
 _SALT_BYTES: Final = 32
 _MOST_SECONDS: Final = 10 * 365 * 86_400
@@ -84,15 +84,6 @@ class Request:
         return json.dumps(fields, sort_keys=True)
 
 
-def scheme_of(protocol: str, named: str | None) -> str:
-    """The encryption of a request: what was named, or the protocol's own."""
-    if protocol != SEQUENTIAL:
-        return named or _PAILLIER
-    if named is not None:
-        raise WrongInput("a sequential shuffle has onions, and no encryption scheme", hint="leave --scheme out")
-    return ONION
-
-
 def draft(home: Home, request: Request, teller: Teller) -> Kept:
     """The collection of that name: as it is kept, or made now."""
     known = home.store.named(request.name)
@@ -143,7 +134,7 @@ def _plan(request: Request, shufflers: int) -> Plan:
         mechanism=request.mechanism,
         d_prime=request.d_prime,
         shufflers=shufflers,
-        scheme=request.scheme if request.protocol == PEOS else _PAILLIER,  # costs are not looked at here
+        scheme=request.scheme if request.protocol == PEOS else DEFAULT_SCHEME,  # costs are not looked at here
         accounting=request.accounting,
     )
 

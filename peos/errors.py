@@ -86,6 +86,12 @@ class BadEncoding(RemoteFault):
     """Bytes that came in are not a valid encoding: wrong version, length or range, or something left over."""
 
 
+def named(name: str) -> type[PeosError]:
+    """The class of that name; what another process said is a fault of its own if there is none."""
+    kind = globals().get(name)
+    return kind if isinstance(kind, type) and issubclass(kind, PeosError) else LocalFault
+
+
 def in_words(error: OSError) -> str:
     """The operating system's reason, as part of a sentence."""
     words = error.strerror or type(error).__name__

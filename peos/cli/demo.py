@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -41,10 +42,8 @@ def demo(
     """Run a whole collection on this machine: separate processes, TLS, real encryption; check it against the truth."""
     from rich.console import Console
 
-    from analyzer.draft import scheme_of
-    from analyzer.report import REPORT, page
     from peos.cli.local_run import run_locally, zipf_values
-    from peos.collection.document import PEOS, PROTOCOLS, SEQUENTIAL
+    from peos.collection.document import DEFAULT_SCHEME, PEOS, PROTOCOLS, SEQUENTIAL, scheme_of
     from peos.privacy import plan as find_plan
     from peos.privacy.sequential import honest_fakes
 
@@ -65,7 +64,7 @@ def demo(
         fakes=honest_fakes(fakes, shufflers) if protocol == SEQUENTIAL else fakes,
         mechanism=mechanism,
         shufflers=shufflers,
-        scheme=named if protocol != SEQUENTIAL else "paillier",  # costs are not looked at here
+        scheme=named if protocol != SEQUENTIAL else DEFAULT_SCHEME,  # costs are not looked at here
     )
     values = zipf_values(users, domain, seed)
     with tempfile.TemporaryDirectory(prefix="peos-demo-") as scratch:
@@ -83,12 +82,13 @@ def demo(
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(result, indent=2, ensure_ascii=False)
     (folder / "result.json").write_text(text, encoding="utf-8")
-    (folder / REPORT).write_text(page(result), encoding="utf-8")
+    report = import_module("analyzer.report")  # by name, as every role is loaded here
+    (folder / report.REPORT).write_text(report.page(result), encoding="utf-8")
     if as_json:
         typer.echo(text)
     else:
         _show(result, folder, console)
-    console.print(f"the report is {folder / REPORT}")
+    console.print(f"the report is {folder / report.REPORT}")
     if not result["ok"]:
         failed = ", ".join(name for name, held in result["checks"].items() if not held)
         raise PeosError(f"the demo does not hold: {failed}", hint=f"see {folder / 'result.json'}")

@@ -27,10 +27,20 @@ from peos.shuffle.sequential import SequentialSchedule
 PEOS: Final = "peos"
 SEQUENTIAL: Final = "ss"  # the weaker baseline, which shufflers and users have to allow (protocol.md §9)
 PROTOCOLS: Final = (PEOS, SEQUENTIAL)
+DEFAULT_SCHEME: Final = "paillier"
 MIN_DUMMIES: Final = 32
 ID_BYTES: Final = 16
 TEXT_LIMIT: Final = 1024
 MAX_ROWS: Final = 1 << 31
+
+
+def scheme_of(protocol: str, named: str | None) -> str:
+    """The encryption of a collection: what was named, or the protocol's own."""
+    if protocol != SEQUENTIAL:
+        return named or DEFAULT_SCHEME
+    if named is not None:
+        raise WrongInput("a sequential shuffle has onions, and no encryption scheme", hint="leave --scheme out")
+    return ONION
 
 
 @dataclass(frozen=True)

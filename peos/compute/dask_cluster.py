@@ -25,13 +25,12 @@ import numpy as np
 from distributed import Client, Future
 from distributed.security import Security
 
-from peos import errors
 from peos.compute import dask_worker
 from peos.compute.choice import Tls
 from peos.compute.engine import Engine, Job, Progress, chunks, cut, given_up
 from peos.crypto.randomness import KEY_BYTES, system
 from peos.crypto.sealing import Shared, seal
-from peos.errors import BadEncoding, LocalFault, PeosError
+from peos.errors import BadEncoding, LocalFault, named
 
 _CONNECT: Final = 10.0  # seconds
 _LEAVE: Final = 2.0
@@ -140,8 +139,7 @@ class Dask(Engine):
         result = self._shared.open(sealed, dask_worker.result_label(self._session, number))
         if result[:1] == dask_worker.FAILED:
             name, sentence, hint = json.loads(result[1:])
-            kind = getattr(errors, name, LocalFault)
-            told: PeosError = (kind if issubclass(kind, PeosError) else LocalFault)(sentence, hint=hint)
+            told = named(name)(sentence, hint=hint)
             raise told
         return result[1:]
 

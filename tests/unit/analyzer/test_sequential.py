@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from analyzer.draft import draft, scheme_of
+from analyzer.draft import draft
 from analyzer.home import Home
 from analyzer.report import page
 from analyzer.result import show
@@ -88,12 +88,6 @@ def test_a_card_without_an_onion_key_is_refused_with_what_to_do(world: World) ->
     with pytest.raises(WrongInput, match=f"the card of {shuffler.name} shows no onion key") as caught:
         drafted(world.home())
     assert "peos shuffler init" in caught.value.hint
-
-
-def test_a_scheme_belongs_to_peos() -> None:
-    assert (scheme_of("peos", None), scheme_of("peos", "jl"), scheme_of(SEQUENTIAL, None)) == ("paillier", "jl", ONION)
-    with pytest.raises(WrongInput, match="a sequential shuffle has onions, and no encryption scheme"):
-        scheme_of(SEQUENTIAL, "paillier")
 
 
 def test_a_protocol_that_does_not_exist_is_refused() -> None:

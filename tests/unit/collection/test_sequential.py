@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from peos.collection.claims import claims_of, hiding_fakes
-from peos.collection.document import PEOS, SEQUENTIAL, Document
+from peos.collection.document import PEOS, SEQUENTIAL, Document, scheme_of
 from peos.collection.party import Card, check_roster
 from peos.collection.policy import Policy
 from peos.crypto.identity import Identity
@@ -97,3 +97,9 @@ def test_claims_follow_the_protocol() -> None:
     for document, found in ((DOCUMENT, guarantees), (ONIONS, sequential_guarantees)):
         assert claims_of(document, 50) == found(document.mechanism, 50, document.fakes, document.delta, 3)
     assert (hiding_fakes(DOCUMENT), hiding_fakes(ONIONS)) == (10, 6)
+
+
+def test_a_scheme_belongs_to_peos() -> None:
+    assert (scheme_of("peos", None), scheme_of("peos", "jl"), scheme_of(SEQUENTIAL, None)) == ("paillier", "jl", ONION)
+    with pytest.raises(WrongInput, match="a sequential shuffle has onions, and no encryption scheme"):
+        scheme_of(SEQUENTIAL, "paillier")
