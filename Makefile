@@ -19,9 +19,10 @@ demo: $(VENV)/ready
 plan: $(VENV)/ready
 	@$(BIN)/peos plan $(ARGS)
 
+# In the order of their folders, so that those with processes, which wait much, come first and not together at the end.
 # Tests that need more than Python are skipped where it is missing, and listed; PEOS_REQUIRE=browser makes that a failure.
 test: lint
-	$(BIN)/python -m pytest -n auto --dist loadfile -rs
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -rs
 
 test-long: $(VENV)/ready
 	$(BIN)/python -m pytest -m long

@@ -11,6 +11,7 @@ from peos.collection.policy import Policy
 from peos.compute import Choice
 from peos.configuration import ADDRESS, FLAG, NAME, POSITIVE, TEXT, TEXTS, Key, at_least, count, one_of, some_of
 from peos.errors import WrongInput
+from shuffler.ahead import MEGABYTES
 
 _NAME: Final = Key("name", NAME)
 _FOLDER: Final = Key("folder", TEXT)
@@ -27,9 +28,10 @@ _MOST_EPS_USERS: Final[Key[float | None]] = Key("policy.most_eps_users", POSITIV
 _STATISTICAL: Final = Key("encryption.statistical", FLAG, False)
 _STEP_SECONDS: Final = Key("limits.step_seconds", at_least(1.0), 60.0)
 _WORKERS: Final[Key[int | None]] = Key("limits.workers", count(1), None)
+_ZEROS: Final = Key("limits.zeros_megabytes", count(0), MEGABYTES)
 KEYS: Final = (
     *(_NAME, _FOLDER, _USERS, _PEERS, _ANALYZERS, _ACCEPT, _MOST_EPS_LOCAL, _LEAST_REPORTS, _LEAST_FAKES),
-    *(_PROTOCOLS, _MOST_EPS_SERVER, _MOST_EPS_USERS, _STATISTICAL, _STEP_SECONDS, _WORKERS),
+    *(_PROTOCOLS, _MOST_EPS_SERVER, _MOST_EPS_USERS, _STATISTICAL, _STEP_SECONDS, _WORKERS, _ZEROS),
     *configuration.COMPUTE,
 )
 
@@ -54,6 +56,7 @@ class Config:
     statistical: bool  # re-randomise without assuming an honestly made key, at a hundred times the price
     step_seconds: float  # how long a step of the shuffle may take, beside what its rows take
     workers: int | None  # processes for passes over ciphertexts; one a core if not given
+    zeros_megabytes: int  # of zeros made ahead, in memory, for all collections together
     compute: Choice  # where the passes are worked
 
     def policy(self) -> Policy:
@@ -97,5 +100,6 @@ def read(path: Path) -> Config:
         statistical=found[_STATISTICAL],
         step_seconds=found[_STEP_SECONDS],
         workers=found[_WORKERS],
+        zeros_megabytes=found[_ZEROS],
         compute=configuration.compute(found),
     )

@@ -37,7 +37,11 @@ class Desk:
         self._store = store
         self._trust = trust
         self._engine = engine
-        self._ahead = Ahead(statistical=config.statistical, workers=lambda: Background(config.workers))
+        self._ahead = Ahead(
+            statistical=config.statistical,
+            megabytes=config.zeros_megabytes,
+            workers=lambda: Background(config.workers),
+        )
         self._log = log
         self._tasks: dict[bytes, asyncio.Task[None]] = {}
         self._policy = config.policy()

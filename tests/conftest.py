@@ -1,16 +1,40 @@
-"""Fixtures for every test: named randomness, so that a failure can be replayed."""
+"""Fixtures for every test: named randomness, so that a failure can be replayed; and who runs what beside whom."""
 
 import hashlib
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 from peos.crypto.randomness import Randomness
 from tests import needs
+
+# Files whose tests look at the same whole run (tests/e2e/conftest.py): in one worker it is made once.
+WHOLE_RUN: Final = frozenset(
+    path.name
+    for path in (Path(__file__).parent / "e2e").glob("test_*.py")
+    if "concluded: Concluded" in path.read_text()
+)
+
+
+class Together(LoadFileScheduling):  # type: ignore[misc]  # its package ships no types
+    """A file's tests in one worker, as `--dist loadfile` has it; those of the whole run count as one file."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return "the whole run" if file.rpartition("/")[2] in WHOLE_RUN else file
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Tests that need more than Python: which, and what if it is not there."""
     config.pluginmanager.register(needs, "needs")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together | None:
+    """Asked for by pytest-xdist."""
+    return Together(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.fixture

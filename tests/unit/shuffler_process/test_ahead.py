@@ -208,6 +208,15 @@ def test_all_stocks_together_keep_to_the_memory_and_each_to_its_rows(made: Made)
     assert (len(first.ready), len(second.ready)) == (0, 0)
 
 
+def test_an_operator_without_memory_to_spare_has_none_made(made: Made) -> None:
+    ahead = Ahead(worth=1, megabytes=0, workers=made)
+    one = stock(ahead)
+    one.follow(State.OPEN, 10**6)
+    one.follow(State.CLOSED)
+    ahead.close()
+    assert (one.wanted, one.ready.capacity, made.engines) == (0, 0, [])
+
+
 class Failing(Worked):
     """Cannot work."""
 

@@ -32,14 +32,14 @@ def test_the_minimal_sample_waits_for_the_operator_and_uses_every_core() -> None
     assert config.folder == DEPLOY / "north"
     assert config.analyzers == (DEPLOY / "analyzer.card",)
     assert config.ask_operator
-    assert config.workers is None
+    assert (config.workers, config.zeros_megabytes) == (None, 256)
 
 
 def test_the_full_sample_names_every_setting() -> None:
     from shuffler.config import KEYS
 
     config = read(DEPLOY / "shuffler.full.toml")
-    assert config.workers == 2
+    assert (config.workers, config.zeros_megabytes) == (2, 512)
     assert config.folder == Path("/var/lib/peos/north")
     settings = {part for key in KEYS for part in key.name.split(".")}
     assert {name for name in settings if re.search(rf"^\[?{name}\b", FULL, re.MULTILINE)} == settings
