@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from experiments.measuring import Measurement, affordable, measure, real, variance_by_value
+from experiments.measuring import Measurement, affordable, measure, real, variance_by_value, work
 from experiments.populations import Counts, DataSet, zipf
 from experiments.report import Row, shortened
 from peos.crypto.randomness import Randomness
@@ -13,6 +13,8 @@ from peos.ldp.base import Mechanism
 from peos.privacy.exact import epsilon as exact_epsilon
 
 QUICK_STEPS: Final = 4e6
+LONG: Final = 2e9  # steps: Kosarak with d' of about 20
+FEW: Final = 10
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,10 @@ def rebuilt(mechanism: Mechanism, domain: int) -> Mechanism:
     return type(mechanism).from_parameters(domain, mechanism.parameters)
 
 
-def measured(built: Mechanism, given: Setting, most: int | None = None) -> Measurement:
-    """The error of real repeats, as many as the steps pay for, or at most so many."""
-    repeats = affordable(built, given.users, given.steps, most or given.repeats)
+def measured(built: Mechanism, given: Setting) -> Measurement:
+    """The error of real repeats, as many as the steps pay for; few where a single one takes very many."""
+    most = FEW if work(built, given.users) > LONG else given.repeats
+    repeats = affordable(built, given.users, given.steps, most)
     return measure(
         real(built, given.truth, repeats, given.rng), given.truth, variance_by_value(built.oracle, given.truth)
     )
