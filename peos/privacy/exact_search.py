@@ -32,6 +32,7 @@ _MARGIN: Final = 0.02  # nats of δ left to the exact bound at the first attempt
 _CLOSE: Final = 0.08  # nats; what is left beyond is worth another attempt
 _ATTEMPTS: Final = 6
 _EQUAL: Final = 1e-9
+_SPARE_BITS: Final = 10  # the search leaves about a thousandth of the fakes too many
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,25 @@ def best(targets: Targets, kind: str, limit: float) -> Found | None:
                 break
         spare = _MARGIN / 4 * (1 + attempt)
         aim = _Aim(wanted + off_server - spare, wanted + off_others - spare)
-    return kept
+    return kept if kept is None or targets.fakes is not None else _with_fewest_fakes(targets, kept)
+
+
+def _with_fewest_fakes(targets: Targets, found: Found) -> Found:
+    """The same mechanism with the fewest fakes that keep to the targets by the exact bound, which falls with each."""
+
+    def enough(fakes: int) -> bool:
+        tried = Found(found.built, fakes, math.inf)
+        with_users = _held_against(targets, tried, targets.server, targets.users - 1)[1]
+        return with_users >= 0.0 and _held_against(targets, tried, targets.others, 0)[1] >= 0.0
+
+    high, step = found.fakes, max(1, found.fakes >> _SPARE_BITS)
+    while high and enough(max(0, high - step)):
+        high, step = max(0, high - step), 2 * step
+    low = max(-1, high - step)  # too few, or none at all
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return Found(found.built, high, found.built.variance(users=targets.users, fakes=high))
 
 
 def promising(targets: Targets, kind: str, limit: float) -> Point | None:

@@ -135,13 +135,25 @@ def test_exact_plans_are_better_than_the_theorems_under_all_targets_and_never_cl
         assert exact.guarantees.server.epsilon <= request_["eps_server"]
 
 
-def test_n_r_is_the_least_that_meets_epsilon_users_where_more_does_not_help() -> None:
-    found = plan(**KOSARAK, eps_server=1.0, eps_users=0.5, eps_local=4.0, mechanism="solh", d_prime=16)
-    assert found.guarantees.users.exact is not None
-    assert found.guarantees.users.exact <= 0.5
-    fewer = guarantees(found.randomizer, 990_002, math.floor(found.fakes * 0.995), 1e-9)
-    assert fewer.users.exact is not None
-    assert fewer.users.exact > 0.5
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {**KOSARAK, "eps_server": 1.0, "eps_users": 0.5, "eps_local": 4.0, "mechanism": "solh", "d_prime": 16},
+        {**KOSARAK, "eps_server": 0.2, "eps_users": 1.0},
+        {**SMALL, "eps_users": 0.5, "eps_local": 4.0},
+        {**SMALL, "eps_server": 0.03, "eps_local": 5.0},
+    ],
+    ids=range(4),
+)
+def test_n_r_is_the_least_that_meets_the_targets_where_more_does_not_help(asked: dict[str, Any]) -> None:
+    """A thousandth fewer do not: an ε is computed to a ten-thousandth, and n_r grows with its square."""
+    found = plan(**asked)
+    assert found.fakes > 0
+    fewer = guarantees(found.randomizer, found.users, math.floor(found.fakes * 0.999) - 1, found.delta)
+    for claims, kept in ((found.guarantees, True), (fewer, False)):
+        meets = [claims.server.epsilon <= asked.get("eps_server", math.inf)]
+        meets.append(claims.users.epsilon <= asked.get("eps_users", math.inf))
+        assert all(meets) == kept, (found.fakes, claims)
 
 
 def test_fakes_also_buy_epsilon_server_though_a_larger_d_prime_buys_nearly_as_much() -> None:
