@@ -11,12 +11,14 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
-from gmpy2 import mpz
+from gmpy2 import jacobi, mpz
 
 from peos.collection.party import Answer
 from peos.collection.submission import Part, bind, submission_digest
 from peos.collection.ticket import mint
+from peos.crypto.schemes import scheme
 from peos.crypto.schemes.paillier import PaillierPrivateKey, PaillierPublicKey
+from peos.crypto.schemes.word_keys import WordPublicKey
 from peos.net.client import blocking_channel
 from peos.net.tls import grpc
 from peos.wire.methods import STATUS, SUBMIT, SUBMIT_MANY
@@ -135,6 +137,29 @@ def test_what_is_no_submission_is_refused_in_one_sentence_and_counted(town: Town
             said = " ".join(held[0].refused)
             assert "the encrypted share is not a ciphertext of this key" in said
             assert "the share has the wrong length" in said
+            await play.order(abort=True)
+
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize("name", ["dgk", "jl"])
+def test_an_element_of_the_wrong_jacobi_symbol_is_no_ciphertext_of_a_word_scheme(town: Town, name: str) -> None:
+    """It would keep its symbol through every pass, so whoever sent it could be followed."""
+    words = scheme(name).generate(RNG).public
+    assert isinstance(words, WordPublicKey)
+    n = words.modulus
+    marked = next(value for value in map(mpz, range(2, 10**6)) if jacobi(value, n) == -1)
+
+    async def test() -> None:
+        changes = {"scheme": name, "public_key": words.encode()}
+        async with played(town, f"symbols of {name}", listening=False, **changes) as play:
+            bad = [int(value % n).to_bytes(words.ciphertext_bytes, "big") for value in (marked, marked**3)]
+            good = words.encrypt(RNG.uint64(1), words.zero_source(RNG).zeros(1))[0].tobytes()
+            messages = [encode_part(parts(play, share)[0]) for share in (*bad, good)]
+            answers, broken = await asyncio.to_thread(stream, town, 1, messages)
+            assert broken is None, broken
+            refused = ["the encrypted share is not a ciphertext of this key" in answer.refusal for answer in answers]
+            assert refused == [True, True, False]
             await play.order(abort=True)
 
     asyncio.run(test())
