@@ -125,10 +125,9 @@ def seconds_a_user(row: Row, times: Mapping[tuple[str, str], float]) -> float:
     Passes follow one another, and so do rounds; the hiders of a round work at the same time, each on its own machine.
     """
     whole, scheme = row["at_a_million"], row["scheme"]
-    passing = whole["pass_s"] / times.get((scheme, "rerandomise"), _SPEEDUP)
-    decrypting = whole["analyzer_s"] / times.get((scheme, "decrypt"), _SPEEDUP)
-    if row["protocol"] == "ss":  # onions are opened by one process
-        passing, decrypting = whole["pass_s"], whole["analyzer_s"]
+    passes, last = ("peel", "peel") if row["protocol"] == "ss" else ("rerandomise", "decrypt")
+    passing = whole["pass_s"] / times.get((scheme, passes), _SPEEDUP)
+    decrypting = whole["analyzer_s"] / times.get((scheme, last), _SPEEDUP)
     mixing = max(0.0, row["shufflers"] * whole["shuffler_s"] - whole["pass_s"])
     hiders = Schedule(row["shufflers"]).threshold if row["protocol"] == "peos" else 1
     return float(whole["agree_s"] + passing + mixing / hiders + decrypting + whole["count_s"]) / 1e6

@@ -134,7 +134,7 @@ def test_how_many_users_are_carried_follows_from_the_seconds() -> None:
     assert tables.carried(1.0, 3599) == 3500
     assert tables.carried(1.0, 7) == 7
     onions = row | {"protocol": "ss", "scheme": "onion"}
-    assert tables.seconds_a_user(onions, {}) * 1e6 == pytest.approx(10 + 180 + 360 + 400 + 2)
+    assert tables.seconds_a_user(onions, {("onion", "peel"): 1.5}) * 1e6 == pytest.approx(10 + 120 + 240 + 400 + 2)
 
 
 def test_what_limits_the_users_is_named_where_it_was_measured() -> None:

@@ -115,6 +115,7 @@ def test_passes_grow_with_r_and_rows_with_n() -> None:
 def test_two_cores_are_compared_with_one_for_every_scheme() -> None:
     rows = measure_cores(8, bits=768)["rows"]
     assert [(row["scheme"], row["operation"]) for row in rows] == [
-        (name, operation) for name in ("paillier", "dgk", "jl") for operation in ("rerandomise", "decrypt")
+        *((name, operation) for name in ("paillier", "dgk", "jl") for operation in ("rerandomise", "decrypt")),
+        ("onion", "peel"),
     ]
     assert all(row["times"] == row["one_core_s"] / row["two_cores_s"] for row in rows)
