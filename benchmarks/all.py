@@ -64,7 +64,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.all", description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", choices=page.NAMES, help="measure these and no others")
     parser.add_argument(
-        "--million", action="store_true", help="a whole collection of a million users too, an hour or more"
+        "--million", action="store_true", help="a whole collection of a million users too, about half an hour"
     )
     options = parser.parse_args()
     names = options.only or [name for name in page.NAMES if name != LONG or options.million]

@@ -1,14 +1,17 @@
 """`peos bench overhead`: counted figures are those of the protocol, and the thesis' are those of its table 9.3."""
 
 from dataclasses import replace
+from types import ModuleType
 
 import pytest
 
 from benchmarks import scaling
+from benchmarks.cores import COUNT, WORKERS
 from benchmarks.cores import measure as measure_cores
 from peos.cli.bench_overhead import THESIS, flat, measure_all
 from peos.cli.bench_parties import Measured, measure, per_user
 from peos.crypto.randomness import Randomness
+from peos.crypto.schemes import dgk_zeros, paillier_zeros
 from peos.errors import WrongInput
 from peos.privacy.costs import PRICES, cost
 from peos.shuffle.sequential import SequentialSchedule
@@ -119,3 +122,8 @@ def test_two_cores_are_compared_with_one_for_every_scheme() -> None:
         ("onion", "peel"),
     ]
     assert all(row["times"] == row["one_core_s"] / row["two_cores_s"] for row in rows)
+
+
+@pytest.mark.parametrize("zeros", [dgk_zeros, paillier_zeros])
+def test_one_core_and_two_are_compared_over_the_same_tables(zeros: ModuleType) -> None:
+    assert zeros.window_width(COUNT) == zeros.window_width(COUNT // WORKERS) > 0
