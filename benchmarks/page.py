@@ -169,8 +169,8 @@ def _capacity(found: Data) -> Iterator[str]:
         yield from prose(f"What holds most, at a million reports: {'; '.join(held)} (section 11).")
     if found["end-to-end-million"] is not None:
         most = max(found["end-to-end-million"]["cost"], key=lambda row: row["peak_rss"] or 0)
-        yield from prose(f"""In a whole run of a million the largest party was {most["party"]}, all its processes together
-        {most["peak_rss"] / 1e9:.2f} GB (section 10).""")
+        yield from prose(f"""In a whole run of a million the largest party was {most["party"]}, all its processes
+        together {most["peak_rss"] / 1e9:.2f} GB (section 10).""")
 
 
 def _scaling(found: Data) -> Iterator[str]:
