@@ -1,6 +1,7 @@
 """Fixtures for every test: named randomness, so that a failure can be replayed; and who runs what beside whom."""
 
 import hashlib
+import signal
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,8 +28,11 @@ class Together(LoadFileScheduling):  # type: ignore[misc]  # its package ships n
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tests that need more than Python: which, and what if it is not there."""
+    """Tests that need more than Python: which, and what if it is not there. And Ctrl-C is heard."""
     config.pluginmanager.register(needs, "needs")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # As a shell has it for what it starts in the background; the processes that tests interrupt would inherit it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(optionalhook=True)
