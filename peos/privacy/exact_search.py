@@ -7,7 +7,7 @@ with what they were off taken into account, until the bound agrees.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -91,9 +91,9 @@ def _with_fewest_fakes(targets: Targets, found: Found) -> Found:
     """The same mechanism with the fewest fakes that keep to the targets by the exact bound, which falls with each."""
 
     def enough(fakes: int) -> bool:
-        tried = Found(found.built, fakes, math.inf)
-        with_users = _held_against(targets, tried, targets.server, targets.users - 1)[1]
-        return with_users >= 0.0 and _held_against(targets, tried, targets.others, 0)[1] >= 0.0
+        tried = replace(found, fakes=fakes)
+        coalitions = ((targets.server, targets.users - 1), (targets.others, 0))
+        return all(_held_against(targets, tried, target, others)[1] >= 0.0 for target, others in coalitions)
 
     high, step = found.fakes, max(1, found.fakes >> _SPARE_BITS)
     while high and enough(max(0, high - step)):
