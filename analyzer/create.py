@@ -15,12 +15,14 @@ from analyzer.home import Home
 from analyzer.peers import Answer, Peers, party
 from analyzer.store import Kept
 from analyzer.telling import Teller
+from peos.collection.document import Dummy
 from peos.collection.lifecycle import State
 from peos.collection.onions import prepare_onions
 from peos.collection.party import Card, Status
-from peos.collection.prepare import Ticket, prepare
+from peos.collection.prepare import prepare
 from peos.collection.submission import Part
-from peos.collection.ticket import mint
+from peos.collection.ticket import Ticket, issue
+from peos.crypto.identity import Identity
 from peos.crypto.onion import OnionKeys
 from peos.errors import Closed, PeosError, Refused
 from peos.net.errors import is_retryable
@@ -118,11 +120,16 @@ def _submit_dummies(home: Home, kept: Kept, teller: Teller) -> None:
     home.store.parts_taken(kept.digest, sum(len(encode_part(part)) for parts in prepared for part in parts))
 
 
+def _ticket(home: Home, kept: Kept, dummy: Dummy) -> Ticket:
+    """A dummy's ticket, with a key of its own as every user has."""
+    return issue(home.keys.enrolment, kept.digest, dummy.id, Identity.generate(home.rng))
+
+
 def _prepare(home: Home, kept: Kept) -> list[tuple[Part, ...]]:
     document = home.signed(kept).document
     public = document.encryption(floor=home.floor)
     dummies = home.dummies(kept)
-    tickets = [Ticket(dummy.id, mint(home.keys.enrolment, kept.digest, dummy.id)) for dummy in dummies]
+    tickets = [_ticket(home, kept, dummy) for dummy in dummies]
     words = np.stack([dummy.words for dummy in dummies])
     if isinstance(public, OnionKeys):
         return prepare_onions(kept.digest, public, words, tickets, home.rng)

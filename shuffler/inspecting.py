@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from peos.collection.document import Document
 from peos.collection.reveal import proved_case
-from peos.collection.submission import Triple
 from peos.crypto.kdf import Context
 from peos.errors import Closed, PeosError
 from peos.net.calls import Caller
@@ -78,7 +77,7 @@ class Inspecting:
         inspection = self._inspection
         return tuple(who for who in inspection.waiting if who != self._number) if inspection else ()
 
-    async def run(self, triples: Sequence[Triple]) -> None:
+    async def run(self, frozen: Sequence[bytes]) -> None:
         """Until all have shown what they have, or are waited for no longer."""
         try:
             async with asyncio.timeout(self._patience):
@@ -86,7 +85,7 @@ class Inspecting:
                     self._log.info("nothing to open", reason=LOST)
                     await self._show(Opening(self._number, lost=True))
                 else:
-                    await self._inspect(self._record, self._bench, triples)
+                    await self._inspect(self._record, self._bench, frozen)
         except TimeoutError:
             self.trouble = f"the inspection took longer than {self._patience:.0f} s"
             if self._inspection is not None:
@@ -110,8 +109,8 @@ class Inspecting:
             reader.feed(chunk)
         await self._came.put((vector.header, reader.finish()))
 
-    async def _inspect(self, record: Record, bench: Bench, triples: Sequence[Triple]) -> None:
-        case = await self._revealed(triples, bench)
+    async def _inspect(self, record: Record, bench: Bench, frozen: Sequence[bytes]) -> None:
+        case = await self._revealed(frozen, bench)
         inspection = self._inspection = Inspection(self._number, case, record)
         await self._carry_out(inspection.start(), inspection, record, bench)
         while inspection.waiting:
@@ -129,7 +128,7 @@ class Inspecting:
             return inspection.opened(header.sender, inspections.decode_opening(header.sender, rows))
         return inspection.told(header.sender, header.step.round, inspections.decode_path(rows))
 
-    async def _revealed(self, triples: Sequence[Triple], bench: Bench) -> Case:
+    async def _revealed(self, frozen: Sequence[bytes], bench: Bench) -> Case:
         """The dummies, as the analyzer shows and proves them."""
         while True:
             try:
@@ -147,7 +146,7 @@ class Inspecting:
         self.trouble = ""
         revealed, transcript = inspections.gathered(parts), self._receipt.transcript
         return await in_background(
-            lambda: proved_case(self._document, bench.public, self.context, transcript, triples, revealed)
+            lambda: proved_case(self._document, bench.public, self.context, transcript, frozen, revealed)
         )
 
     async def _carry_out(self, effects: list[Effect], inspection: Inspection, record: Record, bench: Bench) -> None:

@@ -11,7 +11,7 @@ from collections import Counter
 from functools import partial
 from typing import Final, NamedTuple
 
-from peos.collection.document import Document
+from peos.collection.document import ID_BYTES, Document
 from peos.collection.party import Answer
 from peos.collection.submission import Part, Verdict, check_part
 from peos.crypto.onion import OnionKeys
@@ -66,13 +66,13 @@ class Intake:
     ) -> Answer | Settled:
         """What became of a part, or what will say so once it is durable; never raises for what a user did."""
         try:
-            triple = check_part(part, document, collection, public, me)
+            row = check_part(part, document, collection, public, me)
         except PeosError as error:
             return self._refuse(part, error)
         if len(self._waiting) >= WAITING or self._bytes >= WAITING_BYTES:
             return self._refuse(part, Full("more parts wait than can be kept at the moment", hint=_AGAIN))
         answer: Settled = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Waiting(Submission(collection, triple, part.share), answer))
+        self._waiting.append(_Waiting(Submission(collection, row, part.share), answer))
         self._bytes += len(part.share)
         self._wake.set()
         return answer
@@ -95,12 +95,12 @@ class Intake:
                 answer.set_result(self._answer(submission, one))
 
     def _answer(self, submission: Submission, judged: Judged | PeosError) -> Answer:
-        collection, triple = submission.collection, submission.triple
+        collection, id_ = submission.collection, submission.row[:ID_BYTES]
         if isinstance(judged, PeosError):
-            return self._refused_with(collection, triple.id, judged)
+            return self._refused_with(collection, id_, judged)
         if judged is Verdict.CONFLICT:
-            return Answer(collection, triple.id, b"", _CONFLICT, "a ticket is good for one submission")
-        return Answer(collection, triple.id, triple.digest)
+            return Answer(collection, id_, b"", _CONFLICT, "a ticket is good for one submission")
+        return Answer(collection, id_, submission.row)
 
     def _refuse(self, part: Part, error: PeosError) -> Answer:
         return self._refused_with(part.collection, part.id, error)

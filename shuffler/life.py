@@ -31,14 +31,16 @@ from peos.shuffle.relay import Line
 from peos.shuffle.sequential import shuffler_type
 from peos.shuffle.standing import Place, Standing
 from peos.store.base import Collection, ShufflerStore
+from peos.store.base import Frozen as Kept
 from peos.wire.documents import SignedDocument
+from peos.wire.freezes import encode_announcements
 from peos.wire.methods import GET_RECEIPT
 from shuffler.ahead import Ahead
 from shuffler.background import in_background
 from shuffler.bench import Bench
 from shuffler.conductor import ENDS, Conductor
 from shuffler.ending import LOST, Ending
-from shuffler.freezing import Freezing, Frozen, signed
+from shuffler.freezing import Freezing, Frozen
 from shuffler.inspecting import Inspecting
 from shuffler.meter import Meter
 from shuffler.post import Post
@@ -198,25 +200,26 @@ class Life:
         digest = self.signed.digest
         freezing = self.freezing
         if not isinstance(freezing, Freezing):
-            own = await self.store(lambda store: list(store.triples(digest)))
+            own = await self.store(lambda store: list(store.rows(digest)))
             identities = tuple(member.identity for member in self.document.shufflers)
-            freezing = Freezing(self.number, identities, digest, own, self._identity)
+            freezing = await in_background(lambda: Freezing(self.number, identities, digest, own, self._identity))
             self.freezing = freezing
-        triples = await freezing.collect(self._callers)
+        rows = await freezing.collect(self._callers)
         try:
-            check_minimum(len(triples), len(self.document.dummies), self.document.minimum)
+            check_minimum(len(rows), len(self.document.dummies), self.document.minimum)
         except Refused as too_few:
             self._doom = str(too_few)
             return
-        frozen = await freezing.agree(self._callers)
+        agreed = await freezing.agree(self._callers)
+        announced = encode_announcements(await freezing.announcements())
         try:
-            await self.store(lambda store: store.put_frozen(digest, frozen, triples))
+            await self.store(lambda store: store.put_frozen(digest, agreed, announced, rows))
         except Full:
             raise
         except Refused as refusal:  # the question is being answered, or was
             self._doom = str(refusal)
             return
-        self.freezing = Frozen(digest, self.store, signed(self._identity, digest, frozen))
+        self.freezing = Frozen(digest, self.store, self._identity, Kept(agreed, len(rows), announced))
         self._moved_to(State.FROZEN)
 
     async def _shuffle(self) -> None:
@@ -230,7 +233,7 @@ class Life:
         self.freezing = (
             self.freezing
             if isinstance(self.freezing, Frozen)
-            else Frozen(digest, self.store, signed(self._identity, digest, kept.frozen.digest))
+            else Frozen(digest, self.store, self._identity, kept.frozen)
         )
         context = Context(digest, kept.frozen.digest)
         bench = self._bench(context, kept.frozen.count)
@@ -313,8 +316,8 @@ class Life:
                 return  # nobody to say it to
             self.inspecting = self._inspection(receipt)
         has_rows = self.inspecting.has_rows  # else the frozen list may be erased
-        triples = await self.store(lambda store: list(store.frozen_triples(digest))) if has_rows else []
-        await self.inspecting.run(triples)
+        rows = await self.store(lambda store: list(store.frozen_rows(digest))) if has_rows else []
+        await self.inspecting.run(rows)
         self.findings = "; ".join(self.inspecting.findings)
         self.inspecting = None
 
@@ -349,9 +352,20 @@ class Life:
         self._log.warning("waiting", error)
         self._faults = self._faults + 1 if isinstance(error, LocalFault) else 0
         if not self._doom and await self._is_hopeless(error):
+            await self._note_evidence()
             self._doom = str(error)
         self.stalled = str(error)
         await asyncio.sleep(RETRY / 4 if isinstance(error, NotYet) else RETRY)
+
+    async def _note_evidence(self) -> None:
+        """Keep the two lists that a shuffler signed, if one did, for whoever has to be convinced."""
+        if not isinstance(self.freezing, Freezing) or not self.freezing.evidence:
+            return
+        fields: dict[str, str | int] = {"collection": self.signed.digest.hex()}
+        for name, one in zip(("one", "other"), self.freezing.evidence, strict=True):
+            fields |= {"shuffler": one.shuffler, f"{name}_count": one.count, f"{name}_root": one.root.hex()}
+            fields[f"{name}_signature"] = one.signature.hex()
+        await self.store(lambda store: store.audit("two lists signed", fields))
 
     async def _is_hopeless(self, error: PeosError) -> bool:
         if self.state is State.CLOSED:

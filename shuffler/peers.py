@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 
-from peos.collection.freeze import Announcement, FrozenDigest, Stretch
+from peos.collection.freeze import Announcements, FrozenDigest, Stretch
 from peos.collection.party import Order, Status
 from peos.errors import BadEncoding, Closed, NotYet, Refused, Unknown
 from peos.net.calls import Behaviour, Service, service
@@ -13,7 +13,7 @@ from peos.wire import parties, shuffles
 from peos.wire.methods import (
     CARRY,
     CLOSE,
-    GET_ANNOUNCEMENT,
+    GET_ANNOUNCEMENTS,
     GET_FROZEN_DIGEST,
     GET_LIST,
     PROPOSE,
@@ -43,7 +43,7 @@ class Peers:
             PROPOSE: self.propose,
             CLOSE: self.close,
             STATUS: self.status,
-            GET_ANNOUNCEMENT: self.announcement,
+            GET_ANNOUNCEMENTS: self.announcements,
             GET_LIST: self.stretches,
             GET_FROZEN_DIGEST: self.frozen_digest,
             SAY: self.say,
@@ -76,9 +76,9 @@ class Peers:
             raise Refused("where a collection stands is told to those who take part in it")
         return await telling.status(life)
 
-    async def announcement(self, digest: bytes, context: Context) -> Announcement:
-        """The hash of this shuffler's list."""
-        return await self._freezing(digest, context).announcement()
+    async def announcements(self, digest: bytes, context: Context) -> Announcements:
+        """All announcements of lists that this shuffler holds; the analyzer too may see how long lists are."""
+        return await self._freezing(digest, context, analyzer=True).announcements()
 
     async def stretches(self, digest: bytes, context: Context) -> AsyncIterator[Stretch]:
         """This shuffler's list."""
@@ -124,9 +124,10 @@ class Peers:
             raise Refused("the notice is not signed by its sender")
         await life.hear(signed)
 
-    def _freezing(self, digest: bytes, context: Context) -> Freezing | Frozen:
+    def _freezing(self, digest: bytes, context: Context, *, analyzer: bool = False) -> Freezing | Frozen:
         life = self._desk.life(digest)
-        if peer_fingerprint(context) not in {member.certificate for member in life.document.shufflers}:
+        members = (*life.document.shufflers, life.document.analyzer) if analyzer else life.document.shufflers
+        if peer_fingerprint(context) not in {member.certificate for member in members}:
             raise Refused("lists are shown to the collection's shufflers only")
         if life.freezing is None:
             _require_going_on(life)

@@ -6,8 +6,7 @@ from functools import partial
 from typing import Final, Self
 
 from peos.collection.party import Invitation
-from peos.collection.prepare import Ticket
-from peos.collection.ticket import admits
+from peos.collection.ticket import Ticket, admits
 from peos.crypto.randomness import Randomness, system
 from peos.errors import Refused, WrongInput
 from peos.net.lane import plain_text
@@ -121,8 +120,9 @@ class Collection:
         return tuple(plain_text(member.name) for member in self._opened.document.shufflers)
 
     def admits(self, ticket: Ticket) -> bool:
-        """Whether the ticket is one of this collection's."""
-        return admits(self._opened.document.enrolment_key, ticket.signature, self.digest, ticket.id)
+        """Whether the ticket is one of this collection's, and the key the one that it names."""
+        enrolment = self._opened.document.enrolment_key
+        return admits(enrolment, ticket.signature, self.digest, ticket.id, ticket.key.public)
 
     def submit(
         self, value: int, ticket: Ticket, *, waiting: Waiting = _untold, deadline: float | None = None
@@ -200,7 +200,7 @@ class Collection:
             if ticket.id in seen:
                 faults.append((position, "the ticket is there twice"))
             elif ticket.id not in known and not self.admits(ticket):
-                faults.append((position, "the ticket is not valid for this collection"))
+                faults.append((position, "the ticket is not valid for this collection and key"))
             seen.add(ticket.id)
         if faults:
             raise BadAnswers(faults)

@@ -23,7 +23,7 @@ from user_client.results import Charge, Standing
 
 OWNER: Final = b"owner"
 NAME: Final = "memory.sqlite"
-_VERSION: Final = 1
+_VERSION: Final = 2
 _PRAGMAS: Final = (
     "PRAGMA busy_timeout = 30000",
     "PRAGMA journal_mode = WAL",

@@ -13,7 +13,8 @@ import numpy as np
 from peos.collection.document import Document
 from peos.collection.onions import prepare_onions
 from peos.collection.party import Card
-from peos.collection.prepare import Ticket, prepare
+from peos.collection.prepare import prepare
+from peos.collection.ticket import Ticket
 from peos.crypto.onion import OnionKeys
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes.base import PublicKey, ZeroSource

@@ -48,11 +48,11 @@ class Order:
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a part: the acknowledged submission digest, or a refusal in one sentence."""
+    """What became of a part: the acknowledged row, or a refusal in one sentence."""
 
     collection: bytes
     id: bytes
-    digest: bytes = b""
+    row: bytes = b""
     refusal: str = ""
     hint: str = ""
     retry: bool = False

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from peos.collection.document import Document, Dummy
-from peos.collection.submission import Part, Triple, check_part, plain_share
+from peos.collection.submission import Part, check_part, plain_share
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import PublicKey
@@ -42,21 +42,21 @@ def proved_case(
     public: PublicKey,
     context: Context,
     transcript: bytes,
-    triples: Sequence[Triple],
+    rows: Sequence[bytes],
     revealed: Sequence[Revealed],
 ) -> Case:
     """What a shuffler may open of one output; RemoteFault if a revealed report is not proved to be the analyzer's own.
 
     A dummy that is not among the frozen reports was not counted, and is left out.
     """
-    places = {triple: place for place, triple in enumerate(triples)}
+    places = {row: place for place, row in enumerate(rows)}
     committed = set(document.dummies)
     counted = {_proved(one, document, public, context.collection, committed): one for one in revealed}
-    start = {places[triple]: one for triple, one in counted.items() if triple in places}
+    start = {places[row]: one for row, one in counted.items() if row in places}
     if not start or len(counted) < len(revealed):
         raise _refused("reveals no dummies that were counted, or one twice")
-    rows = len(triples) + document.fakes
-    return known_case(document, public, context, transcript, rows, tuple(start), tuple(start.values()))
+    total = len(rows) + document.fakes
+    return known_case(document, public, context, transcript, total, tuple(start), tuple(start.values()))
 
 
 def known_case(
@@ -83,7 +83,7 @@ def known_case(
     )
 
 
-def _proved(one: Revealed, document: Document, public: PublicKey, collection: bytes, committed: set[bytes]) -> Triple:
+def _proved(one: Revealed, document: Document, public: PublicKey, collection: bytes, committed: set[bytes]) -> bytes:
     shufflers = len(document.shufflers)
     if [part.shuffler for part in one.parts] != list(range(1, shufflers + 1)):
         raise _refused("does not reveal every part of a dummy")

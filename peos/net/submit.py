@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final
 
 from peos.collection.party import Answer, Card
-from peos.collection.submission import Part, submission_digest
+from peos.collection.submission import Part
 from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault, PeosError
 from peos.net.errors import from_rpc_error
@@ -51,12 +51,11 @@ class Outcome:
     """What became of one submission."""
 
     id: bytes
-    digest: bytes
     refusals: tuple[Refusal, ...] = ()
 
     @property
     def accepted(self) -> bool:
-        """Whether every shuffler that was sent a part acknowledged this submission digest."""
+        """Whether every shuffler that was sent a part acknowledged this submission."""
         return not self.refusals
 
 
@@ -107,7 +106,7 @@ class _Open:
     """A submission under way."""
 
     id: bytes
-    digest: bytes
+    row: bytes
     missing: dict[int, int]  # the length of the share, by shuffler
     refusals: list[Refusal] = field(default_factory=list)
 
@@ -142,7 +141,7 @@ class _Sending:
         if not parts or any(part.shuffler not in self._lanes for part in parts):
             raise LocalFault("a submission has a part for each of the shufflers it is sent to")
         first = parts[0]
-        if any((part.collection, part.id, part.hashes) != (first.collection, first.id, first.hashes) for part in parts):
+        if any((part.collection, part.row) != (first.collection, first.row) for part in parts):
             raise LocalFault("these parts are not of one submission")
         for part in parts:
             while not self._has_room(part.shuffler) and not self._faults:
@@ -151,10 +150,9 @@ class _Sending:
             pass
         if self._faults:
             return False
-        digest = submission_digest(first.collection, first.id, first.hashes)
         index = len(self._outcomes)
         self._outcomes.append(None)
-        self._open[index] = _Open(first.id, digest, {part.shuffler: len(part.share) for part in parts})
+        self._open[index] = _Open(first.id, first.row, {part.shuffler: len(part.share) for part in parts})
         for part in parts:
             self._owed[part.shuffler] += 1
             self._owed_bytes[part.shuffler] += len(part.share)
@@ -217,12 +215,12 @@ class _Sending:
         name = plain_text(self._cards[number - 1].name)
         if answer.refusal:
             here.refusals.append(Refusal(number, name, plain_text(answer.refusal), plain_text(answer.hint)))
-        elif answer.digest != here.digest:
+        elif answer.row != here.row:
             sentence = "acknowledged another submission than the one it was sent"
             here.refusals.append(Refusal(number, name, sentence, "tell the shuffler's operator; this must not happen"))
-        if self._on_answer is not None and (answer.refusal or answer.digest == here.digest):
+        if self._on_answer is not None and (answer.refusal or answer.row == here.row):
             self._on_answer(number, answer)
         if not here.missing:
             del self._open[event.index]
             refusals = tuple(sorted(here.refusals, key=lambda refusal: refusal.shuffler))
-            self._outcomes[event.index] = Outcome(here.id, here.digest, refusals)
+            self._outcomes[event.index] = Outcome(here.id, refusals)

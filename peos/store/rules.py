@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from peos.collection.document import ID_BYTES
 from peos.collection.lifecycle import State, advance
-from peos.collection.submission import Triple
 from peos.errors import Closed, LocalFault, Refused, Unknown, WrongInput
 from peos.shuffle.rows import Rows
 from peos.shuffle.standing import Place, Standing
@@ -109,19 +109,19 @@ def standing_fields(digest: bytes, standing: Standing) -> dict[str, str | int]:
     }
 
 
-def uncounted(own: Iterator[Triple], counted: Iterable[Triple]) -> tuple[list[bytes], int]:
-    """The ids kept here that do not count, and how many do; both sorted by id, and all that counts is kept here."""
+def uncounted(own: Iterator[bytes], counted: Iterable[bytes]) -> tuple[list[bytes], int]:
+    """The ids kept here that do not count, and how many do; rows are sorted, and all that counts is kept here."""
     left_out: list[bytes] = []
     count = 0
-    for triple in counted:
+    for row in counted:
         here = next(own, None)
-        while here is not None and here.id < triple.id:
-            left_out.append(here.id)
+        while here is not None and here[:ID_BYTES] < row[:ID_BYTES]:
+            left_out.append(here[:ID_BYTES])
             here = next(own, None)
-        if here != triple:
+        if here != row:
             raise LocalFault("what was frozen is not kept here, or not in order")
         count += 1
-    left_out.extend(triple.id for triple in own)
+    left_out.extend(row[:ID_BYTES] for row in own)
     return left_out, count
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from peos.collection.lifecycle import State
-from peos.collection.submission import Triple, Verdict
+from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import Conflict, LocalFault
 from peos.ldp.base import Question
@@ -34,7 +34,7 @@ _OPEN_FILES: Final = 4
 _ERASED: Final = 2
 _COLUMNS: Final = (
     "number, digest, signed, roster, analyzer, question, epoch, state, reason, count, frozen, frozen_count, "
-    "place, attempt, left_, transcript, vector, vector_hash, rows, row_bytes, erased, lost"
+    "announcements, place, attempt, left_, transcript, vector, vector_hash, rows, row_bytes, erased, lost"
 )  # all but the seed of the fakes, which is read where it is needed
 _COLLECTIONS: Final = f"SELECT {_COLUMNS} FROM collections ORDER BY number"  # noqa: S608 (constants are joined)
 _COLLECTION: Final = f"SELECT {_COLUMNS} FROM collections WHERE digest = ?"  # noqa: S608 (likewise)
@@ -202,9 +202,9 @@ class SqliteStore(ShufflerStore):
         """See the contract."""
         return self._count(self._row(digest))
 
-    def triples(self, digest: bytes) -> Iterator[Triple]:
+    def rows(self, digest: bytes) -> Iterator[bytes]:
         """See the contract."""
-        return iter(()) if self._row(digest)["erased"] else self._file(digest).triples()
+        return iter(()) if self._row(digest)["erased"] else self._file(digest).rows()
 
     def _path(self, digest: bytes) -> Path:
         return self._submissions / f"{digest.hex()}.sqlite"
@@ -222,21 +222,22 @@ class SqliteStore(ShufflerStore):
 
     # The freeze.
 
-    def put_frozen(self, digest: bytes, frozen: bytes, triples: Iterable[Triple]) -> None:
+    def put_frozen(self, digest: bytes, frozen: bytes, announcements: bytes, rows: Iterable[bytes]) -> None:
         """See the contract."""
         here = self.collection(digest)
         rules.require_freezable(here, self._asking(here.question))
-        count = self._file(digest).leave_out_all_but(triples)
+        count = self._file(digest).leave_out_all_but(rows)
         with self._change("frozen", {"collection": digest.hex(), "frozen": frozen.hex(), "count": count}):
             self._database.run(
-                "UPDATE collections SET frozen = ?, frozen_count = ?, state = ?, reason = '' WHERE digest = ?",
-                *(frozen, count, State.FROZEN.value, digest),
+                "UPDATE collections SET frozen = ?, frozen_count = ?, announcements = ?, state = ?, reason = '' "
+                "WHERE digest = ?",
+                *(frozen, count, announcements, State.FROZEN.value, digest),
             )
 
-    def frozen_triples(self, digest: bytes) -> Iterator[Triple]:
+    def frozen_rows(self, digest: bytes) -> Iterator[bytes]:
         """See the contract."""
         rules.require_frozen(self.collection(digest))
-        return self._file(digest).counted_triples()
+        return self._file(digest).counted_rows()
 
     def shares(self, digest: bytes) -> Iterator[bytes]:
         """See the contract."""
@@ -372,7 +373,7 @@ class SqliteStore(ShufflerStore):
             state=State(row["state"]),
             reason=row["reason"],
             count=self._count(row),
-            frozen=None if row["frozen"] is None else Frozen(row["frozen"], row["frozen_count"]),
+            frozen=None if row["frozen"] is None else Frozen(row["frozen"], row["frozen_count"], row["announcements"]),
             standing=Standing(Place(row["place"]), row["attempt"], row["left_"], row["transcript"]),
             erased=bool(row["erased"]),
             lost=bool(row["lost"]),

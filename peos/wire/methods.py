@@ -52,8 +52,8 @@ SUBMIT_MANY: Final = Method("Users", "SubmitMany", *_PART, *_ANSWER, streams_in=
 PROPOSE: Final = Method("Peers", "Propose", _raw, parties.decode_proposal, *_DONE)
 CLOSE: Final = Method("Peers", "Close", _raw, parties.decode_order, *_DONE)
 STATUS: Final = Method("Peers", "Status", *_ASK, parties.encode_status, parties.decode_status)
-GET_ANNOUNCEMENT: Final = Method(
-    "Peers", "GetAnnouncement", *_ASK, freezes.encode_announcement, freezes.decode_announcement
+GET_ANNOUNCEMENTS: Final = Method(
+    "Peers", "GetAnnouncements", *_ASK, freezes.encode_announcements, freezes.decode_announcements
 )
 GET_LIST: Final = Method("Peers", "GetList", *_ASK, freezes.encode_stretch, freezes.decode_stretch, streams_out=True)
 GET_FROZEN_DIGEST: Final = Method(
@@ -70,5 +70,5 @@ GET_DUMMIES: Final = Method(
 )
 
 USERS: Final = (DESCRIBE, SUBMIT, SUBMIT_MANY)
-PEERS: Final = (PROPOSE, CLOSE, STATUS, GET_ANNOUNCEMENT, GET_LIST, GET_FROZEN_DIGEST, SAY, CARRY, TELL)
+PEERS: Final = (PROPOSE, CLOSE, STATUS, GET_ANNOUNCEMENTS, GET_LIST, GET_FROZEN_DIGEST, SAY, CARRY, TELL)
 ANALYST: Final = (DELIVER, GET_RECEIPT, GET_DUMMIES)

@@ -140,7 +140,7 @@ def order_verifies(order: Order, analyzer: bytes) -> bool:
 
 def encode_answer(answer: Answer) -> bytes:
     """What became of a part."""
-    taken = Acknowledgement(answer.collection, answer.id, answer.digest)
+    taken = Acknowledgement(answer.collection, answer.row)
     return serialize(
         pb.Answer(
             version=VERSION,
@@ -166,9 +166,9 @@ def decode_answer(data: bytes) -> Answer:
     if message.hint or message.retry:
         raise BadEncoding("an acknowledgement comes with a hint or asks for another try")
     taken = decode_acknowledgement(message.acknowledgement)
-    if taken.id != message.id:
+    if taken.row[:ID_BYTES] != message.id:
         raise BadEncoding("an answer acknowledges another part")
-    return Answer(taken.collection, taken.id, taken.digest)
+    return Answer(taken.collection, message.id, taken.row)
 
 
 def encode_status(status: Status) -> bytes:

@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Part(_message.Message):
-    __slots__ = ("version", "collection", "shuffler", "id", "ticket", "salt", "hashes", "share")
+    __slots__ = ("version", "collection", "shuffler", "id", "ticket", "salt", "hashes", "share", "user_key", "signature")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     SHUFFLER_FIELD_NUMBER: _ClassVar[int]
@@ -16,6 +16,8 @@ class Part(_message.Message):
     SALT_FIELD_NUMBER: _ClassVar[int]
     HASHES_FIELD_NUMBER: _ClassVar[int]
     SHARE_FIELD_NUMBER: _ClassVar[int]
+    USER_KEY_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
     version: int
     collection: bytes
     shuffler: int
@@ -24,16 +26,16 @@ class Part(_message.Message):
     salt: bytes
     hashes: _containers.RepeatedScalarFieldContainer[bytes]
     share: bytes
-    def __init__(self, version: _Optional[int] = ..., collection: _Optional[bytes] = ..., shuffler: _Optional[int] = ..., id: _Optional[bytes] = ..., ticket: _Optional[bytes] = ..., salt: _Optional[bytes] = ..., hashes: _Optional[_Iterable[bytes]] = ..., share: _Optional[bytes] = ...) -> None: ...
+    user_key: bytes
+    signature: bytes
+    def __init__(self, version: _Optional[int] = ..., collection: _Optional[bytes] = ..., shuffler: _Optional[int] = ..., id: _Optional[bytes] = ..., ticket: _Optional[bytes] = ..., salt: _Optional[bytes] = ..., hashes: _Optional[_Iterable[bytes]] = ..., share: _Optional[bytes] = ..., user_key: _Optional[bytes] = ..., signature: _Optional[bytes] = ...) -> None: ...
 
 class Acknowledgement(_message.Message):
-    __slots__ = ("version", "collection", "id", "submission")
+    __slots__ = ("version", "collection", "row")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
-    ID_FIELD_NUMBER: _ClassVar[int]
-    SUBMISSION_FIELD_NUMBER: _ClassVar[int]
+    ROW_FIELD_NUMBER: _ClassVar[int]
     version: int
     collection: bytes
-    id: bytes
-    submission: bytes
-    def __init__(self, version: _Optional[int] = ..., collection: _Optional[bytes] = ..., id: _Optional[bytes] = ..., submission: _Optional[bytes] = ...) -> None: ...
+    row: bytes
+    def __init__(self, version: _Optional[int] = ..., collection: _Optional[bytes] = ..., row: _Optional[bytes] = ...) -> None: ...

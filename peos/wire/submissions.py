@@ -3,8 +3,9 @@
 from typing import Final
 
 from peos.collection.document import ID_BYTES
+from peos.collection.rows import ROW_BYTES
 from peos.collection.submission import SALT_BYTES, Acknowledgement, Part
-from peos.crypto.identity import SIGNATURE_BYTES
+from peos.crypto.identity import PUBLIC_BYTES, SIGNATURE_BYTES
 from peos.crypto.kdf import DIGEST_BYTES
 from peos.errors import BadEncoding
 from peos.shuffle.schedule import MAX_SHUFFLERS, MIN_SHUFFLERS
@@ -26,6 +27,8 @@ def encode_part(part: Part) -> bytes:
             salt=part.salt,
             hashes=part.hashes,
             share=part.share,
+            user_key=part.user_key,
+            signature=part.signature,
         )
     )
 
@@ -41,6 +44,8 @@ def decode_part(data: bytes) -> Part:
         shuffler=within(message.shuffler, 1, count, "a part's shuffler"),
         id=exactly(message.id, ID_BYTES, "a part's id"),
         ticket=exactly(message.ticket, SIGNATURE_BYTES, "a part's ticket"),
+        user_key=exactly(message.user_key, PUBLIC_BYTES, "a part's user key"),
+        signature=exactly(message.signature, SIGNATURE_BYTES, "a part's signature"),
         salt=exactly(message.salt, SALT_BYTES, "a part's salt"),
         hashes=tuple(exactly(hash_, DIGEST_BYTES, "a part's hash") for hash_ in message.hashes),
         share=message.share,
@@ -50,12 +55,7 @@ def decode_part(data: bytes) -> Part:
 def encode_acknowledgement(acknowledgement: Acknowledgement) -> bytes:
     """A shuffler's word that a part is durable."""
     return serialize(
-        pb.Acknowledgement(
-            version=VERSION,
-            collection=acknowledgement.collection,
-            id=acknowledgement.id,
-            submission=acknowledgement.digest,
-        )
+        pb.Acknowledgement(version=VERSION, collection=acknowledgement.collection, row=acknowledgement.row)
     )
 
 
@@ -64,6 +64,5 @@ def decode_acknowledgement(data: bytes) -> Acknowledgement:
     message = parse(pb.Acknowledgement, data)
     return Acknowledgement(
         exactly(message.collection, DIGEST_BYTES, "an acknowledgement's collection"),
-        exactly(message.id, ID_BYTES, "an acknowledgement's id"),
-        exactly(message.submission, DIGEST_BYTES, "an acknowledgement's submission"),
+        exactly(message.row, ROW_BYTES, "an acknowledgement's row"),
     )

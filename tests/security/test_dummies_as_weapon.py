@@ -10,9 +10,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from peos.collection.prepare import Ticket, prepare
+from peos.collection.document import ID_BYTES
+from peos.collection.prepare import prepare
 from peos.collection.reveal import Revealed, known_case, proved_case, reveal
-from peos.collection.ticket import mint
+from peos.collection.ticket import issue
+from peos.crypto.identity import Identity
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.errors import RemoteFault
@@ -39,7 +41,7 @@ class Weapon(Simulation):
 
     def forged(self) -> list[Revealed]:
         """What the analyzer can reveal: its true dummies, and for the victim's id parts of its own making."""
-        ticket = Ticket(self.owned.id, mint(self.enrolment, self.digest, self.owned.id))
+        ticket = issue(self.enrolment, self.digest, self.owned.id, Identity.generate(self.rng))
         zeros, words = self.key.public.zero_source(self.rng), self.owned.words[None, :]
         own = prepare(self.digest, len(self.nodes), self.key.public, zeros, words, [ticket], self.rng)
         return reveal(self.dummies, [*own, *self.dummy_parts[1:]], self.key.public.ciphertext_bytes)
@@ -63,10 +65,10 @@ class Trusting(Weapon):
 
     def case(self, node: Node, revealed: Sequence[Revealed]) -> Case:
         """What is opened by id alone."""
-        places = {triple.id: place for place, triple in enumerate(node.triples)}
+        places = {row[:ID_BYTES]: place for place, row in enumerate(node.frozen)}
         start = tuple(places[one.parts[0].id] for one in revealed)
         part = self.output
-        rows = len(node.triples) + self.document.fakes
+        rows = len(node.frozen) + self.document.fakes
         return known_case(self.document, self.key.public, part.context, part.transcript, rows, start, revealed)
 
 
@@ -87,7 +89,7 @@ def word_read(made: Weapon) -> int | None:
 
 
 def _place(made: Weapon) -> int:
-    return [triple.id for triple in made.nodes[0].triples].index(made.owned.id)
+    return [row[:ID_BYTES] for row in made.nodes[0].frozen].index(made.owned.id)
 
 
 def test_a_user_named_as_a_dummy_is_not_opened_and_without_the_proof_her_word_is_read(key: PaillierPrivateKey) -> None:
@@ -127,4 +129,4 @@ def test_a_dummy_without_one_of_its_parts_or_with_another_s_or_twice_is_refused(
 
 def _case(made: Weapon, revealed: list[Revealed]) -> Case:
     part, node = made.output, made.nodes[0]
-    return proved_case(made.document, node.public, part.context, part.transcript, node.triples, revealed)
+    return proved_case(made.document, node.public, part.context, part.transcript, node.frozen, revealed)

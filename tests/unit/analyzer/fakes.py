@@ -117,11 +117,11 @@ class FakeShuffler:
         document = self.signed.document
         public = document.encryption_key(floor=FLOOR)
         async for part in parts:
-            triple = check_part(part, document, self.signed.digest, public, self.number)
+            row = check_part(part, document, self.signed.digest, public, self.number)
             if self.refuse_parts:
                 yield Answer(self.signed.digest, part.id, b"", self.refuse_parts)
                 continue
-            if self.parts.setdefault(part.ticket, part.share) != part.share:
+            if self.parts.setdefault(part.id, part.share) != part.share:
                 yield Answer(self.signed.digest, part.id, b"", "another submission was made under this ticket")
                 continue
-            yield Answer(self.signed.digest, part.id, triple.digest)
+            yield Answer(self.signed.digest, part.id, row)

@@ -43,7 +43,7 @@ def test_each_part_goes_to_its_shuffler_and_all_acknowledge_one_digest(town: Tow
     assert [outcome.id for outcome in outcomes] == [parts[0].id for parts in submissions]
     assert all(outcome.accepted for outcome in outcomes)
     held = town.connections()
-    assert all(held[outcome.id] == dict.fromkeys((1, 2, 3), outcome.digest) for outcome in outcomes)
+    assert all(held[parts[0].id] == dict.fromkeys((1, 2, 3), parts[0].row) for parts in submissions)
     assert sorted(shuffler for shuffler, _ in answers) == sorted([1, 2, 3] * 600)
     assert [one.streams for one in town.shufflers] == [1, 1, 1]
 
@@ -139,7 +139,7 @@ def test_an_acknowledgement_of_another_digest_does_not_count(town: Town, rng: Ra
 
 
 def test_an_answer_to_another_part_ends_it(town: Town, rng: Randomness) -> None:
-    town.shufflers[0].before = lambda part: Answer(part.collection, b"\x09" * 16, b"\x05" * 32)
+    town.shufflers[0].before = lambda part: Answer(part.collection, b"\x09" * 16, b"\x09" * 48)
     with pytest.raises(RemoteFault, match=r"shuffler 1 \(org-1\), submission: answered another part"):
         send_parts(town.cards, made(town, rng, 1), rng=rng)
 

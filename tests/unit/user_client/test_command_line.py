@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any
@@ -13,8 +14,8 @@ import pytest
 
 from peos.cli.running import run
 from peos.collection.party import Answer
-from peos.collection.prepare import Ticket
 from peos.collection.submission import Part
+from peos.collection.ticket import Ticket
 from tests.unit.user_client.town import Town, refuse
 from user_client.cli import app
 
@@ -22,7 +23,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def line_of(ticket: Ticket) -> str:
-    return f"{ticket.id.hex()}:{ticket.signature.hex()}"
+    return f"{ticket.id.hex()}:{ticket.signature.hex()}:{ticket.key.secret.hex()}"
 
 
 class Desk:
@@ -124,14 +125,14 @@ def test_every_bad_line_is_named_and_no_value_is(desk: Desk) -> None:
 def test_bad_answers_are_named_by_line_after_the_collection_is_known(desk: Desk) -> None:
     desk.write(4)
     desk.values.write_text("1\n64\n2\n7777\n")
-    stolen = line_of(Ticket(desk.town.ticket(3).id, bytes(64)))
+    stolen = line_of(replace(desk.town.ticket(3), signature=bytes(64)))
     lines = desk.tickets.read_text().splitlines()
     desk.tickets.write_text("\n".join([*lines[:2], stolen, lines[3]]))
     code, _, err = desk.many("--json")
     said = json.loads(err)
     assert code == 2
     assert "values.txt, lines 2, 4: the value is not a whole number from 0 to 63" in said["error"]
-    assert "tickets.txt, line 3: the ticket is not valid for this collection" in said["error"]
+    assert "tickets.txt, line 3: the ticket is not valid for this collection and key" in said["error"]
     assert "7777" not in err
     assert not any(one.parts for one in desk.town.shufflers)
 
@@ -143,7 +144,10 @@ def test_bad_answers_are_named_by_line_after_the_collection_is_known(desk: Desk)
         (("--ticket", "ab:cd"), "the ticket cannot be read"),
         (("--ticket-file", "/nowhere/ticket"), "/nowhere/ticket cannot be read"),
         (("--ticket", "0" * 32 + ":" + "0" * 128, "--value", "one"), "the value is not a whole number"),
-        (("--ticket", "0" * 32 + ":" + "0" * 128, "--value", "1"), "the ticket is not valid for this collection"),
+        (
+            ("--ticket", "0" * 32 + ":" + "0" * 128, "--value", "1"),
+            "the ticket is not valid for this collection and key",
+        ),
     ],
 )
 def test_wrong_input_is_one_sentence_and_exit_2(desk: Desk, options: tuple[str, ...], complaint: str) -> None:

@@ -4,6 +4,7 @@ They keep what they take in memory, remember every part that came, byte for byte
 """
 
 import asyncio
+import hashlib
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
@@ -13,9 +14,8 @@ from typing import Any
 
 from peos.collection.document import MIN_DUMMIES, Document, MechanismChoice
 from peos.collection.party import Answer, Card
-from peos.collection.prepare import Ticket
-from peos.collection.submission import Part, Triple, Verdict, check_part, judge
-from peos.collection.ticket import mint
+from peos.collection.submission import Part, Verdict, check_part, judge
+from peos.collection.ticket import Ticket, issue
 from peos.crypto.identity import Identity
 from peos.crypto.onion import OnionKeys, OnionPrivateKey
 from peos.crypto.randomness import Randomness
@@ -66,13 +66,13 @@ class FakeShuffler:
     certificate: Certificate
     signed: bytes = b""  # what it answers to Describe
     parts: list[bytes] = field(default_factory=list)  # all that came, in order
-    taken: dict[bytes, tuple[Triple, Part]] = field(default_factory=dict)
+    taken: dict[bytes, Part] = field(default_factory=dict)  # by id
     described: int = 0
     streams: int = 0
     before: Callable[[Part], Answer | None] | None = None  # an answer instead of its own
     break_after: list[int] = field(default_factory=list)  # the n-th stream ends after so many answers
     swallow: bool = False  # take the part that breaks the stream, and lose the answer
-    lie: bytes = b""  # acknowledge this digest instead
+    lie: bytes = b""  # acknowledge this row instead
     port: int = 0
 
     @property
@@ -113,15 +113,15 @@ class FakeShuffler:
             return instead
         signed, public = read(self.signed)
         try:
-            triple = check_part(part, signed.document, signed.digest, public, self.number)
-            stored = self.taken.get(part.ticket)
-            if judge(stored[0] if stored else None, triple) is Verdict.CONFLICT:
+            row = check_part(part, signed.document, signed.digest, public, self.number)
+            stored = self.taken.get(part.id)
+            if judge(stored.row if stored else None, row) is Verdict.CONFLICT:
                 raise Conflict("another submission was made under this ticket")
         except PeosError as error:
             public_error = to_status(error)
             return Answer(part.collection, part.id, b"", public_error.text, public_error.hint, public_error.retry)
-        self.taken[part.ticket] = (triple, part)
-        return Answer(part.collection, part.id, self.lie or triple.digest)
+        self.taken[part.id] = part
+        return Answer(part.collection, part.id, self.lie or row)
 
 
 class Town:
@@ -188,7 +188,7 @@ class Town:
     def ticket(self, number: int) -> Ticket:
         """The ticket of a user by number."""
         id_ = number.to_bytes(16, "big")
-        return Ticket(id_, mint(self.enrolment, self.digest, id_))
+        return issue(self.enrolment, self.digest, id_, Identity(hashlib.sha256(id_).digest()))
 
     def start(self, number: int) -> None:
         """Open a shuffler's port, the same one again after `stop`."""
@@ -225,11 +225,11 @@ class Town:
             self._loop.close()
 
     def connections(self) -> dict[bytes, dict[int, bytes]]:
-        """Who has taken what: submission digests by id and shuffler."""
+        """Who has taken what: rows by id and shuffler."""
         found: dict[bytes, dict[int, bytes]] = {}
         for one in self.shufflers:
-            for triple, _ in one.taken.values():
-                found.setdefault(triple.id, {})[one.number] = triple.digest
+            for part in one.taken.values():
+                found.setdefault(part.id, {})[one.number] = part.row
         return found
 
 

@@ -42,7 +42,9 @@ def orders(draw: st.DrawFn) -> Order:
 
 
 invitations = st.builds(Invitation, digests, st.lists(cards(for_users=True), min_size=3, max_size=9).map(tuple))
-acknowledged = st.builds(Answer, digests, ids, digests)
+acknowledged = st.builds(
+    lambda collection, row: Answer(collection, row[:16], row), digests, st.binary(min_size=48, max_size=48)
+)
 refused = st.builds(Answer, st.just(bytes(32)), ids, st.just(b""), sentences, lines, st.booleans())
 answers = st.one_of(acknowledged, refused)
 several = st.lists(lines, max_size=3).map(tuple)

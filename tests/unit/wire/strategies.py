@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from peos.collection.document import Document, MechanismChoice, Member
-from peos.collection.freeze import Announcement, FrozenDigest, Stretch
-from peos.collection.submission import Acknowledgement, Part, Triple
+from peos.collection.freeze import Announcement, Announcements, FrozenDigest, Stretch
+from peos.collection.submission import Acknowledgement, Part
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.crypto.onion import OnionPrivateKey
@@ -94,16 +94,25 @@ def _parts(draw: st.DrawFn) -> Part:
     hashes = draw(st.lists(digests, min_size=3, max_size=9))
     shuffler = draw(st.integers(1, len(hashes)))
     share = draw(st.binary(min_size=1, max_size=300))
-    return Part(draw(digests), shuffler, draw(ids), draw(signatures), draw(ids), tuple(hashes), share)
+    signed = draw(signatures), draw(digests), draw(signatures)
+    return Part(draw(digests), shuffler, draw(ids), *signed, draw(ids), tuple(hashes), share)
 
 
 @st.composite
 def _stretches(draw: st.DrawFn) -> Stretch:
     chosen = sorted(draw(st.sets(ids, max_size=4)))
-    triples = tuple(Triple(id_, draw(signatures), draw(digests)) for id_ in chosen)
-    first = draw(st.integers(0, 2**31 - len(triples))) if triples else 0
-    total = draw(st.integers(first + len(triples), 2**31)) if triples else 0
-    return Stretch(draw(digests), total, first, triples)
+    rows = tuple(id_ + draw(digests) for id_ in chosen)
+    first = draw(st.integers(0, 2**31 - len(rows))) if rows else 0
+    total = draw(st.integers(first + len(rows), 2**31)) if rows else 0
+    return Stretch(draw(digests), total, first, rows)
+
+
+@st.composite
+def _announcements(draw: st.DrawFn) -> Announcements:
+    lists = st.tuples(st.integers(1, 9), st.tuples(st.integers(0, 2**31), digests))
+    held = sorted(draw(st.sets(lists, min_size=1, max_size=6)))
+    made = (Announcement(who, *listed, draw(signatures)) for who, listed in held)
+    return Announcements(draw(digests), tuple(made))
 
 
 @st.composite
@@ -195,8 +204,7 @@ def _read_signed(data: bytes) -> Document:
 
 
 _read_document = partial(documents.decode_document, floor=FLOOR)
-_acknowledgements = st.builds(Acknowledgement, digests, ids, digests)
-_announcements = st.builds(Announcement, digests, digests)
+_acknowledgements = st.builds(Acknowledgement, digests, st.binary(min_size=48, max_size=48))
 _frozen = st.builds(FrozenDigest, digests, digests, signatures)
 _words = st.builds(Word, headers(vector=False), digests)
 _receipts = st.builds(SignedReceipt, st.builds(Context, digests, digests, attempts), digests, signatures)
@@ -207,7 +215,13 @@ CODECS = {
     "SignedDocument": Codec(_documents(), _signed, _read_signed),
     "Part": Codec(_parts(), submissions.encode_part, submissions.decode_part, Shape({}, frozenset({7}))),
     "Acknowledgement": Codec(_acknowledgements, submissions.encode_acknowledgement, submissions.decode_acknowledgement),
-    "ListAnnouncement": Codec(_announcements, freezes.encode_announcement, freezes.decode_announcement),
+    "Announcements": Codec(
+        _announcements(),
+        freezes.encode_announcements,
+        freezes.decode_announcements,
+        Shape({3: FLAT}, frozenset({3})),
+        open_ended=True,
+    ),
     "ListChunk": Codec(_stretches(), freezes.encode_stretch, freezes.decode_stretch),
     "FrozenDigest": Codec(_frozen, freezes.encode_frozen_digest, freezes.decode_frozen_digest),
     "Word": Codec(_words, shuffles.encode_word, shuffles.decode_word, HEADED),
