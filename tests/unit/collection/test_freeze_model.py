@@ -6,10 +6,10 @@ protocol: at any moment any of them may pull announcements, a list or a signed d
 order, may crash, and comes back with what is durable: its own list, and once it froze, what it froze and what all had
 announced.
 
-Checked in every state: no two lists are ever frozen, and only shuffler 3 is named. Without crashes, when one freezes the
-other holds the same announcements. From every state both can freeze without a further crash, or shuffler 3 is named by
-what the two show each other. What the model leaves open, as it must: shuffler 3 may keep its last signature from one of
-the two, which then never freezes while the other did; nothing is shuffled then.
+Checked in every state: no two lists are ever frozen, and only shuffler 3 is named. Without crashes, when one freezes
+the other holds the same announcements. From every state both can freeze without a further crash, or shuffler 3 is
+named by what the two show each other. What the model leaves open, as it must: shuffler 3 may keep its last signature
+from one of the two, which then never freezes while the other did; nothing is shuffled then.
 """
 
 from collections import defaultdict
@@ -60,7 +60,7 @@ Message = tuple[str, int, object]  # what, from whom, and its content
 
 
 class Model:
-    """All that can happen with one kind of `Freeze`; parties that look alike are one, so that each step is made once."""
+    """All that can happen with one kind of `Freeze`; parties that look alike are one, so each step is made once."""
 
     def __init__(self, kind: type[Freeze] = Freeze, *, durable: bool = True) -> None:
         self.kind, self.durable = kind, durable
