@@ -99,7 +99,6 @@ class Dummies:
         document = home.signed(kept).document
         public = document.encryption(floor=home.floor)
         dummies = home.dummies(kept)
-        # Each with a key of its own, as every user has.
         tickets = [issue(home.keys.enrolment, kept.digest, dummy.id, Identity.generate(home.rng)) for dummy in dummies]
         words = np.stack([dummy.words for dummy in dummies])
         if isinstance(public, OnionKeys):

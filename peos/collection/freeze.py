@@ -160,8 +160,7 @@ class Freeze:
     def digest(self) -> bytes:
         """The frozen digest: the document, n, and the root of what counts."""
         counted = self.rows
-        named = struct.pack(">Q", len(counted)) + RowList(counted).root
-        return hashlib.sha256(b"frozen" + self._collection + named).digest()
+        return frozen_digest(self._collection, len(counted), RowList(counted).root)
 
     def sign(self) -> FrozenDigest:
         """This shuffler's word on what it froze."""
@@ -242,6 +241,11 @@ class Listing:
 
     def _another(self) -> RemoteFault:
         return _fault(self._who, "showed another list than it announced")
+
+
+def frozen_digest(collection: bytes, count: int, root: bytes) -> bytes:
+    """What stands for the collection and the list that counts in it."""
+    return hashlib.sha256(b"frozen" + collection + struct.pack(">Q", count) + root).digest()
 
 
 def sign_frozen(identity: Identity, collection: bytes, frozen: bytes) -> FrozenDigest:

@@ -33,6 +33,15 @@ class Acknowledged:
 
 
 @dataclass(frozen=True)
+class Acknowledgement:
+    """A shuffler's word that a part of this submission is durable with it."""
+
+    collection: bytes
+    row: bytes
+    receipt: "Receipt"
+
+
+@dataclass(frozen=True)
 class Receipt:
     """A shuffler's signature under a group of submissions, and the way to it from one of them."""
 

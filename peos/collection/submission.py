@@ -60,14 +60,6 @@ class Part:
         return f"Part(of {self.id.hex()[:8]}… for shuffler {self.shuffler})"
 
 
-@dataclass(frozen=True)
-class Acknowledgement:
-    """A shuffler's word that a part of this submission is durable with it."""
-
-    collection: bytes
-    row: bytes
-
-
 class Verdict(Enum):
     """What to do with a part, given what is stored under its ticket."""
 

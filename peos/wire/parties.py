@@ -140,12 +140,11 @@ def order_verifies(order: Order, analyzer: bytes) -> bool:
 
 def encode_answer(answer: Answer) -> bytes:
     """What became of a part."""
-    taken = Acknowledgement(answer.collection, answer.row)
     return serialize(
         pb.Answer(
             version=VERSION,
             id=answer.id,
-            acknowledgement=b"" if answer.refusal else encode_acknowledgement(taken),
+            acknowledgement=_acknowledged(answer),
             refusal=answer.refusal,
             hint=answer.hint,
             retry=answer.retry,
@@ -168,7 +167,13 @@ def decode_answer(data: bytes) -> Answer:
     taken = decode_acknowledgement(message.acknowledgement)
     if taken.row[:ID_BYTES] != message.id:
         raise BadEncoding("an answer acknowledges another part")
-    return Answer(taken.collection, message.id, taken.row)
+    return Answer(taken.collection, message.id, taken.row, receipt=taken.receipt)
+
+
+def _acknowledged(answer: Answer) -> bytes:
+    if answer.refusal or answer.receipt is None:
+        return b""
+    return encode_acknowledgement(Acknowledgement(answer.collection, answer.row, answer.receipt))
 
 
 def encode_status(status: Status) -> bytes:
