@@ -53,7 +53,7 @@ async def run(config: Config, log: Log, *, restored: bool = False) -> None:
     try:
         desk = Desk(config=config, keys=keys, store=store, trust=trust, engine=workers, log=log)
         try:
-            await _serve(config, keys, desk, Intake(store, log), trust, stop, log)
+            await _serve(config, keys, desk, Intake(store, log, keys.identity), trust, stop, log)
         finally:
             await desk.close()
     finally:

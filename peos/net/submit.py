@@ -14,6 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final
 
 from peos.collection.party import Answer, Card
+from peos.collection.receipts import Acknowledged
 from peos.collection.submission import Part
 from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault, PeosError
@@ -106,7 +107,7 @@ class _Open:
     """A submission under way."""
 
     id: bytes
-    row: bytes
+    acknowledged: Acknowledged  # what receipts must be about
     missing: dict[int, int]  # the length of the share, by shuffler
     refusals: list[Refusal] = field(default_factory=list)
 
@@ -152,7 +153,8 @@ class _Sending:
             return False
         index = len(self._outcomes)
         self._outcomes.append(None)
-        self._open[index] = _Open(first.id, first.row, {part.shuffler: len(part.share) for part in parts})
+        sent = Acknowledged(first.collection, first.row, first.user_key)
+        self._open[index] = _Open(first.id, sent, {part.shuffler: len(part.share) for part in parts})
         for part in parts:
             self._owed[part.shuffler] += 1
             self._owed_bytes[part.shuffler] += len(part.share)
@@ -213,14 +215,23 @@ class _Sending:
         self._owed[number] -= 1
         self._owed_bytes[number] -= here.missing.pop(number)
         name = plain_text(self._cards[number - 1].name)
+        fault = ""
         if answer.refusal:
             here.refusals.append(Refusal(number, name, plain_text(answer.refusal), plain_text(answer.hint)))
-        elif answer.row != here.row:
-            sentence = "acknowledged another submission than the one it was sent"
-            here.refusals.append(Refusal(number, name, sentence, "tell the shuffler's operator; this must not happen"))
-        if self._on_answer is not None and (answer.refusal or answer.row == here.row):
+        elif fault := _fault_of(answer, here.acknowledged, self._cards[number - 1]):
+            here.refusals.append(Refusal(number, name, fault, "tell the shuffler's operator; this must not happen"))
+        if self._on_answer is not None and (answer.refusal or not fault):
             self._on_answer(number, answer)
         if not here.missing:
             del self._open[event.index]
             refusals = tuple(sorted(here.refusals, key=lambda refusal: refusal.shuffler))
             self._outcomes[event.index] = Outcome(here.id, refusals)
+
+
+def _fault_of(answer: Answer, sent: Acknowledged, card: Card) -> str:
+    """What is wrong with an acknowledgement: it must be of this very submission, and signed by the shuffler."""
+    if answer.row != sent.row:
+        return "acknowledged another submission than the one it was sent"
+    if answer.receipt is None or not answer.receipt.holds(card.identity, sent):
+        return "sent an acknowledgement that it has not signed"
+    return ""

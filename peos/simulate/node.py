@@ -10,7 +10,7 @@ import numpy as np
 
 from peos.collection.document import ID_BYTES
 from peos.collection.freeze import Freeze
-from peos.collection.submission import Acknowledgement, Part, Verdict, check_part, judge
+from peos.collection.submission import Part, Verdict, check_part, judge
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.crypto.onion import OnionKeys
@@ -94,14 +94,14 @@ class Node:
         return self.public
 
     def submit(self, encoded: bytes) -> bytes:
-        """Take in a user's part; the acknowledgement, or RemoteFault."""
+        """Take in a user's part; the row that is acknowledged, or RemoteFault."""
         part = submissions.decode_part(encoded)
         row = check_part(part, self.document, self.signed.digest, self.encryption, self.number)
         stored = self.parts.get(part.id)
         if judge(stored.row if stored else None, row) is Verdict.CONFLICT:
             raise RemoteFault("another submission was made under this ticket", party="user", step="submission")
         self.parts[part.id] = part
-        return submissions.encode_acknowledgement(Acknowledgement(self.signed.digest, row))
+        return row
 
     @property
     def listed(self) -> tuple[bytes, ...]:

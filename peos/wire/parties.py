@@ -5,7 +5,7 @@ from typing import Final
 
 from peos.collection.document import ID_BYTES, TEXT_LIMIT
 from peos.collection.party import Answer, Card, Invitation, Order, Status
-from peos.collection.submission import Acknowledgement
+from peos.collection.receipts import Acknowledgement
 from peos.crypto.identity import PUBLIC_BYTES, SIGNATURE_BYTES, Identity, verifies
 from peos.crypto.kdf import DIGEST_BYTES
 from peos.crypto.onion import read_point

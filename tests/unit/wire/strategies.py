@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from peos.collection.document import Document, MechanismChoice, Member
 from peos.collection.freeze import Announcement, Announcements, FrozenDigest, Stretch
-from peos.collection.submission import Acknowledgement, Part
+from peos.collection.receipts import Acknowledgement
+from peos.collection.submission import Part
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.crypto.onion import OnionPrivateKey

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from peos.collection.party import Answer, Card
-from peos.collection.submission import Acknowledgement
+from peos.collection.receipts import Acknowledgement
 from peos.crypto.identity import Identity
 from peos.errors import BadEncoding
 from peos.wire import parties

@@ -13,7 +13,8 @@ import pytest
 
 from peos.collection.document import Document, Dummy, MechanismChoice, Member
 from peos.collection.freeze import Announcement, Announcements, Freeze, Stretch
-from peos.collection.submission import Acknowledgement, Part
+from peos.collection.receipts import Acknowledgement
+from peos.collection.submission import Part
 from peos.collection.ticket import mint
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
