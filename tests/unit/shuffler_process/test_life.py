@@ -28,7 +28,7 @@ from shuffler import life as life_
 from shuffler.freezing import signed
 from shuffler.life import Life
 from shuffler.meter import Meter
-from shuffler.storing import Stored
+from shuffler.storing import FAULTS, Stored
 from shuffler.telling import in_words, status
 from tests.unit.collection.made import COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
 from tests.unit.shuffler_process.played import HERE, LOG, ME, Other, memory, run, triples
@@ -369,7 +369,7 @@ def test_shares_that_are_lost_end_the_collection_with_a_tombstone_after_some_tri
         here = store.collection(COLLECTION)
         assert here.reason == "fewer shares are stored than were frozen"
         assert here.standing == Standing(Place.DEAD, 2, 1)
-        assert len(tries) == life_.FAULTS
+        assert len(tries) == FAULTS
 
     lived(test, memory(Place.FREE))
 
