@@ -90,7 +90,7 @@ def sweep(
                 total, done = runs * len(rows), len(outcomes)
                 left = (time.monotonic() - begun) / done * (total - done)
                 ending = f"FAILED: {outcome.fault}" if outcome.fault else f"{outcome.end}, {outcome.seconds:.1f} s"
-                where = f"`{outcome.points[0]}`" if len(row) == 1 else f"{len(row)} points in a row"
+                where = f"`{outcome.points[0]}`" + (f", {len(row)} points in a row" if len(row) > 1 else "")
                 who = outcome.parties[0]
                 say(f"{done}/{total} run {run}, {left / 60:.0f} min left: {who} at {where}: {ending}")
     return outcomes

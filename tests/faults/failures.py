@@ -56,8 +56,9 @@ class Change:
         by_order = {"end": State.ABORTED, "reason": ABORTED_BY_ORDER} if self.order == "abort" else {}
         found = []
         for fails in self.fails:
-            for count in range(1, self.times + 1 if fails is not Fails.CHECKPOINT else 2):
-                name = f"{self.name}: the {fails.value} fails{f' ({count})' if self.times > 1 else ''}"
+            times = 1 if fails is Fails.CHECKPOINT else self.times
+            for count in range(1, times + 1):
+                name = f"{self.name}: the {fails.value} fails{f' ({count})' if times > 1 else ''}"
                 one = Point(name, self.where, Moment.BEFORE, self.parties, self.stage, self.only, count, fails=fails)
                 found.append(replace(one, order=self.order, beside=self.beside, **by_order))  # type: ignore[arg-type] # of two types
         return found
@@ -135,9 +136,12 @@ def named(name: str) -> Point:
 
 
 def in_rows(pairs: Sequence[Armed]) -> list[list[Armed]]:
-    """All failures of one kind of one party in one collection; those that need another party's death alone."""
+    """All failures of one kind, of all parties, in one collection; those that need a party's death alone.
+
+    The second change of a call only fails in a call whose first did not: so each has a collection of its own.
+    """
     rows: dict[object, list[Armed]] = {}
     for party, point in pairs:
-        alone = point.name if point.beside else ""
-        rows.setdefault((party, point.fails, point.order, alone), []).append((party, point))
+        alone = (party, point.name) if point.beside else ()
+        rows.setdefault((point.fails, point.count, point.order, alone), []).append((party, point))
     return list(rows.values())

@@ -21,6 +21,7 @@ from tests.faults.ground import Ground, end_group
 from tests.faults.points import EVERY, Armed, Point, named
 
 WITHIN: Final = 60.0  # seconds from the last start to the end
+WAITING: Final = 5.0  # seconds more for each failure: it is waited a moment before a change is tried again
 OVER: Final = frozenset({State.PUBLISHED, State.ABORTED})
 _ENDS: Final = 5.0  # seconds in which the killed process, and its workers after it, must be gone
 _COMMAND: Final = 120.0
@@ -229,7 +230,8 @@ class Trial:
 
     def _await_the_end(self) -> State:
         """Until the analyzer and all shufflers are through, and nobody is armed any more."""
-        while time.monotonic() - self._started < WITHIN:
+        within = WITHIN + WAITING * sum(1 for _, point in self.armed if point.fails)
+        while time.monotonic() - self._started < within:
             if self._faults:
                 raise Failed(self._faults[0])
             state, reason = self.ground.state()
@@ -265,7 +267,8 @@ class Trial:
     def _told(self) -> str:
         state, reason = self.ground.state()
         standings = dict(zip(EVERY, self.ground.standings(), strict=True))
-        return f"after {WITHIN:.0f} s the analyzer is {state.value} {reason}, the shufflers are {standings}"
+        seconds = time.monotonic() - self._started
+        return f"after {seconds:.0f} s the analyzer is {state.value} {reason}, the shufflers are {standings}"
 
     def _check(self) -> None:
         if self.end is State.PUBLISHED:
