@@ -98,7 +98,7 @@ def _analyzing() -> list[Change]:
         Change("draft", f"{ANALYZER}.add", create, _AT_COMMIT, stage=fresh),
         Change("open", f"{ANALYZER}.move", create, _AT_COMMIT, _there(State.OPEN), fresh),
         Change("dummies' parts", f"{ANALYZER}.put_parts", create, _AT_COMMIT, stage=fresh),
-        Change("dummies taken", f"{ANALYZER}.parts_taken", create, _AT_COMMIT, stage=fresh),
+        Change("dummy taken", f"{ANALYZER}.dummy_taken", ("freeze",), _AT_COMMIT),
         Change("tickets noted", f"{ANALYZER}.note", ("enrol",), _AT_COMMIT, stage=fresh),
         Change("order noted", f"{ANALYZER}.note", ("freeze",), _AT_COMMIT),
         Change("order carried out", f"{ANALYZER}.move", ("freeze",), _AT_COMMIT, _there(State.CLOSED)),

@@ -98,13 +98,13 @@ def test_a_tombstone_does_not_wait_for_the_erasure_which_is_repeated() -> None:
     def held_up(_: bytes) -> None:
         raise OSError(24, "too many open files")
 
-    store.erase = held_up  # type: ignore[method-assign]  # as a disk that cannot be written to now
+    setattr(store, "erase", held_up)  # noqa: B010 - as a disk that cannot be written to now
     with pytest.raises(OSError, match="too many"):
         abort(store, told)
     here = store.collection(COLLECTION)
     assert (here.state, here.standing.place, here.erased) == (State.ABORTED, Place.DEAD, False)
     assert [receiver for _, receiver in told.notices] == [1, 2]
-    store.erase = erase  # type: ignore[method-assign]  # and now it can
+    setattr(store, "erase", erase)  # noqa: B010 - and now it can
     assert abort(store, told) is State.ABORTED
     assert store.collection(COLLECTION).erased
 
