@@ -3,6 +3,11 @@
 **Durable** means that a call which returned has survived a crash of the process, and of the machine where its disk
 keeps its word about fsync. Nothing is half done: each call is one transaction.
 
+**A call that raised may have changed what it was to change**: what comes behind the commit can fail too. So every
+change may be repeated: one that is there already (the same state, frozen digest, standing with the same vector) is a
+success that changes nothing, and whatever was left undone behind the commit is done by then. A caller that does not
+repeat a change calls `settle` before it relies on what is stored.
+
 A store has one writer. All calls, and the iterators that it returns, belong to the thread that opened it: give it an
 executor of one thread. What a call returns whole (bytes, records, a final vector) may go to any thread.
 """
@@ -57,6 +62,14 @@ class Frozen:
     announcements: bytes = field(repr=False)  # of all shufflers' lists, as they were compared
 
 
+@dataclass(frozen=True, repr=False)
+class Lists:
+    """The rows of one collection that was frozen: those kept here, and those of them that count, both sorted."""
+
+    own: Sequence[bytes]
+    counted: Sequence[bytes]
+
+
 @dataclass(frozen=True)
 class Collection:
     """What a store knows of one collection."""
@@ -104,6 +117,10 @@ class ShufflerStore(ABC):
     def close(self) -> None:
         """Let go of it; what was acknowledged stays."""
 
+    @abstractmethod
+    def settle(self) -> None:
+        """Do what a call that raised left undone behind its commit: what is stored may be relied on afterwards."""
+
     def __enter__(self) -> Self:
         return self
 
@@ -133,7 +150,8 @@ class ShufflerStore(ABC):
     def set_state(self, digest: bytes, state: State, reason: str = "") -> None:
         """Move on, as `peos.collection.lifecycle.advance` allows from what is stored; LocalFault otherwise.
 
-        FROZEN is set by `put_frozen` alone. A lost collection can only become ABORTED.
+        The state that it has already changes nothing, nor its reason. FROZEN is set by `put_frozen` alone.
+        A lost collection can only become ABORTED.
         """
 
     @abstractmethod
@@ -188,6 +206,7 @@ class ShufflerStore(ABC):
     def put_frozen(self, digest: bytes, frozen: bytes, announcements: bytes, rows: Iterable[bytes]) -> None:
         """What all shufflers signed, and CLOSED → FROZEN with it; every row must be kept here (LocalFault).
 
+        The same digest again, as long as it is FROZEN, changes nothing; another is a LocalFault.
         Refused while another collection of the same question is frozen or shuffling, or once one was delivered.
         """
 
@@ -227,7 +246,8 @@ class ShufflerStore(ABC):
     def put_standing(self, digest: bytes, standing: Standing, vector: Rows | None = None) -> None:
         """Make a standing durable, together with the final vector if one is given (the effect `Persist`).
 
-        A vector stays for as long as the standing is STORED or SENDING. Attempts never fall (LocalFault).
+        A vector stays for as long as the standing is STORED or SENDING. Attempts never fall (LocalFault). The standing
+        that it has already changes nothing; with another vector it is a LocalFault.
         """
 
     @abstractmethod
@@ -244,10 +264,22 @@ class ShufflerStore(ABC):
 
     @abstractmethod
     def erase(self, digest: bytes) -> None:
-        """Forget shares, rows, vectors and the seed of the fakes; idempotent, completed when the store next opens.
+        """Forget shares, vectors and the seed of the fakes; idempotent, completed when the store next opens.
 
-        The document, state, standing, counts and the fact of the erasure stay. Nothing is taken in afterwards.
+        NotYet while another process reads, so that something is still there: to be repeated.
+        The document, state, standing, counts and the fact of the erasure stay, and `lists` of what was frozen. Nothing
+        is taken in afterwards.
         """
+
+    # What users may still ask.
+
+    @abstractmethod
+    def lists(self, digest: bytes) -> Lists:
+        """The rows from the freeze on, erased or not, until `forget_rows`; NotYet before, Closed after that."""
+
+    @abstractmethod
+    def forget_rows(self, digest: bytes) -> None:
+        """Overwrite the rows of a collection that was erased; idempotent."""
 
     # The audit log.
 

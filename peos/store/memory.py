@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from peos.collection.document import ID_BYTES
 from peos.collection.lifecycle import State
 from peos.collection.submission import Verdict, judge
@@ -14,7 +16,7 @@ from peos.ldp.base import Question
 from peos.shuffle.rows import Rows
 from peos.shuffle.standing import Standing
 from peos.store import audit, rules
-from peos.store.base import AuditEntry, Collection, Frozen, Judged, Plain, ShufflerStore, Submission, Vector
+from peos.store.base import AuditEntry, Collection, Frozen, Judged, Lists, Plain, ShufflerStore, Submission, Vector
 
 
 @dataclass
@@ -28,6 +30,7 @@ class _Kept:
     refused: Counter[str] = field(default_factory=Counter)
     seed: bytes = field(default=b"", repr=False)
     vector: Vector | None = field(default=None, repr=False)
+    lists: Lists | None = field(default=None, repr=False)  # once it is erased
 
 
 class MemoryStore(ShufflerStore):
@@ -43,6 +46,9 @@ class MemoryStore(ShufflerStore):
 
     def close(self) -> None:
         """Nothing to let go of."""
+
+    def settle(self) -> None:
+        """Nothing is left undone."""
 
     @property
     def identity(self) -> bytes:
@@ -84,7 +90,10 @@ class MemoryStore(ShufflerStore):
     def set_state(self, digest: bytes, state: State, reason: str = "") -> None:
         """See the contract."""
         kept = self._of(digest)
-        kept.here = replace(kept.here, state=rules.next_state(kept.here, state), reason=reason)
+        there = rules.next_state(kept.here, state)
+        if there is None:
+            return
+        kept.here = replace(kept.here, state=there, reason=reason)
         self._changed("state", {"collection": digest.hex(), "state": state.value, "reason": reason})
 
     def delivered_before(self, question: Question) -> bytes | None:
@@ -135,7 +144,8 @@ class MemoryStore(ShufflerStore):
     def put_frozen(self, digest: bytes, frozen: bytes, announcements: bytes, rows: Iterable[bytes]) -> None:
         """See the contract."""
         kept = self._of(digest)
-        rules.require_freezable(kept.here, self._asking(kept.here.question))
+        if not rules.require_freezable(kept.here, frozen, self._asking(kept.here.question)):
+            return
         left_out, count = rules.uncounted(self.rows(digest), rows)
         kept.uncounted = set(left_out)
         kept.here = replace(kept.here, frozen=Frozen(frozen, count, announcements), state=State.FROZEN, reason="")
@@ -167,6 +177,9 @@ class MemoryStore(ShufflerStore):
         """See the contract."""
         kept = self._of(digest)
         rules.require_standing(kept.here, standing, vector, has_vector=kept.vector is not None)
+        if standing == kept.here.standing:
+            rules.require_same_vector(same=vector is None or _is_same(kept.vector, vector))
+            return
         if vector is not None:
             kept.vector = vector[:].copy()
             kept.vector.flags.writeable = False
@@ -191,8 +204,26 @@ class MemoryStore(ShufflerStore):
         kept = self._of(digest)
         if kept.here.erased:
             return
-        self._kept[digest] = _Kept(replace(kept.here, erased=True), refused=kept.refused)
+        lists = self.lists(digest) if kept.here.frozen is not None else None
+        self._kept[digest] = _Kept(replace(kept.here, erased=True), refused=kept.refused, lists=lists)
         self._changed("erased", {"collection": digest.hex()})
+
+    # What users may still ask.
+
+    def lists(self, digest: bytes) -> Lists:
+        """See the contract."""
+        kept = self._of(digest)
+        rules.require_listed(kept.here)
+        if kept.here.erased:
+            if kept.lists is None:
+                raise rules.rows_are_gone()
+            return kept.lists
+        own = list(self.rows(digest))
+        return Lists(own, [row for row in own if row[:ID_BYTES] not in kept.uncounted])
+
+    def forget_rows(self, digest: bytes) -> None:
+        """See the contract."""
+        self._of(digest).lists = None
 
     # The audit log.
 
@@ -222,3 +253,7 @@ class MemoryStore(ShufflerStore):
 
     def _asking(self, question: Question) -> list[Collection]:
         return [kept.here for kept in self._kept.values() if kept.here.question == question]
+
+
+def _is_same(kept: Vector | None, vector: Rows) -> bool:
+    return kept is not None and np.array_equal(kept, vector[:])

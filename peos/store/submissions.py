@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Final
 
 from peos.collection.document import ID_BYTES
+from peos.collection.rows import ROW_BYTES
 from peos.collection.submission import Verdict, judge
 from peos.errors import Closed, LocalFault
 from peos.store import folder, rules
-from peos.store.base import Judged, Submission
+from peos.store.base import Judged, Lists, Submission
 from peos.store.database import Database, Layout
 
+_RECORD: Final = ROW_BYTES + 1
 _STRETCH: Final = 4096  # rows in memory at a time
 _STRETCH_BYTES: Final = 16 << 20
 _SIDES: Final = ("-wal", "-shm")  # files that SQLite keeps beside its own
@@ -114,6 +116,30 @@ class SubmissionFile:
         while stretch := self._database.rows(sql, last, _STRETCH):
             yield from (row[0] + row[1] for row in stretch)
             last = stretch[-1]["id"]
+
+
+def write_lists(path: Path, file: SubmissionFile) -> None:
+    """The rows alone, each with a byte that says whether it counts: what stays after an erasure."""
+
+    def records() -> Iterator[bytes]:
+        counted = file.counted_rows()
+        following = next(counted, None)
+        for row in file.rows():
+            counts = row == following
+            if counts:
+                following = next(counted, None)
+            yield row + bytes([counts])
+
+    folder.write_durably(path, records())
+
+
+def read_lists(path: Path) -> Lists:
+    """What `write_lists` wrote."""
+    data = path.read_bytes()
+    if len(data) % _RECORD:
+        raise LocalFault(f"the lists {path.name} are damaged", hint="restore the file, or remove it")
+    records = [(data[at : at + ROW_BYTES], data[at + ROW_BYTES]) for at in range(0, len(data), _RECORD)]
+    return Lists([row for row, _ in records], [row for row, counts in records if counts])
 
 
 def wipe(path: Path) -> None:

@@ -18,7 +18,7 @@ from peos.store.memory import MemoryStore
 from shuffler import intake as intake_
 from shuffler.intake import Intake
 from shuffler.storing import Stored
-from tests.unit.collection.made import COLLECTION, DOCUMENT, PUBLIC, parts
+from tests.unit.collection.made import COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS, parts
 from tests.unit.store.made import ASKED
 
 ME = 2
@@ -53,7 +53,7 @@ def with_intake(test: Callable[[Intake, Troubled], Awaitable[None]]) -> None:
     stored = Stored(lambda: store)
 
     async def whole() -> None:
-        intake = Intake(stored, Log("test"))
+        intake = Intake(stored, Log("test"), SHUFFLERS[ME - 1])
         committing = asyncio.ensure_future(intake.run())
         await test(intake, store)
         assert not committing.done(), "committing has ended"
