@@ -14,6 +14,7 @@ import numpy as np
 from analyzer.decryption import decrypt
 from analyzer.home import Home
 from analyzer.inspecting import Inspected, Inspecting
+from analyzer.lists import lists_of
 from analyzer.receiving import Receiving
 from analyzer.report import REPORT, write_report
 from analyzer.result import result_json
@@ -124,8 +125,13 @@ class Publishing:
             received=received,
             published_at=int(time.time()),
             inspected=inspected,
+            lists=lists_of(self._home, kept, self._frozen(kept), self._log.of(kept.digest)),
         )
         return json.dumps(result, ensure_ascii=False)
+
+    def _frozen(self, kept: Kept) -> bytes:
+        """The frozen digest of the output."""
+        return self._home.store.deliveries(kept.digest)[0].header.context.frozen
 
     def _parts(self, kept: Kept) -> tuple[dict[int, Part], int]:
         """What was delivered, by sender, and how many bytes it is."""

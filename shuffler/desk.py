@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from peos.collection.document import SEQUENTIAL
@@ -16,13 +17,13 @@ from peos.net.calls import Caller
 from peos.net.client import channel
 from peos.net.logs import Log
 from peos.net.tls import Trust
-from peos.store.base import Collection
+from peos.store.base import Collection, ShufflerStore
 from peos.wire.documents import SignedDocument, decode_signed_document
 from peos.wire.parties import Proposal, decode_proposal, encode_proposal
 from shuffler.ahead import Ahead
 from shuffler.config import Config
 from shuffler.keys import Keys
-from shuffler.life import Life
+from shuffler.life import OVER, Life
 from shuffler.meter import Meter
 from shuffler.storing import Stored
 
@@ -34,7 +35,7 @@ class Desk:
         self.lives: dict[bytes, Life] = {}
         self._config = config
         self._keys = keys
-        self._store = store
+        self.store = store
         self._trust = trust
         self._engine = engine
         self._ahead = Ahead(
@@ -45,10 +46,11 @@ class Desk:
         self._log = log
         self._tasks: dict[bytes, asyncio.Task[None]] = {}
         self._policy = config.policy()
+        self._without_rows: set[bytes] = set()
 
     async def resume(self) -> None:
         """Go on with everything that is in the store."""
-        for kept in await self._store(lambda store: store.collections()):
+        for kept in await self.store(lambda store: store.collections()):
             try:
                 cards = decode_proposal(kept.roster).cards
                 self._admit(cards)
@@ -65,7 +67,7 @@ class Desk:
 
     async def signed_bytes(self, digest: bytes) -> bytes:
         """The signed document's bytes as they came."""
-        return await self._store(lambda store: store.collection(digest).signed)
+        return await self.store(lambda store: store.collection(digest).signed)
 
     def count(self, collection: bytes, sent: int, received: int) -> None:
         """Note bytes that were sent or received of a collection, if it is known here."""
@@ -89,8 +91,8 @@ class Desk:
         state = State.DRAFT if self._config.ask_operator else State.OPEN
         question = Question(document.analyzer.identity, document.question, document.epoch)
         roster = encode_proposal(proposal.document, proposal.signed_cards)
-        await self._store(lambda store: store.put_collection(signed.digest, proposal.document, roster, question, state))
-        kept = await self._store(lambda store: store.collection(signed.digest))
+        await self.store(lambda store: store.put_collection(signed.digest, proposal.document, roster, question, state))
+        kept = await self.store(lambda store: store.collection(signed.digest))
         if signed.digest not in self.lives:
             self._live(signed, proposal.cards, kept)
 
@@ -118,7 +120,7 @@ class Desk:
             cards=cards,
             identity=self._keys.identity,
             kept=kept,
-            store=self._store,
+            store=self.store,
             callers=callers,
             analyzer=self._caller(analyzer, f"the analyzer ({analyzer.name})", meter),
             engine=self._engine,
@@ -154,6 +156,18 @@ class Desk:
         for life in self.lives.values():
             await life.close()
 
+    async def forget_rows(self, now: float) -> list[bytes]:
+        """Erase what is kept for users of collections whose `erase_by` has passed; which ones, each once."""
+        due = [
+            digest
+            for digest, life in self.lives.items()
+            if digest not in self._without_rows and life.state in OVER and now >= life.document.erase_by
+        ]
+        for digest in due:
+            await self.store(partial(_forget_rows, digest))
+            self._without_rows.add(digest)
+        return due
+
     async def accept_from(self, folder: Path, found: Callable[[bytes], None]) -> None:
         """Take the operator's word, left in a folder of its own by `peos shuffler accept`."""
         for path in sorted(folder.glob("*")):
@@ -163,6 +177,10 @@ class Desk:
                 found(life.signed.digest)
             if not path.is_dir():
                 path.unlink()
+
+
+def _forget_rows(digest: bytes, store: ShufflerStore) -> None:
+    store.forget_rows(digest)
 
 
 def _is_digest(name: str) -> bool:

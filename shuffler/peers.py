@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 
 from peos.collection.freeze import Announcements, FrozenDigest, Stretch
+from peos.collection.membership import FrozenLists
 from peos.collection.party import Order, Status
 from peos.errors import BadEncoding, Closed, NotYet, Refused, Unknown
 from peos.net.calls import Behaviour, Service, service
@@ -15,6 +16,7 @@ from peos.wire.methods import (
     CLOSE,
     GET_ANNOUNCEMENTS,
     GET_FROZEN_DIGEST,
+    GET_FROZEN_LISTS,
     GET_LIST,
     PROPOSE,
     SAY,
@@ -29,13 +31,15 @@ from shuffler.desk import Desk, require_sender
 from shuffler.freezing import Freezing, Frozen
 from shuffler.inspecting import Inspecting
 from shuffler.life import OVER, Life
+from shuffler.proving import Proving
 
 
 class Peers:
     """Answers `peos.v1.Peers`."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, proving: Proving) -> None:
         self._desk = desk
+        self._proving = proving
 
     def service(self) -> Service:
         """The calls, with what answers them."""
@@ -46,6 +50,7 @@ class Peers:
             GET_ANNOUNCEMENTS: self.announcements,
             GET_LIST: self.stretches,
             GET_FROZEN_DIGEST: self.frozen_digest,
+            GET_FROZEN_LISTS: self.frozen_lists,
             SAY: self.say,
             CARRY: self.carry,
             TELL: self.tell,
@@ -90,6 +95,13 @@ class Peers:
         shown = self._freezing(digest, context)
         _require_going_on(self._desk.life(digest))
         return await shown.signed()
+
+    async def frozen_lists(self, digest: bytes, context: Context) -> FrozenLists:
+        """All signed lists once they are frozen, for those who take part: the analyzer publishes their roots."""
+        document = self._desk.life(digest).document
+        if peer_fingerprint(context) not in {one.certificate for one in (*document.shufflers, document.analyzer)}:
+            raise Refused("lists are shown to the collection's members only")
+        return await self._proving.lists(digest)
 
     async def say(self, word: Word, context: Context) -> None:
         """A word of the shuffle."""

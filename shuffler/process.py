@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import threading
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
@@ -23,6 +24,7 @@ from shuffler.config import Config
 from shuffler.desk import Desk, read_cards
 from shuffler.intake import Intake
 from shuffler.peers import Peers
+from shuffler.proving import Proving
 from shuffler.storing import Stored
 from shuffler.telling import status
 from shuffler.users import Users
@@ -65,14 +67,14 @@ async def run(config: Config, log: Log, *, restored: bool = False) -> None:
 async def _serve(
     config: Config, keys: keys_.Keys, desk: Desk, intake: Intake, trust: Trust, stop: asyncio.Event, log: Log
 ) -> None:
+    proving = Proving(desk.store, keys.identity)
     await desk.resume()  # before the ports open: nobody is told that a collection is unknown which is only late
-    beside = [asyncio.ensure_future(intake.run()), asyncio.ensure_future(_glance(config.folder, desk, log))]
+    beside = [asyncio.ensure_future(intake.run()), asyncio.ensure_future(_glance(config.folder, desk, proving, log))]
     ports: list[Running] = []
     try:
-        ports.append(await serve(config.users, user_port(keys.users), [Users(desk, intake).service()], log=log))
-        ports.append(
-            await serve(config.peers, peer_port(keys.peers, trust), [Peers(desk).service()], log=log, trust=trust)
-        )
+        users, peers = Users(desk, intake, proving).service(), Peers(desk, proving).service()
+        ports.append(await serve(config.users, user_port(keys.users), [users], log=log))
+        ports.append(await serve(config.peers, peer_port(keys.peers, trust), [peers], log=log, trust=trust))
         await stop.wait()
         log.info("draining")
     finally:
@@ -100,7 +102,7 @@ def _end(workers: Engine) -> None:
         closing.join(GRACE)
 
 
-async def _glance(folder: Path, desk: Desk, log: Log) -> None:
+async def _glance(folder: Path, desk: Desk, proving: Proving, log: Log) -> None:
     """Look for the operator's word, and write down where everything stands."""
     accepted = folder / ACCEPTED
     trouble = ""
@@ -108,6 +110,8 @@ async def _glance(folder: Path, desk: Desk, log: Log) -> None:
         try:
             accepted.mkdir(mode=0o700, exist_ok=True)
             await desk.accept_from(accepted, lambda digest: log.of(digest).info("accepted by the operator"))
+            for digest in await desk.forget_rows(time.time()):
+                proving.forget(digest)
             await _write_status(folder, desk)
             trouble = ""
         except (PeosError, OSError) as error:  # the collections go on without it

@@ -1,4 +1,4 @@
-"""`peos client`: key, submit, submit-file, status, ledger."""
+"""`peos client`: key, submit, submit-file, verify, status, ledger."""
 
 import json
 import sys
@@ -142,6 +142,38 @@ def status(
             typer.echo(f"  {name}: {count:,} acknowledged{missing}")
         for line in one.refused:
             typer.echo(f"  refused: {line}")
+
+
+@app.command()
+def verify(
+    config: Config,
+    invitation: InvitationFile,
+    result: Annotated[
+        Path | None,
+        typer.Option("--result", help="The published result.json, to compare with what they signed."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Ask every shuffler whether your report was counted, and check what they show: they signed their lists."""
+    from user_client.entries import read_published_root
+
+    invited = _invited(invitation)
+    root = read_published_root(result, invited.collection) if result is not None else None
+    with _client(config) as client:
+        found = client.verify(invited, root=root)
+    if not found:
+        raise WrongInput("nothing was submitted to this collection from here", hint="name the folder that submitted")
+    counted = sum(one.counted is True for one in found)
+    told = list(dict.fromkeys(sentence for one in found for sentence in one.findings))
+    if as_json:
+        shown = {"collection": invited.collection.hex(), "submitted": len(found), "counted": counted, "findings": told}
+        typer.echo(json.dumps(shown, ensure_ascii=False))
+    else:
+        typer.echo(f"{counted:,} of {len(found):,} reports were counted, collection {invited.collection.hex()[:16]}…")
+        for sentence in told:
+            typer.echo(f"  {sentence}")
+    if counted < len(found):
+        raise typer.Exit(REFUSED)
 
 
 @app.command()

@@ -14,8 +14,9 @@ from peos.net.submit import describe
 from peos.wire.parties import decode_invitation
 from user_client.config import Config
 from user_client.memory import OWNER, Memory
-from user_client.opening import Describe, open_document, require_open
+from user_client.opening import Describe, open_document, require_open, require_pinned
 from user_client.preparing import Opened, Preparer, Respondent
+from user_client.proofs import Checked, check
 from user_client.results import Ledger, Result, Standing, budget_of
 from user_client.sending import BATCH, OURSELVES, Sending, batches
 
@@ -73,6 +74,14 @@ class Client:
         opened = Opened(signed.digest, signed.document, signed.document.encryption(), invited.shufflers)
         budget = budget_of(self._config.budget)
         return Collection(self._memory, opened, budget=budget, clock=self._clock, fresh=self._fresh)
+
+    def verify(self, invitation: Invitation, *, root: bytes | None = None) -> "list[Checked]":
+        """Whether each report that was sent to a collection was counted, by what its shufflers show and signed.
+
+        `root` is that of the frozen list as the analyzer published it, to be compared.
+        """
+        require_pinned(invitation, self._config)
+        return check(invitation, self._memory.submitted(invitation.collection), root)
 
     def status(self) -> tuple[Standing, ...]:
         """Where every collection stands that something was prepared for; asks nobody."""

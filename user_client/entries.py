@@ -1,5 +1,6 @@
 """Tickets and values as people and files give them. What is wrong is told by line, and a value is never repeated."""
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ _FORM: Final = (
     f"a ticket is {2 * ID_BYTES} hex digits, a colon, {2 * SIGNATURE_BYTES} hex digits, and unless its user has a key "
     f"file a colon and {2 * SECRET_BYTES} hex digits"
 )
+_PUBLISHED: Final = "name the result.json that the analyzer published for this question"
 _KEY_FORM: Final = f"a key file is {2 * SECRET_BYTES} hex digits, as `peos client key` writes them"
 
 
@@ -130,3 +132,17 @@ def read_lines(path: Path) -> list[str]:
         ) from None
     except UnicodeDecodeError:
         raise WrongInput(f"{path} is not text", hint="save it as UTF-8, one entry a line") from None
+
+
+def read_published_root(path: Path, collection: bytes) -> bytes:
+    """The root of the frozen list in a published result of this collection."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        digest, root = found["digest"], bytes.fromhex(found["lists"]["root"])
+    except OSError as error:
+        raise WrongInput(f"the result {path} cannot be read: {in_words(error)}", hint=_PUBLISHED) from None
+    except (ValueError, KeyError, TypeError):
+        raise WrongInput(f"{path} is not a published result with its lists", hint=_PUBLISHED) from None
+    if digest != collection.hex():
+        raise WrongInput(f"{path} is the result of another collection than the invitation's", hint=_PUBLISHED)
+    return root

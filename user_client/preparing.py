@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from peos.collection.document import Document
+from peos.collection.membership import ask
 from peos.collection.onions import prepare_onions
 from peos.collection.party import Card
 from peos.collection.prepare import prepare
@@ -96,7 +97,8 @@ class Preparer:
         else:
             shufflers, zeros = len(opened.cards), self._zeros(opened.public, expected)
             (parts,) = prepare(opened.digest, shufflers, opened.public, zeros, report, [ticket], own)
-        kept = Fresh(ticket.id, respondent.user, report.astype("<u8").tobytes(), self._cost, parts)
+        asking = ask(ticket.key, opened.digest, parts[0].row)  # now: the key is forgotten once all have acknowledged
+        kept = Fresh(ticket.id, respondent.user, self._cost, parts, asking)
         self._memory.keep(opened.digest, self._mechanism.digest, [kept])
         return Remembered(ticket.id, parts, frozenset())
 

@@ -46,6 +46,10 @@ class FrozenLists:
     count: int
     root: bytes
 
+    def is_list_of(self, digest: bytes) -> bool:
+        """Whether count and root are those of this frozen digest."""
+        return frozen_digest(self.announcements.collection, self.count, self.root) == digest
+
     def is_signed(self, number: int, collection: bytes, identities: Sequence[bytes]) -> bool:
         """Whether every shuffler signed its list, and shuffler `number` the one that counts, of this collection."""
         held, frozen = self.announcements.held, self.frozen
@@ -53,7 +57,7 @@ class FrozenLists:
             self.announcements.collection == frozen.collection == collection
             and [one.shuffler for one in held] == list(range(1, len(identities) + 1))
             and all(one.verifies(identities[one.shuffler - 1], collection) for one in held)
-            and frozen.digest == frozen_digest(collection, self.count, self.root)
+            and self.is_list_of(frozen.digest)
             and verifies(identities[number - 1], frozen.signature, "frozen", collection, frozen.digest)
         )
 

@@ -13,18 +13,20 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
+from peos.collection.membership import MembershipProof, MembershipRequest
 from peos.collection.party import Answer, Card
 from peos.collection.receipts import Acknowledged
 from peos.collection.submission import Part
 from peos.crypto.randomness import Randomness
-from peos.errors import LocalFault, PeosError
+from peos.errors import BadEncoding, LocalFault, PeosError, RemoteFault
 from peos.net.errors import from_rpc_error
 from peos.net.lane import Answered, Event, Lane, Lost, party, plain_text, user_channel
 from peos.net.tls import grpc
-from peos.wire.methods import DESCRIBE
+from peos.wire.methods import DESCRIBE, PROVE
 
 WINDOW: Final = 256  # parts that one shuffler has not answered
 WINDOW_BYTES: Final = 8 << 20
+PROOF_SECONDS: Final = 60.0  # the first takes a while: a shuffler makes the tree over its whole list
 _TICK: Final = 0.25
 
 _QUIET: Final = 2.0  # seconds without an answer until the caller is told who is waited for
@@ -70,6 +72,21 @@ def describe(card: Card, collection: bytes, *, timeout: float = 10.0) -> bytes:
         except grpc.RpcError as error:
             raise from_rpc_error(error, who, "document") from None
     return signed
+
+
+def prove(number: int, card: Card, requests: Iterable[MembershipRequest]) -> list[MembershipProof]:
+    """What one shuffler shows of each row, in their order, over one connection."""
+    who, found = party(number, card), []
+    with user_channel(who, card, "membership") as channel:
+        call: Any = channel.unary_unary(PROVE.path, request_serializer=PROVE.encode)
+        for asked in requests:
+            try:
+                found.append(PROVE.decode_response(call(asked, timeout=PROOF_SECONDS)))
+            except grpc.RpcError as error:
+                raise from_rpc_error(error, who, "membership") from None
+            except BadEncoding as bad:
+                raise RemoteFault(f"sent what is no proof: {bad}", party=who, step="membership") from None
+    return found
 
 
 def send_parts(

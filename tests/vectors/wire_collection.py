@@ -306,16 +306,35 @@ def parts() -> dict[str, Any]:
 
 def acknowledgements() -> dict[str, Any]:
     """A shuffler's word that a part is durable."""
-    fields = [V, blob(2, COLLECTION), blob(3, ROW)]
-    known = {"collection": COLLECTION, "row": ROW}
-    long = V + fields[1] + blob(3, bytes(49))
+    own = hashlib.sha256(b"\x00" + COLLECTION + ROW + public("a user")).digest()
+    beside = hash_of("another submission of the group")
+    group = hashlib.sha256(b"\x01" + beside + own).digest()  # of two, this one the second
+    signature = signed("shuffler 2", "receipt", struct.pack(">I", 2), group)
+
+    def receipt(place: int = 1, count: int = 2, path: bytes = beside, by: bytes = signature) -> bytes:
+        return blob(4, uint(1, place) + uint(2, count) + blob(3, path) + blob(4, by))
+
+    fields = [V, blob(2, COLLECTION), blob(3, ROW), receipt()]
+    known = {"collection": COLLECTION, "row": ROW, "user_key": public("a user"), "shuffler": public("shuffler 2")}
+    known |= {"place": 1, "count": 2, "path": [beside], "signature": signature}
+
+    def refused(why: str, name: str, sentence: str, *changed: bytes) -> Case:
+        return bad(why, name, sentence, b"".join([*fields[: 4 - len(changed)], *changed]))
+
     return {
         "message": "Acknowledgement",
         "good": [good("of a submission", b"".join(fields), **known)],
         "bad": [
             *spoilt("Acknowledgement", fields, (3, ROW)),
-            bad("missing field", "no row", "acknowledgement's row has 0 bytes", b"".join(fields[:2])),
-            bad("length", "a row of 49 bytes", "acknowledgement's row has 49 bytes", long),
+            bad("missing field", "no row", "acknowledgement's row has 0 bytes", b"".join([*fields[:2], fields[3]])),
+            bad("missing field", "no receipt", "a receipt's count is 0", b"".join(fields[:3])),
+            refused("length", "a row of 49 bytes", "acknowledgement's row has 49 bytes", blob(3, bytes(49)), receipt()),
+            refused("length", "half a node", "a receipt's path of 16 bytes", receipt(path=beside[:16])),
+            refused(
+                "length", "signature of 63 bytes", "a receipt's signature has 63 bytes", receipt(by=signature[:63])
+            ),
+            refused("range", "a group of 4,097", "a receipt's count is 4097", receipt(count=4097)),
+            refused("range", "place 4,096", "a receipt's place is 4096", receipt(place=4096)),
         ],
     }
 

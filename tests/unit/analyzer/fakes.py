@@ -22,6 +22,7 @@ from peos.net.tls import Trust, peer_port, user_port
 from peos.wire.documents import SignedDocument, decode_signed_document
 from peos.wire.methods import CLOSE, DESCRIBE, PROPOSE, STATUS, SUBMIT_MANY
 from peos.wire.parties import Proposal, order_verifies, sign_card
+from tests.unit.collection.made import receipt_of
 
 FLOOR = 512
 T = TypeVar("T")
@@ -135,4 +136,4 @@ class FakeShuffler:
                 yield Answer(self.signed.digest, part.id, b"", "another submission was made under this ticket")
                 continue
             self.submitted.append(context.peer())
-            yield Answer(self.signed.digest, part.id, row)
+            yield Answer(self.signed.digest, part.id, row, receipt=receipt_of(self.identity, part))

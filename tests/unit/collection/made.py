@@ -4,6 +4,7 @@ import hashlib
 from functools import cache
 
 from peos.collection.document import Document, MechanismChoice, Member, digest
+from peos.collection.receipts import Acknowledged, Receipt, receipts
 from peos.collection.submission import Part, bind
 from peos.collection.ticket import Ticket, issue
 from peos.crypto.identity import Identity
@@ -75,3 +76,9 @@ def parts(label: str = "a user", *, rng: Randomness | None = None) -> tuple[Part
 def row(label: str, version: int = 0) -> bytes:
     """What a shuffler keeps of a user's submission; another `version` is another splitting under one ticket."""
     return id_of(label) + digest_of(f"{label}, splitting {version}")
+
+
+def receipt_of(shuffler: Identity, part: Part) -> Receipt:
+    """A shuffler's receipt for one part."""
+    (receipt,) = receipts(shuffler, [Acknowledged(part.collection, part.row, part.user_key)])
+    return receipt

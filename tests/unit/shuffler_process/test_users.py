@@ -60,7 +60,7 @@ class Late:
 def port(state: State | None = State.OPEN) -> tuple[Users, Late]:
     """A port for users on such an intake."""
     intake = Late()
-    return Users(cast(Any, Desk(state)), cast(Any, intake)), intake
+    return Users(cast(Any, Desk(state)), cast(Any, intake), cast(Any, None)), intake
 
 
 async def stream(given: list[Part], error: Exception | None = None) -> AsyncIterator[Part]:

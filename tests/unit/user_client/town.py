@@ -33,6 +33,7 @@ from peos.net.server import Running, serve
 from peos.net.tls import grpc, user_port
 from peos.wire import documents, parties, submissions
 from peos.wire.methods import DESCRIBE, SUBMIT, SUBMIT_MANY
+from tests.unit.collection.made import receipt_of
 
 NOW = 1_900_000_000
 SHUFFLERS = 3
@@ -121,7 +122,7 @@ class FakeShuffler:
             public_error = to_status(error)
             return Answer(part.collection, part.id, b"", public_error.text, public_error.hint, public_error.retry)
         self.taken[part.id] = part
-        return Answer(part.collection, part.id, self.lie or row)
+        return Answer(part.collection, part.id, self.lie or row, receipt=receipt_of(self.identity, part))
 
 
 class Town:

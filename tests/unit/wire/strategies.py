@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from peos.collection.document import Document, MechanismChoice, Member
+from peos.collection.document import MAX_ROWS, Document, MechanismChoice, Member
 from peos.collection.freeze import Announcement, Announcements, FrozenDigest, Stretch
+from peos.collection.membership import FrozenLists, MembershipProof, MembershipRequest
 from peos.collection.receipts import Acknowledgement
+from peos.collection.rows import Shown
 from peos.collection.submission import Part
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
@@ -196,6 +198,16 @@ class Codec:
         return self.values.map(self.encode)
 
 
+def _frozen_lists() -> st.SearchStrategy[FrozenLists]:
+    return st.builds(FrozenLists, _announcements(), _frozen, st.integers(0, MAX_ROWS), digests)
+
+
+def _membership_proofs() -> st.SearchStrategy[MembershipProof]:
+    paths = st.lists(digests, max_size=3).map(tuple)
+    shown = st.lists(st.builds(Shown, st.integers(0, MAX_ROWS - 1), _rows, paths), max_size=2).map(tuple)
+    return st.builds(MembershipProof, _frozen_lists(), shown, shown)
+
+
 def _signed(document: Document) -> bytes:
     return documents.sign_document(document, ANALYZER)
 
@@ -205,7 +217,9 @@ def _read_signed(data: bytes) -> Document:
 
 
 _read_document = partial(documents.decode_document, floor=FLOOR)
-_acknowledgements = st.builds(Acknowledgement, digests, st.binary(min_size=48, max_size=48))
+_rows = st.binary(min_size=48, max_size=48)
+_acknowledgements = st.builds(Acknowledgement, digests, _rows, party.receipts)
+_membership_requests = st.builds(MembershipRequest, digests, _rows, digests, party.receipts, signatures)
 _frozen = st.builds(FrozenDigest, digests, digests, signatures)
 _words = st.builds(Word, headers(vector=False), digests)
 _receipts = st.builds(SignedReceipt, st.builds(Context, digests, digests, attempts), digests, signatures)
@@ -215,7 +229,23 @@ CODECS = {
     "Document": Codec(_documents(), documents.encode_document, _read_document, DOCUMENT),
     "SignedDocument": Codec(_documents(), _signed, _read_signed),
     "Part": Codec(_parts(), submissions.encode_part, submissions.decode_part, Shape({}, frozenset({7}))),
-    "Acknowledgement": Codec(_acknowledgements, submissions.encode_acknowledgement, submissions.decode_acknowledgement),
+    "Acknowledgement": Codec(
+        _acknowledgements, submissions.encode_acknowledgement, submissions.decode_acknowledgement, Shape({4: FLAT})
+    ),
+    "MembershipRequest": Codec(
+        _membership_requests,
+        submissions.encode_membership_request,
+        submissions.decode_membership_request,
+        Shape({5: FLAT}),
+    ),
+    "FrozenLists": Codec(_frozen_lists(), submissions.encode_frozen_lists, submissions.decode_frozen_lists),
+    "MembershipProof": Codec(
+        _membership_proofs(),
+        submissions.encode_membership_proof,
+        submissions.decode_membership_proof,
+        Shape({3: FLAT, 4: FLAT}, frozenset({3, 4})),
+        open_ended=True,
+    ),
     "Announcements": Codec(
         _announcements(),
         freezes.encode_announcements,

@@ -25,7 +25,12 @@ USUAL: dict[str, Message] = {
         user_key=bytes(32),
         signature=bytes(64),
     ),
-    "Acknowledgement": submission_pb2.Acknowledgement(version=1, collection=DIGEST, row=bytes(48)),
+    "Acknowledgement": submission_pb2.Acknowledgement(
+        version=1,
+        collection=DIGEST,
+        row=bytes(48),
+        receipt=submission_pb2.SubmissionReceipt(count=1, signature=bytes(64)),
+    ),
     "Announcements": freeze_pb2.Announcements(
         version=1,
         collection=DIGEST,

@@ -13,7 +13,7 @@ import pytest
 
 from peos.collection.document import Document, Dummy, MechanismChoice, Member
 from peos.collection.freeze import Announcement, Announcements, Freeze, Stretch
-from peos.collection.receipts import Acknowledgement
+from peos.collection.receipts import Acknowledged, Acknowledgement, Receipt
 from peos.collection.submission import Part
 from peos.collection.ticket import mint
 from peos.crypto.identity import Identity
@@ -178,9 +178,13 @@ def test_a_part_is_the_vectors(shuffler: int) -> None:
 
 def test_an_acknowledgement_is_the_vectors() -> None:
     (data,), fields = good_case("acknowledgement")
-    said = Acknowledgement(unhex(fields["collection"]), unhex(fields["row"]))
+    path = tuple(map(unhex, fields["path"]))
+    receipt = Receipt(fields["place"], fields["count"], path, unhex(fields["signature"]))
+    said = Acknowledgement(unhex(fields["collection"]), unhex(fields["row"]), receipt)
     assert submissions.encode_acknowledgement(said) == data
     assert submissions.decode_acknowledgement(data) == said
+    about = Acknowledged(said.collection, said.row, unhex(fields["user_key"]))
+    assert receipt.holds(unhex(fields["shuffler"]), about)
 
 
 @pytest.mark.parametrize("name", [case["name"] for case in FILES["announcements"]["good"]])
