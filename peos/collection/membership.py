@@ -138,7 +138,7 @@ class _Judge:
         everybody = len(self._own) == len(self._identities)
         if absent and everybody and not self._findings:
             self._findings.append(
-                "every shuffler's own list has the report, and the list that all signed as common to them has not"
+                "every shuffler's own list has the report, but the frozen list, which all signed, has not"
             )
         return Verified(True if counted else False if absent else None, tuple(dict.fromkeys(self._findings)))
 

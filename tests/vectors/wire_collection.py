@@ -315,7 +315,8 @@ def acknowledgements() -> dict[str, Any]:
         return blob(4, uint(1, place) + uint(2, count) + blob(3, path) + blob(4, by))
 
     fields = [V, blob(2, COLLECTION), blob(3, ROW), receipt()]
-    known = {"collection": COLLECTION, "row": ROW, "user_key": public("a user"), "shuffler": public("shuffler 2")}
+    known: dict[str, Any] = {"collection": COLLECTION, "row": ROW}
+    known |= {"user_key": public("a user"), "shuffler": public("shuffler 2")}
     known |= {"place": 1, "count": 2, "path": [beside], "signature": signature}
 
     def refused(why: str, name: str, sentence: str, *changed: bytes) -> Case:
