@@ -5,18 +5,23 @@ Everything else is the role's own command. What each deviation is, and what must
 
 import os
 import runpy
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 
+from peos.collection.document import ID_BYTES
 from peos.crypto.randomness import U64
 from peos.crypto.schemes import rows
 from peos.crypto.schemes.base import Packed
 from peos.shuffle.effects import Mix
 from peos.shuffle.rows import Moved
+from peos.store.submissions import SubmissionFile
 from shuffler.bench import Bench
 
 DEVIATION: Final = "PEOS_TEST_DEVIATION"
+DROPPED: Final = "PEOS_TEST_DROPPED"
 
 
 def replace_rows() -> None:
@@ -41,6 +46,19 @@ def leave_zeros_out() -> None:
     Bench.remask = remask  # type: ignore[method-assign]  # that is the deviation
 
 
+def drop_a_user() -> None:
+    """The list without the submission whose id is in a file, which was acknowledged like all others."""
+    honest, named = SubmissionFile.rows, Path(os.environ[DROPPED])
+
+    def rows(self: SubmissionFile) -> Iterator[bytes]:
+        dropped = bytes.fromhex(named.read_text(encoding="ascii")) if named.exists() else None
+        return (row for row in honest(self) if row[:ID_BYTES] != dropped)
+
+    SubmissionFile.rows = rows  # type: ignore[method-assign]  # that is the deviation
+
+
+DEVIATIONS: Final = {"replace rows": replace_rows, "leave zeros out": leave_zeros_out, "drop a user": drop_a_user}
+
 if __name__ == "__main__":
-    {"replace rows": replace_rows, "leave zeros out": leave_zeros_out}[os.environ[DEVIATION]]()
+    DEVIATIONS[os.environ[DEVIATION]]()
     runpy.run_module("shuffler", run_name="__main__", alter_sys=True)

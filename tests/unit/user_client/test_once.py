@@ -37,17 +37,24 @@ def draws(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
-def test_her_answer_is_acknowledged_by_all_and_decrypts_to_her_report(town: Town, client: Open) -> None:
+def test_her_answer_is_acknowledged_by_all_and_decrypts_to_her_report(
+    town: Town, client: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports: list[U64] = []
+    true = GRR.randomize
+
+    def noted(self: GRR, values: NDArray[np.int64], rng: Randomness | None = None) -> U64:
+        reports.append(true(self, values, rng))
+        return reports[-1]
+
+    monkeypatch.setattr(GRR, "randomize", noted)
     result = client().open(town.invitation).submit(17, town.ticket(1))
     assert result.accepted
     assert not result.repeated
     shares = [one.taken[town.ticket(1).id].share for one in town.shufflers]
     first = full_key().decrypt(_packed(shares[0]))
     word = sum(int(share[0]) for share in (first, *map(plain_share, shares[1:]))) % 2**64
-    with sqlite3.connect(_memory(client)) as connection:
-        ((report,),) = connection.execute("SELECT report FROM submissions").fetchall()
-    connection.close()
-    assert word.to_bytes(8, "little") == report
+    assert [word] == [int(report[0, 0]) for report in reports]
 
 
 def _packed(share: bytes) -> Packed:

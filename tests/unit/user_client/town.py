@@ -74,6 +74,7 @@ class FakeShuffler:
     break_after: list[int] = field(default_factory=list)  # the n-th stream ends after so many answers
     swallow: bool = False  # take the part that breaks the stream, and lose the answer
     lie: bytes = b""  # acknowledge this row instead
+    signer: Identity | None = None  # whose receipts it gives instead of its own
     port: int = 0
 
     @property
@@ -122,7 +123,7 @@ class FakeShuffler:
             public_error = to_status(error)
             return Answer(part.collection, part.id, b"", public_error.text, public_error.hint, public_error.retry)
         self.taken[part.id] = part
-        return Answer(part.collection, part.id, self.lie or row, receipt=receipt_of(self.identity, part))
+        return Answer(part.collection, part.id, self.lie or row, receipt=receipt_of(self.signer or self.identity, part))
 
 
 class Town:
