@@ -5,7 +5,7 @@ Everything else is the role's own command. What each deviation is, and what must
 
 import os
 import runpy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -54,7 +54,17 @@ def drop_a_user() -> None:
         dropped = bytes.fromhex(named.read_text(encoding="ascii")) if named.exists() else None
         return (row for row in honest(self) if row[:ID_BYTES] != dropped)
 
-    SubmissionFile.rows = rows  # type: ignore[method-assign]  # that is the deviation
+    noted = SubmissionFile.leave_out_all_but
+
+    def leave_out_all_but(self: SubmissionFile, counted: Iterable[bytes]) -> int:
+        SubmissionFile.rows = honest  # type: ignore[method-assign]  # what it shuffles is what all froze
+        try:
+            return noted(self, counted)
+        finally:
+            SubmissionFile.rows = rows  # type: ignore[method-assign]  # that is the deviation
+
+    SubmissionFile.rows = rows  # type: ignore[method-assign]  # likewise
+    SubmissionFile.leave_out_all_but = leave_out_all_but  # type: ignore[method-assign]  # likewise
 
 
 DEVIATIONS: Final = {"replace rows": replace_rows, "leave zeros out": leave_zeros_out, "drop a user": drop_a_user}
