@@ -145,7 +145,7 @@ def test_a_ticket_for_a_users_own_key_is_of_use_with_her_key_file_only(desk: Des
     assert (code, "not valid for this collection and key" in err) == (2, True)
     code, out, _ = desk.run(*given, "--key-file", str(file))
     assert code == 0, "her own key"
-    assert {one.taken[id_].user_key.hex() for one in town.shufflers} == {public}
+    assert {one.taken[signature].user_key.hex() for one in town.shufflers} == {public}
     assert file.read_text().strip() not in out
 
 
