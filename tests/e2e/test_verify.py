@@ -47,6 +47,7 @@ def test_every_user_learns_that_she_was_counted_and_who_dropped_her(
         digest = digest_of(town, "honest")
         for shuffler in cluster.shufflers:
             until(partial(_is_published, town, shuffler, digest), "all is erased")
+        cluster.shufflers[0].stop()
         cluster.restart(cluster.shufflers[0])
         published = next(cluster.analyzer.folder.rglob("result.json")) if cluster.analyzer else tmp_path
         found = verify(town, "honest", client, "--result", published)

@@ -45,6 +45,10 @@ def public() -> PaillierPublicKey:
     return found
 
 
+TICKET: Final = "the ticket is not valid for this collection, id and user key"
+ANOTHER: Final = Identity(b"\x0d" * 32)
+
+
 def ciphertext(value: mpz | int) -> bytes:
     """A number where a ciphertext belongs."""
     return int(value).to_bytes(public().ciphertext_bytes, "big")
@@ -106,8 +110,10 @@ def bad_parts(play: Played) -> dict[str, tuple[int, Part, str]]:
         "other salt": (1, replace(good[0], salt=RNG.bytes(16)), "does not match its hash"),
         "another shuffler's": (1, good[1], "the part is not the one for this shuffler"),
         "four hashes": (1, replace(good[0], hashes=(*good[0].hashes, bytes(32))), "one hash for each shuffler"),
-        "no ticket": (1, replace(good[0], ticket=b"\x00" * 64), "the ticket is not valid for this collection and id"),
-        "a ticket for another id": (1, replace(good[0], id=id_), "the ticket is not valid for this collection and id"),
+        "no ticket": (1, replace(good[0], ticket=b"\x00" * 64), TICKET),
+        "a ticket for another id": (1, replace(good[0], id=id_), TICKET),
+        "a ticket for another key": (1, replace(good[0], user_key=ANOTHER.public), TICKET),
+        "no signature": (1, replace(good[0], signature=b"\x00" * 64), "not signed by the ticket's user key"),
         "another collection": (1, replace(good[0], collection=b"\x07" * 32), "knows no such collection"),
     }
 

@@ -116,9 +116,10 @@ def test_a_dummy_without_one_of_its_parts_or_with_another_s_or_twice_is_refused(
     one, other = made.forged()[1:3]
     with pytest.raises(RemoteFault, match="every part"):
         _case(made, [replace(one, parts=one.parts[:2])])
-    mixed = replace(
-        one, parts=(*one.parts[:2], replace(other.parts[2], id=one.parts[0].id, ticket=one.parts[0].ticket))
-    )
+    first = one.parts[0]
+    strange = replace(other.parts[2], id=first.id, ticket=first.ticket, user_key=first.user_key)
+    strange = replace(strange, signature=made.ticket(first.id).key.sign("submission", strange.digest))
+    mixed = replace(one, parts=(*one.parts[:2], strange))
     with pytest.raises(RemoteFault, match="not of one submission"):
         _case(made, [mixed])
     with pytest.raises(RemoteFault, match="or one twice"):

@@ -113,13 +113,13 @@ def test_who_asks_for_patience_for_ever_is_named_with_its_reason(town: Town, rng
 
 def test_a_final_refusal_is_an_outcome_and_says_who_and_why(town: Town, rng: Randomness) -> None:
     submissions = made(town, rng, 3)
-    bad = replace(submissions[1][2], ticket=bytes(64))
+    bad = replace(submissions[1][2], signature=bytes(64))
     outcomes = send_parts(town.cards, [submissions[0], (*submissions[1][:2], bad), submissions[2]], rng=rng)
     assert [outcome.accepted for outcome in outcomes] == [True, False, True]
     (refusal,) = outcomes[1].refusals
     assert str(refusal).startswith("shuffler 3 (org-3): ")
-    assert "the ticket is not valid for this collection and id" in refusal.sentence
-    assert refusal.hint == "ask whoever enrols users for a ticket"
+    assert "the submission is not signed by the ticket's user key" in refusal.sentence
+    assert refusal.hint == "answer with the key of the ticket"
 
 
 def test_another_submission_under_a_used_ticket_is_refused_by_all(town: Town, rng: Randomness) -> None:
@@ -130,7 +130,7 @@ def test_another_submission_under_a_used_ticket_is_refused_by_all(town: Town, rn
 
 
 def test_an_acknowledgement_of_another_digest_does_not_count(town: Town, rng: Randomness) -> None:
-    town.shufflers[2].lie = b"\x05" * 32
+    town.shufflers[2].lie = town.ticket(1).id + b"\x05" * 32
     told: list[int] = []
     (outcome,) = send_parts(town.cards, made(town, rng, 1), rng=rng, on_answer=lambda who, _: told.append(who))
     assert [refusal.shuffler for refusal in outcome.refusals] == [3]

@@ -57,3 +57,7 @@ def test_fakes_cost_as_much_as_users_and_shuffler_1_encrypts_them_besides() -> N
 def test_numbers_of_shufflers_that_cannot_run_a_collection_are_refused(shufflers: int) -> None:
     with pytest.raises(WrongInput, match="cannot run a collection"):
         cost(1, 1000, 0, shufflers)
+
+
+def test_a_report_of_one_word_is_less_than_a_kilobyte_and_a_half() -> None:
+    assert cost(1, 1000, 0, 3, "jl").user_bytes == 1433

@@ -51,7 +51,7 @@ def test_her_answer_is_acknowledged_by_all_and_decrypts_to_her_report(
     result = client().open(town.invitation).submit(17, town.ticket(1))
     assert result.accepted
     assert not result.repeated
-    shares = [one.taken[town.ticket(1).id].share for one in town.shufflers]
+    shares = [one.taken[town.ticket(1).signature].share for one in town.shufflers]
     first = full_key().decrypt(_packed(shares[0]))
     word = sum(int(share[0]) for share in (first, *map(plain_share, shares[1:]))) % 2**64
     assert [word] == [int(report[0, 0]) for report in reports]

@@ -67,7 +67,7 @@ class FakeShuffler:
     certificate: Certificate
     signed: bytes = b""  # what it answers to Describe
     parts: list[bytes] = field(default_factory=list)  # all that came, in order
-    taken: dict[bytes, Part] = field(default_factory=dict)  # by id
+    taken: dict[bytes, Part] = field(default_factory=dict)
     described: int = 0
     streams: int = 0
     before: Callable[[Part], Answer | None] | None = None  # an answer instead of its own
@@ -116,13 +116,13 @@ class FakeShuffler:
         signed, public = read(self.signed)
         try:
             row = check_part(part, signed.document, signed.digest, public, self.number)
-            stored = self.taken.get(part.id)
+            stored = self.taken.get(part.ticket)
             if judge(stored.row if stored else None, row) is Verdict.CONFLICT:
                 raise Conflict("another submission was made under this ticket")
         except PeosError as error:
             public_error = to_status(error)
             return Answer(part.collection, part.id, b"", public_error.text, public_error.hint, public_error.retry)
-        self.taken[part.id] = part
+        self.taken[part.ticket] = part
         return Answer(part.collection, part.id, self.lie or row, receipt=receipt_of(self.signer or self.identity, part))
 
 
