@@ -29,6 +29,7 @@ def result_json(
     received: int,
     published_at: int,
     inspected: Inspected | None,
+    together: dict[str, Any] | None,
 ) -> dict[str, Any]:
     """What is published. It is put together only if every dummy came out and all parts were of one transcript."""
     mechanism: Mechanism = document.mechanism
@@ -66,8 +67,10 @@ def result_json(
         "frequency": estimate.frequency.tolist(),
         "stderr": estimate.stderr.tolist(),
         "interval95": estimate.interval(0.95).tolist(),
+        "significant": estimate.significant().tolist(),
         "truth": None,
         "guarantees": {**claims.to_json(), "coalitions": list(claims.in_words())},
+        "together": together,
         "cost": [
             {"party": "analyzer", "seconds": seconds, "sent": sent, "received": received, "peak_rss": peak_rss()},
         ],
@@ -87,7 +90,7 @@ def show(found: dict[str, Any], console: Console, *, everything: bool = False) -
     order = sorted(range(len(found["labels"])), key=lambda value: -found["frequency"][value])
     shown = order if everything else order[:_SHOWN]
     table = Table(box=None, pad_edge=False)
-    for heading in ("value", "frequency", "standard error", "95 % interval"):
+    for heading in ("value", "frequency", "standard error", "95 % interval", "found"):
         table.add_column(heading, justify="right")
     for value in shown:
         low, high = found["interval95"][value]
@@ -96,6 +99,7 @@ def show(found: dict[str, Any], console: Console, *, everything: bool = False) -
             f"{found['frequency'][value]:.4f}",
             f"{found['stderr'][value]:.4f}",
             f"{low:.4f} … {high:.4f}",
+            FOUND[found.get("significant", {value: None})[value]],
         )
     console.print(f"{found['users']:,} users, {found['parameters']['fakes']:,} fake reports", style="bold")
     console.print(table)
