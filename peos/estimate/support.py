@@ -1,8 +1,8 @@
 """The exact law of a support count: which values are found, and intervals where few reports support a value.
 
-If k of n users hold v, then S_v = Bin(k, p) + Bin(n − k, q) + Bin(m, u), independent of each other: each report supports
-v or does not, by its own coin (privacy.md §4). S_v grows with k. What is left out of a sum here is added to the tail
-that it belongs to, so that no tail is below the true one and what is concluded from a small tail holds.
+If k of n users hold v, then S_v = Bin(k, p) + Bin(n − k, q) + Bin(m, u), independent of each other: each report
+supports v or does not, by its own coin (privacy.md §4). S_v grows with k. What is left out of a sum here is added to
+the tail that it belongs to, so that no tail is below the true one and what is concluded from a small tail holds.
 """
 
 import math
@@ -37,7 +37,9 @@ def least_found(q: float, u: float, *, users: int, fakes: int, chance: float) ->
     return high
 
 
-def ends(counts: Counts, p: float, q: float, u: float, *, users: int, fakes: int, level: float) -> tuple[Floats, Floats]:
+def ends(
+    counts: Counts, p: float, q: float, u: float, *, users: int, fakes: int, level: float
+) -> tuple[Floats, Floats]:
     """For each count the fewest and the most holders k that it does not speak against (Clopper and Pearson 1934).
 
     k stays unless Pr_k[S ≥ s] or Pr_k[S ≤ s] is at most (1 − level)/2, so that whatever k is, it is missed with a
@@ -103,7 +105,8 @@ def _points(trials: Floats, chance: float, first: int, last: int) -> Floats:
         steps = np.log(np.maximum(trials[:, np.newaxis] - j, 0.0)) - np.log(j + 1) + odds
     logs = np.concatenate((np.zeros((len(trials), 1)), np.cumsum(steps, axis=1)), axis=1)
     found: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return found / found.sum(axis=1, keepdims=True)
+    found /= found.sum(axis=1, keepdims=True)
+    return found
 
 
 def _at_least(hits: ArrayLike, trials: ArrayLike, chance: float) -> Floats:

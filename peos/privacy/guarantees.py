@@ -2,8 +2,8 @@
 
 By the theorem where it applies and by exact accounting, which claims less; both are shown. Claims are frozen values,
 apart from the code that spends them. Neighbours: one user's value is replaced. Assumed: shufflers follow the protocol
-(protocol.md §1) and the encryption holds. Against the analyzer alone it is assumed besides that the other users are
-honest: their reports hide hers, and a user whom the analyzer made up, or who sends what is not randomised, hides nobody.
+(protocol.md §1) and the encryption holds; against the analyzer alone also that the other users are honest: their
+reports hide hers, and a user whom the analyzer made up, or who sends what is not randomised, hides nobody.
 """
 
 import math
@@ -56,12 +56,14 @@ class Claim:
             return (
                 f"Against {self.coalition}: no more than ε_l = {rounded_up(self.local)} is claimed, because {self.why}."
             )
-        return f"Against {self.coalition}: {', '.join(claimed)}.{self._assumed()}"
+        return f"Against {self.coalition}: {', '.join(claimed)}. {self.assumed}".rstrip()
 
-    def _assumed(self) -> str:
+    @property
+    def assumed(self) -> str:
+        """What is assumed of the other users, and what holds if half of it fails; "" if they do not count."""
         if self.half_of_users is None:
             return ""
-        return f" {HONEST} If half of the users were the analyzer's, ε would be {rounded_up(self.half_of_users)}."
+        return f"{HONEST} If half of the users were the analyzer's, ε would be {rounded_up(self.half_of_users)}."
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,8 @@ def test_what_is_drawn_lies_where_the_scale_says(domain: int, users: int) -> Non
         assert [low, high] == pytest.approx(found["interval95"][place], abs=tolerance), label
         assert [share(_places(cap)[0]) for cap in caps] == pytest.approx([low, high], abs=tolerance)
         assert all(0 <= at <= 100 for at in _places(interval)), "nothing is cut off"
-        assert ("untold" in bar.classes) == (found["interval95"][place][0] <= 0)
+        assert ("noise" in bar.classes) != found["significant"][place]
+        assert row.one("title").text.endswith("; found") == found["significant"][place]
     if (domain, users) == (12, 40):
         assert negative, "estimates below zero are among what this shows"
 
@@ -90,17 +91,21 @@ def test_of_a_hundred_thousand_values_the_largest_are_shown_and_the_rest_is_coun
     assert [int(row[0]) for row in rows] == order[:SHOWN]
     said = read(whole).one("p", "left-out").text
     assert f"{100_000 - SHOWN:,} more values are not shown" in said
-    told = sum(found["interval95"][value][0] > 0 for value in order[SHOWN:])
-    assert f"{told:,} of them can be told from zero" in said
+    left = sum(found["significant"][value] for value in order[SHOWN:])
+    assert left > 1000, "many of those that are left out are found: their number is worth saying"
+    assert f"{left:,} of them are found" in said
+    tile = next(one for one in shown(found).one("dl", "tiles").all("div") if "values found" in one.one("dt").text)
+    assert shown_number(tile.one("dd").text) == sum(found["significant"])
+    assert tile.one("dt").text == "of 100,000 values found"
     assert shown_number(re.findall(r"estimated at (\S+) %", said)[0]) == pytest.approx(
         100 * found["frequency"][order[SHOWN]], abs=0.01
     )
-    assert "Among 100,000 values that may be up to 2,500" in text_of(found)
     assert not list(shown(made(SHOWN)).all("p", "left-out")), "where all are shown nothing is left out"
 
 
 @pytest.mark.parametrize(
-    "changes", [{"frequency": [0.0, 0.0], "stderr": [0.0, 0.0], "interval95": [[0.0, 0.0]] * 2}, {}]
+    "changes",
+    [{"frequency": [0.0, 0.0], "stderr": [0.0, 0.0], "interval95": [[0.0, 0.0]] * 2, "significant": [False] * 2}, {}],
 )
 def test_a_domain_of_two_is_a_page_even_without_any_noise(changes: dict[str, Any]) -> None:
     found = made(2, **changes)
