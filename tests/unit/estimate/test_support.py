@@ -198,12 +198,12 @@ def test_on_large_domains_no_noise_is_presented_as_found_and_what_a_tenth_hold_i
     planned = plan(users, domain, 1e-6, mechanism="solh", **limits)  # type: ignore[arg-type] # the limits by name
     weights = 1 / np.arange(1, domain + 1) ** 1.2
     values = np.random.default_rng(1).choice(domain, size=users, p=weights / weights.sum())
-    values[: users // 8] = domain - 1
+    values[: users // 10] = domain - 1
     false, hit, by_interval = runs(planned.randomizer, planned.fakes, values, repeats)
     assert false < most_false(repeats), (false, repeats)
     assert by_interval > 5, "intervals that exclude zero are no finding: many of them are false"
-    # With a stricter ε a tenth of 400 is too few to be sure of: 40 reports of which a third tell anything.
-    assert hit > (0.98 if users == 1000 or "eps_server" not in limits else 0.3), hit
+    # The demo's limits leave 40 holders of 400 with 12 supports among 5 of others: no rule could be sure of them.
+    assert hit > (0.98 if users == 1000 or "eps_server" not in limits else 0.6), hit
 
 
 def test_mechanisms_that_a_device_needs_come_without_the_library_of_tails() -> None:
