@@ -108,7 +108,7 @@ def show(found: dict[str, Any], console: Console, *, everything: bool = False) -
     if len(shown) < len(order):
         console.print(f"… and {len(order) - len(shown):,} values that are rarer; --all shows them")
     if significant[0] is not None:
-        console.print(f"{sum(significant):,} of {len(order):,} values are found; {CERTAIN}", soft_wrap=True)
+        console.print(f"{sum(significant):,} of {len(order):,} values found; {CERTAIN}", soft_wrap=True)
     console.print()
     for sentence in found["guarantees"]["coalitions"]:
         console.print(sentence, soft_wrap=True)

@@ -315,7 +315,7 @@ def test_found_is_said_with_one_word_everywhere_and_with_what_it_claims(capsys: 
     show(found, Console(width=200), everything=True)
     printed = capsys.readouterr().out
     assert len([line for line in printed.splitlines() if line.split()[-1:] == ["yes"]]) == count
-    assert f"{count} of 64 values are found; at most 1 in 20 results like this calls any value found that" in printed
+    assert f"{count} of 64 values found; at most 1 in 20 results like this calls any value found that" in printed
 
 
 def test_a_result_from_before_values_were_found_says_that_it_does_not_know(capsys: pytest.CaptureFixture[str]) -> None:
