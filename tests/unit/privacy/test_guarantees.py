@@ -138,6 +138,7 @@ def test_the_claim_that_counts_on_other_users_says_so_and_what_is_left_if_half_a
     m = LocalHash(42_178, 7.251, d_prime=705)
     found = guarantees(m, 990_002, 0, 1e-9)
     assert found.server.exact == pytest.approx(0.2258, abs=2e-4)
+    assert found.server.half_of_users is not None
     assert found.server.half_of_users == pytest.approx(0.3245, abs=2e-4)
     assert found.server.half_of_users == pytest.approx(epsilon(m, 990_002, 0, 1e-9, known=495_001), rel=1e-3)
     assert found.server.in_words().endswith(
