@@ -19,7 +19,7 @@ _BUDGET_EPSILON: Final[Key[float | None]] = Key("budget.epsilon", POSITIVE, None
 _BUDGET_DELTA: Final[Key[float | None]] = Key("budget.delta", POSITIVE, None)
 KEYS: Final = (
     *(_NAME, _FOLDER, _PASSPHRASE_FILE, _SHUFFLERS, _PEERS, _BUDGET_EPSILON, _BUDGET_DELTA),
-    *configuration.COMPUTE,
+    *(configuration.PEER_CONNECTIONS, *configuration.COMPUTE),
 )
 
 
@@ -33,6 +33,7 @@ class Config:
     passphrase_file: Path
     shufflers: tuple[Path, ...]
     peers: str
+    peer_connections: int = configuration.PEER_CONNECTIONS.default
     compute: Choice = PROCESSES  # where ciphertexts are decrypted
     budget: Budget | None = None  # of each population, for all collections together
 
@@ -63,6 +64,7 @@ def read(path: Path) -> Config:
         passphrase_file=found.beside(found[_PASSPHRASE_FILE]),
         shufflers=tuple(map(found.beside, found[_SHUFFLERS])),
         peers=found[_PEERS],
+        peer_connections=found[configuration.PEER_CONNECTIONS],
         compute=configuration.compute(found),
         budget=_budget(path, found[_BUDGET_EPSILON], found[_BUDGET_DELTA]),
     )

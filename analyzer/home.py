@@ -10,7 +10,6 @@ import numpy as np
 from analyzer import keys as keys_
 from analyzer.config import Config
 from analyzer.store import Kept, Store
-from analyzer.vault import no_core_dumps
 from peos.collection.document import ID_BYTES, Dummy
 from peos.collection.submission import Part
 from peos.crypto.onion import OnionPrivateKey
@@ -35,7 +34,6 @@ class Home:
     """Open for one command or for the serving process. `floor` is the policy for keys; tests use smaller ones."""
 
     def __init__(self, config: Config, *, floor: int = KEY_BITS_FLOOR, rng: Randomness | None = None) -> None:
-        no_core_dumps()
         self.config = config
         self.floor = floor
         self.rng = rng or system()
