@@ -55,7 +55,7 @@ def _on_signals() -> asyncio.Event:
 
 
 async def _serve(home: Home, log: Log, stop: asyncio.Event, working: Engine, inspecting: Inspecting) -> None:
-    trust, known = Trust(), set[bytes]()
+    trust, known = Trust(), dict[bytes, int]()
     home.trust(trust, known)
     receiving = Receiving(home, log)
     for kept in home.store.all():

@@ -122,6 +122,7 @@ async def _glance(folder: Path, desk: Desk, log: Log) -> None:
         try:
             accepted.mkdir(mode=0o700, exist_ok=True)
             await desk.accept_from(accepted, lambda digest: log.of(digest).info("accepted by the operator"))
+            desk.forget()
             await _write_status(folder, desk)
             trouble = ""
         except Exception as error:  # the collections go on without it

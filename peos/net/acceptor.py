@@ -14,6 +14,7 @@ outsider.
 import asyncio
 import contextlib
 import errno
+import math
 import socket
 import struct
 import threading
@@ -29,6 +30,7 @@ _AT_ONCE: Final = 64  # connections accepted before anything else gets its turn
 _SWEEP: Final = 0.5  # seconds between looks at the clock
 _REST: Final = 0.2  # seconds without accepting when the system has no descriptor left
 _SILENT: Final = 10.0  # seconds after which a stranger's finished handshake may have to give way
+_LAST: Final = 2.0  # seconds for the caller to hear that gRPC has ended
 _RESET: Final = struct.pack("ii", 1, 0)  # close at once, without a state that lingers
 _TOLD_EVERY: Final = 60.0
 _NOTHING: Final = memoryview(b"")
@@ -42,6 +44,7 @@ class _Passage:
         self.is_answered = False
         self.is_settled = False  # it spoke after it was answered: it has finished its handshake, or gRPC ends it
         self.opened = self.heard = self.taken = acceptor.loop.time()
+        self.finished = math.inf  # when gRPC ended it
         self.outward = _NOTHING  # for the caller, and not taken yet
         self._inward = _NOTHING
         self._acceptor = acceptor
@@ -55,7 +58,7 @@ class _Passage:
         if self._outer.fileno() < 0:
             return
         for side in (self._outer, self._inner):
-            if side is not None:
+            if side is not None and side.fileno() >= 0:
                 self._loop.remove_reader(side)
                 self._loop.remove_writer(side)
                 _close(side, at_once=at_once)
@@ -90,9 +93,28 @@ class _Passage:
             return b""
         except OSError:
             data = b""
-        if not data:
+        if not data and side is self._inner:
+            self._finish()
+        elif not data:
             self.close()
         return data
+
+    def _finish(self) -> None:
+        """gRPC has ended it: the caller gets the last of it, which a close with something unread would cut off."""
+        assert self._inner is not None, "it has ended"
+        self._loop.remove_reader(self._inner)
+        self._loop.remove_writer(self._inner)
+        self._inner.close()
+        self.finished = self._loop.time()
+        try:
+            self._outer.shutdown(socket.SHUT_WR)
+        except OSError:
+            self.close()
+        else:
+            self._loop.add_reader(self._outer, self._drain)
+
+    def _drain(self) -> None:
+        self._received(self._outer)
 
     def _connect(self) -> bool:
         """On towards gRPC, now that the caller has said something: silence costs one descriptor only."""
@@ -109,21 +131,23 @@ class _Passage:
 
     def _to_inner(self) -> None:
         assert self._inner is not None, "it is connected before anything is sent"
-        left = self._sent(self._inner, self._inward)
-        if left is None:
+        left = _sent(self._inner, self._inward)
+        if left is None:  # gRPC takes no more; what it said last is still to be read
+            self._loop.remove_writer(self._inner)
+            self._loop.add_reader(self._outer, self._drain)
             return
         self._inward = left
         if left:
             self._loop.remove_reader(self._outer)
             self._loop.add_writer(self._inner, self._to_inner)
-        else:
-            self._loop.remove_writer(self._inner)
+        elif self._loop.remove_writer(self._inner):
             self._loop.add_reader(self._outer, self._from_outer)
 
     def _to_outer(self) -> None:
         assert self._inner is not None, "what is sent outwards came from it"
-        left = self._sent(self._outer, self.outward)
+        left = _sent(self._outer, self.outward)
         if left is None:
+            self.close()
             return
         if len(left) < len(self.outward):
             self.taken = self._loop.time()
@@ -131,19 +155,8 @@ class _Passage:
         if left:
             self._loop.remove_reader(self._inner)
             self._loop.add_writer(self._outer, self._to_outer)
-        else:
-            self._loop.remove_writer(self._outer)
+        elif self._loop.remove_writer(self._outer):
             self._loop.add_reader(self._inner, self._from_inner)
-
-    def _sent(self, side: socket.socket, data: memoryview) -> memoryview | None:
-        """What is left after sending what can be sent now; None if the connection has ended."""
-        try:
-            return data[side.send(data) :]
-        except (BlockingIOError, InterruptedError):  # a connection that is still being made says this too
-            return data
-        except OSError:
-            self.close()
-            return None
 
 
 class Acceptor:
@@ -277,6 +290,7 @@ class Acceptor:
         now = self.loop.time()
         late = [one for one in self._unsettled if now - one.opened > self._limits.handshake]
         late += [one for one in self._settled if one.outward and now - one.taken > self._limits.stuck]
+        late += [one for one in (*self._unsettled, *self._settled) if now - one.finished > _LAST]
         for passage in late:
             passage.close(at_once=True)
         self.loop.call_later(_SWEEP, self._sweep)
@@ -295,6 +309,16 @@ class Acceptor:
         if now - self._told_at >= _TOLD_EVERY:
             self._log.warning("a port is full: connections were turned away", port=self.port, count=self._turned_away)
             self._told_at, self._turned_away = now, 0
+
+
+def _sent(side: socket.socket, data: memoryview) -> memoryview | None:
+    """What is left after sending what can be sent now; None if the connection has ended."""
+    try:
+        return data[side.send(data) :]
+    except (BlockingIOError, InterruptedError):  # a connection that is still being made says this too
+        return data
+    except OSError:
+        return None
 
 
 def _close(side: socket.socket, *, at_once: bool) -> None:
