@@ -18,6 +18,7 @@ import math
 import socket
 import struct
 import threading
+from collections import Counter
 from typing import Any, Final
 
 from peos.errors import WrongInput
@@ -29,7 +30,7 @@ _BACKLOG: Final = 512
 _AT_ONCE: Final = 64  # connections accepted before anything else gets its turn
 _SWEEP: Final = 0.5  # seconds between looks at the clock
 _REST: Final = 0.2  # seconds without accepting when the system has no descriptor left
-_SILENT: Final = 10.0  # seconds after which a stranger's finished handshake may have to give way
+_SILENT: Final = 0.5  # seconds after which a stranger's connection must give way, should the port be full
 _LAST: Final = 2.0  # seconds for the caller to hear that gRPC has ended
 _RESET: Final = struct.pack("ii", 1, 0)  # close at once, without a state that lingers
 _TOLD_EVERY: Final = 60.0
@@ -176,12 +177,14 @@ class Acceptor:
         self._unsettled: dict[_Passage, None] = {}
         self._settled: dict[_Passage, None] = {}
         self._by_address: dict[str, dict[_Passage, None]] = {}
+        self._lately: Counter[str] = Counter()  # connections of each address in this second
         self._turned_away = 0
         self._told_at = -_TOLD_EVERY
         self.port: int = self._listeners[0].getsockname()[1]
         self._ending = threading.Lock()
         self.loop.call_soon(self._listen)
         self.loop.call_soon(self._sweep)
+        self.loop.call_soon(self._forget_attempts)
         self._thread = threading.Thread(target=self._run, name=f"port {self.port}", daemon=True)
         self._thread.start()
 
@@ -247,7 +250,7 @@ class Acceptor:
             except OSError as error:
                 self._rest(error)
                 return
-            address = _normal(found[0])
+            address = caller_of(found[0])
             if not self._makes_room(address):
                 _close(outer, at_once=True)
                 self._tell()
@@ -259,7 +262,13 @@ class Acceptor:
             self._by_address.setdefault(address, {})[passage] = None
 
     def _makes_room(self, address: str) -> bool:
-        """Whether one more from this address may come in; another may have to go for it."""
+        """Whether one more from this address may come in; another may have to go for it.
+
+        An address makes no more handshakes in a second than it may have connections: each costs a signature.
+        """
+        if self._lately[address] >= self._limits.per_address:
+            return False
+        self._lately[address] += 1
         own = self._by_address.get(address, {})
         if len(own) >= self._limits.per_address:
             victim = next(iter(sorted(filter(self._must_yield, own), key=lambda one: one.is_settled)), None)
@@ -294,6 +303,10 @@ class Acceptor:
         for passage in late:
             passage.close(at_once=True)
         self.loop.call_later(_SWEEP, self._sweep)
+
+    def _forget_attempts(self) -> None:
+        self._lately.clear()
+        self.loop.call_later(1.0, self._forget_attempts)
 
     def _rest(self, error: OSError) -> None:
         """The system has nothing left to accept with: wait, and try again."""
@@ -369,7 +382,7 @@ def _listener(family: int, name: object, more: list[Any]) -> socket.socket:
     return listener
 
 
-def _normal(host: str) -> str:
+def caller_of(host: str) -> str:
     """An address as it is counted: IPv4 over an IPv6 socket is IPv4, and a network of 2^64 addresses is one caller."""
     if ":" not in host:
         return host
