@@ -158,12 +158,14 @@ KINDS: Final[dict[str, Attack]] = {
 WITH_TLS: Final = frozenset({"silent", "slow", "metadata"})
 
 
-async def keep_up(kind: str, number: int, calls: int, addresses: int, digest: bytes, to: str, at_once: Any) -> None:
-    """One connection after another, from one address."""
+async def keep_up(
+    kind: str, number: int, calls: int, addresses: int, digest: bytes, to: str, at_once: Any, over: asyncio.Event
+) -> None:
+    """One connection after another, from one address, until it is over: a cancellation may be lost on the way."""
     host, _, port = to.rpartition(":")
     source = f"127.0.0.{2 + number % addresses}"
     secured = {"ssl": _context(), "server_hostname": "peos.party"} if kind in WITH_TLS else {}
-    while True:
+    while not over.is_set():
         with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
             async with at_once, asyncio.timeout(20):
                 seen["tried"] += 1
@@ -193,7 +195,7 @@ async def main(kind: str, total: int, addresses: int, digest: bytes, ports: list
     threading.Thread(target=lambda: (sys.stdin.read(), loop.call_soon_threadsafe(over.set)), daemon=True).start()
     at_once = asyncio.Semaphore(_AT_ONCE)
     tasks = [
-        loop.create_task(keep_up(kind, number, calls, addresses, digest, port, at_once))
+        loop.create_task(keep_up(kind, number, calls, addresses, digest, port, at_once, over))
         for port in ports
         for number, calls in _shares(kind, total, addresses)
     ]
