@@ -103,7 +103,7 @@ async def silent(streams: Streams, calls: int, _: bytes) -> None:
         writer.write(frame(_HEADERS, _END_HEADERS, next(ids), headers(SUBMIT_MANY)))
 
     writer.write(_PREFACE + frame(_SETTINGS, 0, 0))
-    for _ in range(calls):
+    for _number in range(calls):
         begin()
     async for kind, flags, payload in _frames(reader):
         if kind == _SETTINGS and not flags & _ACK:
@@ -124,7 +124,7 @@ async def _frames(reader: asyncio.StreamReader) -> Any:
 
 async def slow(streams: Streams, _: int, digest: bytes) -> None:
     """Calls whose answers are never taken: neither the window is opened, nor is anything read."""
-    _, writer = streams
+    writer = streams[1]
     request = DESCRIBE.encode(digest)
     message = b"\0" + len(request).to_bytes(4, "big") + request
     writer.write(_PREFACE + frame(_SETTINGS, 0, 0, _WINDOW.to_bytes(2, "big") + bytes(4)))
@@ -164,7 +164,7 @@ async def keep_up(
     """One connection after another, from one address, until it is over: a cancellation may be lost on the way."""
     host, _, port = to.rpartition(":")
     source = f"127.0.0.{2 + number % addresses}"
-    secured = {"ssl": _context(), "server_hostname": "peos.party"} if kind in WITH_TLS else {}
+    secured: dict[str, Any] = {"ssl": _context(), "server_hostname": "peos.party"} if kind in WITH_TLS else {}
     while not over.is_set():
         with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
             async with at_once, asyncio.timeout(20):

@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from unittest.mock import patch
 
 from peos.collection.lifecycle import State
@@ -99,7 +99,7 @@ async def _healthy(
     """Ask again and again, each time on a connection of its own."""
     while not over.is_set():
         async with channel(address, certificate, own) as reached:
-            stub = health_pb2_grpc.HealthStub(reached)
+            stub: Any = health_pb2_grpc.HealthStub(reached)  # its types do not know its calls
             try:
                 answer = await stub.Check(
                     health_pb2.HealthCheckRequest(), timeout=HEALTH_SECONDS, wait_for_ready=True

@@ -57,7 +57,7 @@ def _has_smooth_prime(modulus: mpz) -> bool:
 
     A random prime of 1536 bits is one with a probability far below 2^-1000, so no honest key is refused.
     """
-    return gmpy2.gcd(gmpy2.powmod(2, _smooth_exponent(), modulus) - 1, modulus) != 1
+    return bool(gmpy2.gcd(gmpy2.powmod(2, _smooth_exponent(), modulus) - 1, modulus) != 1)
 
 
 def _is_nearly_square(modulus: mpz) -> bool:
