@@ -43,6 +43,7 @@ class Keeper:
         self._asked_at: dict[bytes, float] = {}
         self._rest_until: dict[bytes, float] = {}
         self._cleared: set[bytes] = set()
+        self._trouble = ""
         self._published: asyncio.Task[None] | None = None  # one at a time: each uses all cores
         self._dummies = Dummies(home)
         self._sending: dict[bytes, asyncio.Task[None]] = {}
@@ -51,8 +52,7 @@ class Keeper:
         """`noticed` is called at each turn: commands of other processes may have brought new collections."""
         try:
             while True:
-                noticed()
-                for kept in await asyncio.to_thread(self._home.store.all):
+                for kept in await self._noticed(noticed):
                     if self._rest_until.get(kept.digest, 0.0) <= time.monotonic():
                         await self._or_rest(kept, self.step(kept))
                 await asyncio.sleep(TICK)
@@ -61,6 +61,19 @@ class Keeper:
                 self._published.cancel()  # its thread ends when the engine is closed
             for task in self._sending.values():
                 task.cancel()
+
+    async def _noticed(self, noticed: Callable[[], None]) -> Sequence[Kept]:
+        """All collections; none if they cannot be read at the moment: the next turn tries again."""
+        try:
+            noticed()
+            found = await asyncio.to_thread(self._home.store.all)
+        except Exception as error:  # a disk without room, a table without descriptors
+            if str(error) != self._trouble:
+                self._trouble = str(error)
+                self._log.error("the collections cannot be read at the moment", error)
+            return ()
+        self._trouble = ""
+        return found
 
     async def _or_rest(self, kept: Kept, work: Coroutine[Any, Any, None]) -> None:
         try:

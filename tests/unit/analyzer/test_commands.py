@@ -80,13 +80,13 @@ def test_create_prints_invitation_digest_and_guarantees(world: World, capsys: py
 def test_freeze_closes_with_every_shuffler_and_says_who_was_not_told(world: World) -> None:
     opened = world.home()
     kept = world.open(opened)
-    world.shufflers[2].trust.drop(opened.keys.card.member.certificate)
+    world.shufflers[2].trust.drop()
     with pytest.raises(PeosError, match=r"not every shuffler was told to close fruit: .*shuffler 3") as caught:
         orders.freeze(opened, kept)
     assert "again" in caught.value.hint
     assert [len(shuffler.orders) for shuffler in world.shufflers] == [1, 1, 0]
     assert opened.kept("fruit").state is State.OPEN
-    world.shufflers[2].trust.admit(opened.keys.certificate.pem)
+    world.shufflers[2].trust.admit([opened.keys.certificate.pem])
     orders.freeze(opened, kept)
     assert opened.kept("fruit").state is State.CLOSED
     assert [shuffler.orders[-1].abort for shuffler in world.shufflers] == [False] * 3
