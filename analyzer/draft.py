@@ -98,7 +98,8 @@ def draft(home: Home, request: Request, teller: Teller) -> Kept:
     planned = _plan(request, len(signed_cards))
     if home.config.budget is not None:
         given = ledger_of(home, request.population, home.config.budget)
-        given.with_release(Release(request.name, planned.randomizer, request.users - 1, planned.fakes))
+        mechanism, least = planned.randomizer, _minimum(request) - 1
+        given.with_release(Release(request.name, mechanism, request.users - 1, planned.fakes, least))
     if request.protocol == SEQUENTIAL:
         teller.say(WEAKER)
     teller.say("drawing an encryption key")
@@ -137,6 +138,11 @@ def _plan(request: Request, shufflers: int) -> Plan:
         scheme=request.scheme if request.protocol == PEOS else DEFAULT_SCHEME,  # costs are not looked at here
         accounting=request.accounting,
     )
+
+
+def _minimum(request: Request) -> int:
+    """The fewest users with whom the collection goes on."""
+    return request.minimum if request.minimum is not None else max(1, request.users // 2)
 
 
 def _fakes(request: Request, planned: Plan, shufflers: int) -> int:
@@ -180,7 +186,7 @@ def _document(
         shufflers=tuple(decode_card(card).member for card in signed_cards),
         analyzer=home.keys.card.member,
         fakes=_fakes(request, planned, len(signed_cards)),
-        minimum=request.minimum if request.minimum is not None else max(1, request.users // 2),
+        minimum=_minimum(request),
         delta=request.delta,
         enrolment_key=home.keys.enrolment.public,
         dummies=tuple(dummy.commitment for dummy in dummies),

@@ -58,4 +58,5 @@ def _release(home: Home, kept: Kept) -> Release:
     """With the users who took part where that is known, else with those that were expected."""
     document = home.signed(kept).document
     users = json.loads(kept.result)["users"] if kept.result else json.loads(kept.request)["users"]
-    return Release(kept.name, document.mechanism, hiding=max(0, int(users) - 1), fakes=hiding_fakes(document))
+    hiding, fakes = max(0, int(users) - 1), hiding_fakes(document)
+    return Release(kept.name, document.mechanism, hiding, fakes, least=document.minimum - 1)

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from peos.errors import Refused, WrongInput
 from peos.privacy.closed_form import fourteen
-from peos.privacy.composition import Composed, Release, composed
+from peos.privacy.composition import Composed, Release, spent
 from peos.privacy.guarantees import rounded_up
 
 _NAMED = 5  # of the collections that spent a budget
@@ -40,8 +40,8 @@ class Ledger:
 
     @cached_property
     def spent(self) -> Composed:
-        """What they give away together, at the budget's δ."""
-        return composed(self.releases, self.budget.delta)
+        """What they give away together, at the budget's δ, whatever of each was chosen for what earlier ones found."""
+        return spent(self.releases, self.budget.delta)
 
     def with_release(self, release: Release) -> "Ledger":
         """The ledger with one more; Refused, naming the collections that spent the budget, if it would be exceeded."""

@@ -13,13 +13,14 @@ from peos.cli.running import run
 from peos.collection.lifecycle import State
 from peos.errors import Refused, WrongInput
 from peos.ldp import GRR
-from peos.privacy.composition import Release, composed
+from peos.privacy.composition import Release, spent
 from tests.unit.analyzer.fakes import FLOOR
 from tests.unit.analyzer.world import FAKES, USERS, Silent, World, request
 
 DELTA = 1e-4
-ONE = Release("one", GRR(4, 3.0), hiding=USERS - 1, fakes=FAKES)
-TWICE = composed([ONE, ONE], DELTA).epsilon
+MINIMUM = 20  # of the world's requests
+ONE = Release("one", GRR(4, 3.0), hiding=USERS - 1, fakes=FAKES, least=MINIMUM - 1)
+TWICE = spent([ONE, ONE], DELTA).epsilon
 
 
 def _budget(world: World, epsilon: float) -> None:
@@ -59,7 +60,8 @@ def test_what_is_counted_is_what_users_may_have_answered(world: World) -> None:
     assert populations(opened) == ["", "staff"]
     (counted,) = ledger_of(opened, "", budget).releases
     assert (counted.name, counted.hiding, counted.fakes) == ("given-up", USERS - 1, FAKES)
-    assert ledger_of(opened, "staff", budget).spent.epsilon == pytest.approx(composed([ONE], DELTA).epsilon)
+    assert counted.least == MINIMUM - 1, "what the document promised before anybody answered"
+    assert ledger_of(opened, "staff", budget).spent.epsilon == pytest.approx(spent([ONE], DELTA).epsilon)
 
 
 def test_without_a_budget_nothing_is_refused_and_there_is_no_ledger_to_show(
