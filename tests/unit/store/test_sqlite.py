@@ -1,12 +1,10 @@
 """What only the durable store promises: privacy of its folder, order of its writes, and that backups are noticed."""
 
 import os
-import resource
 import shutil
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
@@ -237,37 +235,6 @@ def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
         assert (store.count(DIGEST), len(list(store.triples(DIGEST)))) == (1, 1)
         database.row("PRAGMA max_page_count = 1000000")
         assert store.submit(DIGEST, submission(2).triple, b"share") is Verdict.STORE
-
-
-@contextmanager
-def no_descriptors() -> Iterator[None]:
-    """This process may open no further file."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
-def test_a_process_without_descriptors_has_no_fault_and_goes_on_once_it_has_some(tmp_path: Path) -> None:
-    with sqlite(tmp_path) as store:
-        frozen(store)
-        calls: list[Callable[[], object]] = [
-            lambda: store.set_state(DIGEST, State.SHUFFLING),
-            lambda: store.put_standing(DIGEST, stored(1), vector_of(1)),
-            lambda: store.final_vector(DIGEST),
-            lambda: store.erase(DIGEST),
-        ]
-        for call in calls:
-            with no_descriptors(), pytest.raises(Full, match=r"too many open files|as many files open"):
-                call()
-            call()
-        here = store.collection(DIGEST)
-        assert (here.state, here.standing, here.erased) == (State.SHUFFLING, stored(1), True)
-    with no_descriptors(), pytest.raises(Full, match="too many open files"):
-        sqlite(tmp_path)
-    sqlite(tmp_path).close()
 
 
 def test_more_collections_than_open_files_are_served(tmp_path: Path) -> None:
