@@ -167,7 +167,7 @@ def test_until_it_is_published_a_collection_counts_with_its_minimum_and_then_wit
     }
     assert after.spent.epsilon <= TWICE < after.spent_alone.epsilon
     alone = replace(after, releases=after.releases[:1])
-    assert alone.spent.epsilon < spent([ONE], DELTA).epsilon, "200 hide each other better than the 20 that were promised"
+    assert alone.spent.epsilon < spent([ONE], DELTA).epsilon, "the 200 who came hide each other better"
 
 
 def test_a_collection_that_is_aborted_after_delivery_counts_with_its_minimum_for_good(world: World) -> None:
