@@ -61,7 +61,7 @@ class Keeper:
                 except Exception as error:  # of the store: it is asked again, and nothing ends by it
                     if str(error) != self._trouble:
                         self._trouble = str(error)
-                        self._log.error("the collections could not be looked at", error)
+                        self._log.error("the collections cannot be read at the moment", error)
                 await asyncio.sleep(TICK)
         finally:
             if self._published is not None:

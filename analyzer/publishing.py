@@ -14,6 +14,7 @@ import numpy as np
 from analyzer.decryption import decrypt
 from analyzer.home import Home
 from analyzer.inspecting import Inspected, Inspecting
+from analyzer.ledger import together
 from analyzer.lists import lists_of
 from analyzer.receiving import Receiving
 from analyzer.report import REPORT, write_report
@@ -126,6 +127,7 @@ class Publishing:
             published_at=int(time.time()),
             inspected=inspected,
             lists=lists_of(self._home, kept, self._frozen(kept), self._log.of(kept.digest)),
+            together=together(self._home, kept, users),
         )
         return json.dumps(result, ensure_ascii=False)
 
