@@ -51,7 +51,7 @@ def under_fire(ground: Ground, kills: int, seed: int) -> list[Kill]:
             assert client.returncode == 0, said
         finally:
             client.kill()
-    known = digests(ground)
+    known = commitments(ground)
     for name, party in ground.serving.items():
         if name in own:
             assert {id_: one for id_, one in stored(party).items() if id_ not in own[name]} == known, name
