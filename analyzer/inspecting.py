@@ -18,12 +18,12 @@ from analyzer.store import Kept
 from peos.collection.delivered import require_sender
 from peos.collection.document import SEQUENTIAL
 from peos.collection.lifecycle import State
-from peos.collection.reveal import known_case, reveal
+from peos.collection.reveal import Revealed, known_case, reveal, sign_reveal
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import Packed, PrivateKey
 from peos.errors import Closed, NotYet, Refused
 from peos.shuffle.judging import Delivered, Finding, common_start, judge
-from peos.shuffle.messages import VectorHeader
+from peos.shuffle.messages import SignedReceipt, SignedReveal, VectorHeader
 from peos.shuffle.opening import Opening
 from peos.store.folder import private_folder, write_durably
 from peos.wire.inspections import RevealedPart, check_announced, decode_opening, revealed_parts
@@ -49,7 +49,7 @@ class Inspecting:
         self._home = home
         self._patience = patience
 
-    def reveal(self, digest: bytes, certificate: bytes) -> Iterator[RevealedPart]:
+    def reveal(self, digest: bytes, certificate: bytes) -> Iterator[RevealedPart | SignedReveal]:
         """The dummies, for a shuffler of the collection, and never before the output is complete."""
         kept = self._home.store.get(digest)
         document = self._home.signed(kept).document
@@ -58,17 +58,15 @@ class Inspecting:
         if document.protocol == SEQUENTIAL:
             raise Refused("nothing is inspected in a sequential shuffle")
         self._require_delivered(kept)
-        assert kept.parts is not None, "they are erased when the collection ends"
-        row = document.mechanism.words * document.encryption_key(floor=self._home.floor).ciphertext_bytes
-        return revealed_parts(reveal(self._home.dummies(kept), self._home.open_parts(kept, kept.parts), row))
+        revealed = self._revealed(kept)
+        return revealed_parts(revealed, self._signed(kept, revealed))
 
     def expect(self, header: VectorHeader, certificate: bytes) -> None:
         """Whether an opening with this header is to be taken in."""
         kept = self._home.store.get(header.header.context.collection)
         require_sender(self._home.signed(kept).document, header.header.sender, certificate)
         self._require_delivered(kept)
-        assert kept.receipt is not None, "what is delivered has one"
-        if decode_receipt(kept.receipt).context != header.header.context:
+        if _receipt(kept).context != header.header.context:
             raise Refused("the opening is of another output")
         check_announced(header)
 
@@ -106,21 +104,29 @@ class Inspecting:
         start = common_start(document.schedule, openings)
         if start is None or kept.receipt is None or kept.parts is None:
             return Inspected(0, lost, ())
-        receipt = decode_receipt(kept.receipt)
-        row = document.mechanism.words * key.public.ciphertext_bytes
-        revealed = reveal(self._home.dummies(kept), self._home.open_parts(kept, kept.parts), row)
+        receipt, revealed = _receipt(kept), self._revealed(kept)
         if len(start) != len(revealed):
             return Inspected(0, lost, ())  # a dummy was not frozen: that is found where the dummies are counted
-        rows = len(next(iter(vectors.values())))
-        case = known_case(document, key.public, receipt.context, receipt.transcript, rows, start, revealed)
+        rows, signed = len(next(iter(vectors.values()))), self._signed(kept, revealed)
+        revealed.sort(key=lambda one: one.id)  # as they stand in the frozen list
+        case = known_case(document, key.public, receipt.context, receipt.transcript, rows, start, revealed, signed)
         return Inspected(len(start), lost, tuple(judge(case, openings, Delivered(key, vectors))))
+
+    def _revealed(self, kept: Kept) -> list[Revealed]:
+        assert kept.parts is not None, "they are erased when the collection ends"
+        document = self._home.signed(kept).document
+        row = document.mechanism.words * document.encryption_key(floor=self._home.floor).ciphertext_bytes
+        return reveal(self._home.dummies(kept), self._home.open_parts(kept, kept.parts), row)
+
+    def _signed(self, kept: Kept, revealed: list[Revealed]) -> SignedReveal:
+        return sign_reveal(self._home.keys.identity, _receipt(kept).context, revealed)
 
     def _openings(self, kept: Kept, shufflers: int) -> dict[int, Opening]:
         found = {}
         for who in range(1, shufflers + 1):
             path = self._path(kept, who)
-            data = path.read_bytes() if path.exists() else b""
-            found[who] = decode_opening(who, np.frombuffer(data, np.uint8).reshape(-1, 1))
+            if path.exists():
+                found[who] = decode_opening(who, np.frombuffer(path.read_bytes(), np.uint8).reshape(-1, 1))
         return found
 
     def _path(self, kept: Kept, sender: int) -> Path:
@@ -131,3 +137,8 @@ class Inspecting:
             raise Closed(f"the collection is {kept.state}: the inspection is over")
         if kept.state is not State.DELIVERED:
             raise NotYet("the output is not complete yet")
+
+
+def _receipt(kept: Kept) -> SignedReceipt:
+    assert kept.receipt is not None, "what is delivered has one"
+    return decode_receipt(kept.receipt)

@@ -15,6 +15,7 @@ from shuffler.ahead import MEGABYTES
 
 _NAME: Final = Key("name", NAME)
 _FOLDER: Final = Key("folder", TEXT)
+_PASSPHRASE: Final[Key[str | None]] = Key("passphrase_file", TEXT, None)
 _USERS: Final = Key("listen.users", ADDRESS)
 _PEERS: Final = Key("listen.peers", ADDRESS)
 _ANALYZERS: Final = Key("policy.analyzers", TEXTS)
@@ -30,7 +31,7 @@ _STEP_SECONDS: Final = Key("limits.step_seconds", at_least(1.0), 60.0)
 _WORKERS: Final[Key[int | None]] = Key("limits.workers", count(1), None)
 _ZEROS: Final = Key("limits.zeros_megabytes", count(0), MEGABYTES)
 KEYS: Final = (
-    *(_NAME, _FOLDER, _USERS, _PEERS, _ANALYZERS, _ACCEPT, _MOST_EPS_LOCAL, _LEAST_REPORTS, _LEAST_FAKES),
+    *(_NAME, _FOLDER, _PASSPHRASE, _USERS, _PEERS, _ANALYZERS, _ACCEPT, _MOST_EPS_LOCAL, _LEAST_REPORTS, _LEAST_FAKES),
     *(_PROTOCOLS, _MOST_EPS_SERVER, _MOST_EPS_USERS, _STATISTICAL, _STEP_SECONDS, _WORKERS, _ZEROS),
     *configuration.COMPUTE,
 )
@@ -43,6 +44,7 @@ class Config:
     path: Path
     name: str
     folder: Path
+    passphrase_file: Path | None  # without one, keys lie in the folder as they are
     users: str
     peers: str
     analyzers: tuple[Path, ...]
@@ -87,6 +89,7 @@ def read(path: Path) -> Config:
         path=path,
         name=found[_NAME],
         folder=found.beside(found[_FOLDER]),
+        passphrase_file=None if found[_PASSPHRASE] is None else found.beside(found[_PASSPHRASE]),
         users=found[_USERS],
         peers=found[_PEERS],
         analyzers=tuple(map(found.beside, found[_ANALYZERS])),

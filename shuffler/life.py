@@ -20,6 +20,7 @@ from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.crypto.onion import OnionKeys
 from peos.crypto.randomness import system
+from peos.crypto.vault import Vault
 from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, Refused
 from peos.net.calls import Caller
 from peos.net.logs import Log
@@ -38,6 +39,7 @@ from shuffler.background import in_background
 from shuffler.bench import Bench
 from shuffler.conductor import ENDS, Conductor
 from shuffler.ending import LOST, Ending
+from shuffler.evidence import Evidence
 from shuffler.freezing import Freezing, Frozen, signed
 from shuffler.inspecting import Inspecting
 from shuffler.meter import Meter
@@ -70,7 +72,8 @@ class Life:
         ahead: Ahead | None = None,
         step_seconds: float,
         statistical: bool = False,
-        folder: Path | None = None,
+        folder: Path,
+        vault: Vault,
         log: Log,
         meter: Meter,
     ) -> None:
@@ -104,6 +107,11 @@ class Life:
             else None
         )
         self._post = Post(callers, self._log)
+        self._evidence = (
+            None
+            if isinstance(self.public, OnionKeys)
+            else Evidence(folder, vault, number, self.document.schedule, signed.digest)
+        )
         self._ending = Ending(number, self.document, signed.digest, identity, store, self._post)
         self._doom = LOST if kept.lost else ""  # why it must end
         self._faults = 0
@@ -115,6 +123,7 @@ class Life:
     async def run(self) -> None:
         """Live on until nothing is left to do."""
         if self.state in OVER:  # a crash may have come between the end and the erasure
+            await self._forget_evidence()
             await self.store(lambda store: store.erase(self.signed.digest))
         while self.state not in OVER:
             self._step = asyncio.get_running_loop().create_task(self._next())
@@ -189,6 +198,7 @@ class Life:
                 await self._shuffle()
             case State.DELIVERED:
                 await self._inspect()
+                await self._forget_evidence()
                 await self.store(lambda store: store.erase(self.signed.digest))
                 await self._move(State.DELIVERED, State.PUBLISHED)
             case _:
@@ -249,6 +259,7 @@ class Life:
             store=self.store,
             post=self._post,
             analyzer=self._analyzer,
+            evidence=self._evidence,
             step_seconds=self._step_seconds,
             log=self._log,
         )
@@ -295,6 +306,7 @@ class Life:
             receipt=receipt,
             bench=bench,
             record=record,
+            evidence=self._evidence,
             post=self._post,
             analyzer=self._analyzer,
             patience=self._step_seconds,
@@ -302,21 +314,67 @@ class Life:
         )
 
     async def _inspect(self) -> None:
-        """Take part in the inspection; after a restart only to say that nothing is left to show."""
+        """Take part in the inspection; after a restart with what was kept, or only to say that nothing is left."""
         digest = self.signed.digest
         if isinstance(self.public, OnionKeys):
             return  # no row was committed to that could be followed
-        if self.inspecting is None:
-            try:
-                receipt = await self._analyzer.ask(GET_RECEIPT, digest, step="inspection")
-            except PeosError:
+        if self.inspecting is None or not self.inspecting.has_rows:
+            receipt = await self._receipt()
+            if receipt is None:
                 return  # nobody to say it to
-            self.inspecting = self._inspection(receipt)
+            self.inspecting = await self._resumed(receipt)
         has_rows = self.inspecting.has_rows  # else the frozen list may be erased
         triples = await self.store(lambda store: list(store.frozen_triples(digest))) if has_rows else []
-        await self.inspecting.run(triples)
+        erasing = asyncio.get_running_loop().create_task(self._forget_in_time())
+        try:
+            await self.inspecting.run(triples)
+        finally:
+            erasing.cancel()
+            await asyncio.gather(erasing, return_exceptions=True)
         self.findings = "; ".join(self.inspecting.findings)
         self.inspecting = None
+
+    async def _receipt(self) -> SignedReceipt | None:
+        """The analyzer's receipt, asked for until it answers or is waited for no longer."""
+        give_up = time.monotonic() + self._step_seconds
+        while True:
+            try:
+                found: SignedReceipt = await self._analyzer.ask(GET_RECEIPT, self.signed.digest, step="inspection")
+            except PeosError as error:
+                if (isinstance(error, Refused) and not isinstance(error, NotYet | Full)) or time.monotonic() > give_up:
+                    return None
+                self.stalled = str(error)
+                await asyncio.sleep(RETRY)
+            else:
+                return found if found.verifies(self.document.analyzer.identity) else None
+
+    async def _resumed(self, receipt: SignedReceipt) -> Inspecting:
+        """The inspection, with what was kept of the attempt that was delivered."""
+        kept = await self.store(lambda store: store.collection(self.signed.digest))
+        evidence, words = self._evidence, self.document.mechanism.words
+        if evidence is None or kept.frozen is None or kept.erased or evidence.attempt != receipt.context.attempt:
+            return self._inspection(receipt)
+        bench = self._bench(receipt.context, kept.frozen.count)
+        assert isinstance(bench, Bench), "a sequential shuffle keeps nothing"
+        found = await in_background(
+            lambda: evidence.load(lambda count, width: bench.room(count * words).reshape(count, width))
+        )
+        if found is None:
+            return self._inspection(receipt)
+        bench.vectors.update(found.vectors)
+        self._log.info("what was kept for the inspection is here", attempt=receipt.context.attempt)
+        return self._inspection(receipt, bench, found.record)
+
+    async def _forget_evidence(self) -> None:
+        """Nothing is kept any longer for an inspection."""
+        if self._evidence is not None:
+            await in_background(self._evidence.erase)
+
+    async def _forget_in_time(self) -> None:
+        """What is on the disk goes by `shuffle_by`, whatever is still shown from memory."""
+        while time.time() < self.document.shuffle_by:
+            await asyncio.sleep(min(GLANCE, max(0.0, self.document.shuffle_by - time.time())))
+        await self._forget_evidence()
 
     async def _settle(self, end: Standing, reason: str) -> None:
         """Let the state follow the standing in which the shuffle ended."""
@@ -380,6 +438,8 @@ class Life:
         self.conductor = None
         async with self._moving:  # what was being moved is moved first: nothing may follow the end
             state = await self._ending.abort(reason)
+            if state is State.ABORTED:
+                await self._forget_evidence()
             self._doom = "" if state is not State.ABORTED else self._doom
             if state is State.ABORTED and not isinstance(self.freezing, Freezing):
                 self.freezing = None

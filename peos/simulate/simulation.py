@@ -1,7 +1,7 @@
 """A collection's parties in memory, and the wires between them: submit, freeze, shuffle, inspect, publish."""
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from peos.collection.document import (
 )
 from peos.collection.freeze import Announcement, FrozenDigest, check_minimum
 from peos.collection.prepare import Ticket, prepare
-from peos.collection.reveal import Revealed, proved_case, reveal
+from peos.collection.reveal import Revealed, proved_case, reveal, sign_reveal
 from peos.collection.submission import Part
 from peos.collection.ticket import mint
 from peos.crypto.identity import Identity
@@ -53,8 +53,8 @@ from peos.shuffle.effects import (
     Tell,
     Tick,
 )
-from peos.shuffle.judging import Case, Delivered, Finding, common_start, judge
-from peos.shuffle.messages import Header, Kind, SignedNotice, SignedReceipt, Step
+from peos.shuffle.judging import Case, Delivered, Finding, common_start, judge, not_seen
+from peos.shuffle.messages import Header, Kind, SignedNotice, SignedReceipt, SignedReveal, Step
 from peos.shuffle.opening import Opening
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.standing import Standing
@@ -143,6 +143,8 @@ class Simulation:
         self.delivered: dict[int, analyzer.Part] = {}
         self.openings: dict[int, Opening] = {}
         self.findings: dict[int, list[Finding]] = {}  # of the inspection, by who found them (0: the analyzer)
+        self.refused: dict[int, RemoteFault] = {}  # why a shuffler does not take what was revealed to it
+        self.not_seen: tuple[int, ...] = tuple(range(1, shufflers + 1))  # whose rows the inspection did not see
         self._queue: deque[Message | tuple[Node, Done]] = deque()
 
     def run(self, values: ArrayLike) -> Collected:
@@ -320,29 +322,46 @@ class Simulation:
 
     def inspect(self) -> None:
         """The analyzer reveals its dummies to the shufflers, who follow their rows; then all vectors are erased."""
-        row = self.mechanism.words * self.key.public.ciphertext_bytes
-        shown = inspections.revealed_parts(reveal(self.dummies, self.dummy_parts, row))
-        encoded = [inspections.encode_revealed(one) for one in shown]
-        for _ in self.nodes:
+        cases, signed, self.refused = {}, {}, {}
+        for node in self.nodes:
+            encoded = [inspections.encode_revealed(one) for one in self.revealed(node.number)]
             self.traffic.count(ANALYZER, encoded)
-        revealed = inspections.gathered([inspections.decode_revealed(data) for data in encoded])
-        self.follow({node.number: self.case(node, revealed) for node in self.nodes})
+            came, own = inspections.gathered([inspections.decode_revealed(data) for data in encoded])
+            if own.verifies(node.document.analyzer.identity, self.output.context):
+                signed[node.number] = own  # else it proves nothing
+            try:
+                cases[node.number] = self.case(node, came, own)
+            except RemoteFault as fault:
+                self.refused[node.number] = fault
+        self.follow(cases, signed)
 
-    def case(self, node: Node, revealed: Sequence[Revealed]) -> Case:
+    def revealed(self, number: int) -> Iterator[inspections.RevealedPart | SignedReveal]:
+        """The analyzer's stream of dummies to one shuffler."""
+        revealed = self.reveal(number)
+        return inspections.revealed_parts(revealed, sign_reveal(self.analyzer, self.output.context, revealed))
+
+    def reveal(self, number: int) -> list[Revealed]:  # noqa: ARG002 - an analyzer that deviates may tell them apart
+        """The dummies as the analyzer shows them to a shuffler."""
+        row = self.mechanism.words * self.key.public.ciphertext_bytes
+        return reveal(self.dummies, self.dummy_parts, row)
+
+    def case(self, node: Node, revealed: Sequence[Revealed], signed: SignedReveal) -> Case:
         """What a shuffler may open of the output."""
         part = self.output
-        return proved_case(node.document, node.public, part.context, part.transcript, node.triples, revealed)
+        return proved_case(node.document, node.public, part.context, part.transcript, node.triples, revealed, signed)
 
-    def follow(self, cases: Mapping[int, Case]) -> None:
+    def follow(self, cases: Mapping[int, Case], signed: Mapping[int, SignedReveal]) -> None:
         """The inspection itself; what the shufflers and the analyzer find is kept for `publish`."""
-        inspected = Inspected(self.nodes, self.output.context, cases, self.traffic)
+        inspected = Inspected(self.nodes, self.output.context, cases, self.traffic, signed)
         self.openings = inspected.openings
         self.findings = inspected.findings
         start = common_start(self.document.schedule, self.openings)
         if start is not None:
             # The analyzer knows its dummies; where they stood in the frozen list it learns from the openings.
             vectors = {who: part.vector for who, part in self.delivered.items()}
-            self.findings[ANALYZER] = judge(replace(cases[1], start=start), self.openings, Delivered(self.key, vectors))
+            case = replace(next(iter(cases.values())), start=start)
+            self.findings[ANALYZER] = judge(case, self.openings, Delivered(self.key, vectors))
+            self.not_seen = not_seen(case, self.openings)
         for node in self.nodes:
             node.bench.vectors.clear()
 

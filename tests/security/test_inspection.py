@@ -24,8 +24,8 @@ from peos.shuffle import effects
 from peos.shuffle.attempt import Attempt
 from peos.shuffle.effects import Mix, Pass, Split, Task
 from peos.shuffle.inspection import Effect, Inspection
-from peos.shuffle.judging import judge
-from peos.shuffle.opening import Place, What
+from peos.shuffle.judging import judge, not_seen
+from peos.shuffle.opening import Nothing, Opening, Place, What
 from peos.shuffle.schedule import HandOver, Hide, Leave
 from peos.simulate.node import ANALYZER
 from tests.security.deviants import deviating, miscalculating
@@ -305,6 +305,24 @@ def test_who_shows_what_was_not_is_among_the_named_and_no_honest_party_is_named_
         assert who in found.parties, f"an honest party is accused: {found}"
 
 
+def test_who_was_told_something_else_of_the_rows_places_opens_less_and_is_not_accused(key: PaillierPrivateKey) -> None:
+    laid = inspected(key, WatchedNode)
+    whole = laid.openings[2]
+    part = {place: shown for place, shown in whole.shown.items() if place.round == 0}
+    short = replace(whole, paths=whole.paths[:1], claim=whole.paths[1], shown=part)
+    openings = {**laid.openings, 2: short}
+    assert not judge(laid.opened, openings)
+    assert not_seen(laid.opened, openings) == (2,)
+
+
+def test_who_says_nothing_of_the_rows_places_is_one_whose_rows_were_not_seen(key: PaillierPrivateKey) -> None:
+    """A holder that did not re-randomise has reason to: nothing that it did can be held against what it shows."""
+    laid = inspected(key, miscalculating(NoZeros, who=1))
+    openings = {**laid.openings, 1: Opening(1, (laid.opened.start,), revealed=laid.opened.revealed)}
+    assert not judge(laid.opened, openings)
+    assert not_seen(laid.opened, openings) == (1,)
+
+
 def test_a_shuffler_that_was_started_anew_shows_nothing_and_is_not_accused(key: PaillierPrivateKey) -> None:
     laid = Laid(key, Randomness(SEEDS), mechanism=GRR(16, 4.0))
     laid.lay(laid.mechanism.randomize(np.arange(100) % 16, laid.rng))
@@ -312,6 +330,7 @@ def test_a_shuffler_that_was_started_anew_shows_nothing_and_is_not_accused(key: 
     laid.nodes[1].machine._record = None
     laid.inspect()
     assert all(not found for found in laid.findings.values()), laid.findings
-    assert [who for who, opening in laid.openings.items() if opening.lost] == [2]
+    assert [who for who, opening in laid.openings.items() if opening.nothing is Nothing.LOST] == [2]
+    assert laid.not_seen == (2,)
     assert not [place for place in laid.openings[1].shown if place.round > 1], "round 1 cannot be followed without it"
     laid.publish(submitted=100)

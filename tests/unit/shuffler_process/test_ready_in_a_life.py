@@ -27,7 +27,7 @@ from shuffler.meter import Meter
 from shuffler.storing import Stored
 from tests.keys import small_key
 from tests.unit.collection.made import COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
-from tests.unit.shuffler_process.played import LOG, Other, run, triples
+from tests.unit.shuffler_process.played import LOG, NOWHERE, VAULT, Other, run, triples
 from tests.unit.shuffler_process.test_life import ABORT, CLOSE, Signed, reached
 from tests.unit.store.made import ASKED
 
@@ -92,6 +92,8 @@ def test_a_stock_is_filled_while_open_used_by_the_shuffle_and_erased_at_the_end(
             engine=Inline(Randomness(b"\x01" * 32)),
             ahead=ahead,
             step_seconds=60.0,
+            folder=NOWHERE,
+            vault=VAULT,
             log=LOG,
             meter=Meter(),
         )
