@@ -16,13 +16,13 @@ from analyzer.home import Home
 from analyzer.receiving import VECTORS
 from analyzer.store import Kept
 from peos.collection.delivered import require_sender
-from peos.collection.document import SEQUENTIAL
+from peos.collection.document import SEQUENTIAL, Document
 from peos.collection.lifecycle import State
 from peos.collection.reveal import Revealed, known_case, reveal, sign_reveal
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import Packed, PrivateKey
 from peos.errors import Closed, NotYet, Refused
-from peos.shuffle.judging import Delivered, Finding, common_start, judge
+from peos.shuffle.judging import Delivered, Finding, common_start, judge, not_seen
 from peos.shuffle.messages import SignedReceipt, SignedReveal, VectorHeader
 from peos.shuffle.opening import Opening
 from peos.store.folder import private_folder, write_durably
@@ -35,10 +35,10 @@ _ROWS_A_SECOND: Final = 5_000
 
 @dataclass(frozen=True)
 class Inspected:
-    """What came of it: what was found, and which shufflers showed nothing."""
+    """What came of it: what was found, and whose rows were not seen."""
 
     dummies: int  # whose rows were opened
-    missing: tuple[int, ...]
+    missing: tuple[int, ...]  # who showed nothing, or less than the others
     findings: tuple[Finding, ...]
 
 
@@ -91,26 +91,45 @@ class Inspecting:
         rows = max((header.rows for header in self._home.store.deliveries(kept.digest)), default=0)
         return time.time() - kept.since < self._patience + rows / _ROWS_A_SECOND
 
-    def missing(self, kept: Kept) -> tuple[int, ...]:
-        """Which shufflers have shown nothing so far."""
+    def accepted(self, kept: Kept) -> frozenset[int]:
+        """Without whose rows the analyst said to publish."""
+        return self._home.store.unopened(kept.digest)
+
+    def came(self, kept: Kept) -> frozenset[int]:
+        """Whose openings are here, whatever they show."""
         shufflers = len(self._home.signed(kept).document.shufflers)
-        return tuple(who for who in range(1, shufflers + 1) if not self._path(kept, who).exists())
+        return frozenset(who for who in range(1, shufflers + 1) if self._path(kept, who).exists())
+
+    def unseen(self, kept: Kept) -> dict[int, str]:
+        """Whose rows were not seen, and why, as far as it is known here."""
+        document = self._home.signed(kept).document
+        if document.protocol == SEQUENTIAL:
+            return {}
+        openings = self._openings(kept, len(document.shufflers))
+        rows = max((header.rows for header in self._home.store.deliveries(kept.digest)), default=0)
+        return {who: _why(openings.get(who)) for who in self._unseen(document, rows, openings)}
+
+    def _unseen(self, document: Document, rows: int, openings: Mapping[int, Opening]) -> tuple[int, ...]:
+        start = common_start(document.schedule, openings)
+        if start is not None:
+            return not_seen(document.schedule, rows, start[1], openings)
+        everybody = range(1, len(document.shufflers) + 1)
+        silent = tuple(who for who in everybody if who not in openings or not openings[who].paths)
+        return silent or tuple(everybody)  # or more than c of them deviate
 
     def judged(self, kept: Kept, key: PrivateKey, vectors: Mapping[int, U64 | Packed]) -> Inspected:
         """What the openings that are here show."""
         document = self._home.signed(kept).document
         openings = self._openings(kept, len(document.shufflers))
-        lost = tuple(who for who, opening in openings.items() if opening.lost)
-        start = common_start(document.schedule, openings)
-        if start is None or kept.receipt is None or kept.parts is None:
-            return Inspected(0, lost, ())
+        rows, start = len(next(iter(vectors.values()))), common_start(document.schedule, openings)
+        missing = self._unseen(document, rows, openings)
+        if start is None:
+            return Inspected(0, missing, ())
         receipt, revealed = _receipt(kept), self._revealed(kept)
-        if len(start) != len(revealed):
-            return Inspected(0, lost, ())  # a dummy was not frozen: that is found where the dummies are counted
-        rows, signed = len(next(iter(vectors.values()))), self._signed(kept, revealed)
-        revealed.sort(key=lambda one: one.id)  # as they stand in the frozen list
+        signed = self._signed(kept, revealed)
         case = known_case(document, key.public, receipt.context, receipt.transcript, rows, start, revealed, signed)
-        return Inspected(len(start), lost, tuple(judge(case, openings, Delivered(key, vectors))))
+        found = tuple(judge(case, openings, Delivered(key, vectors)))
+        return Inspected(len(case.start), missing, found)
 
     def _revealed(self, kept: Kept) -> list[Revealed]:
         assert kept.parts is not None, "they are erased when the collection ends"
@@ -137,6 +156,12 @@ class Inspecting:
             raise Closed(f"the collection is {kept.state}: the inspection is over")
         if kept.state is not State.DELIVERED:
             raise NotYet("the output is not complete yet")
+
+
+def _why(opening: Opening | None) -> str:
+    if opening is None:
+        return "nothing was heard of it"
+    return str(opening.nothing) if opening.nothing else "it showed less than the others"
 
 
 def _receipt(kept: Kept) -> SignedReceipt:

@@ -89,7 +89,7 @@ def read(path: Path) -> Config:
         path=path,
         name=found[_NAME],
         folder=found.beside(found[_FOLDER]),
-        passphrase_file=None if found[_PASSPHRASE] is None else found.beside(found[_PASSPHRASE]),
+        passphrase_file=found.beside(phrase) if (phrase := found[_PASSPHRASE]) is not None else None,
         users=found[_USERS],
         peers=found[_PEERS],
         analyzers=tuple(map(found.beside, found[_ANALYZERS])),

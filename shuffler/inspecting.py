@@ -208,7 +208,7 @@ class Inspecting:
                     for other in self._others():
                         self._post.vector(self._header(Step(round_, Kind.PATH), other), rows)
                 case Open():
-                    opening = await self._opening(effect, record, bench, inspection.revealed)
+                    opening = await self._opening(effect, inspection, record, bench)
                     inspection.opened(self._number, opening)
                     await self._show(opening)
 
@@ -216,10 +216,18 @@ class Inspecting:
         went = await in_background(lambda: after(follow.permutation, bench.rows, follow.places))
         return inspection.followed(follow.round, went)
 
-    async def _opening(self, what: Open, record: Record, bench: Bench, revealed: SignedReveal) -> Opening:
-        me, trail, said = self._number, record.trail, record.said
+    async def _opening(self, what: Open, inspection: Inspection, record: Record, bench: Bench) -> Opening:
         return await in_background(
-            lambda: open_rows(me, trail, bench.vectors, what.places, said, claim=what.claim, revealed=revealed)
+            lambda: open_rows(
+                self._number,
+                record.trail,
+                bench.vectors,
+                what.places,
+                record.said,
+                claim=what.claim,
+                revealed=inspection.revealed,
+                dummies=inspection.dummies,
+            )
         )
 
     async def _show(self, opening: Opening) -> None:

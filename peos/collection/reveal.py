@@ -81,20 +81,20 @@ def proved_case(
     if tuple(Dummy(one.salt, one.id, one.words).commitment for one in revealed) != due:
         raise _refused(f"does not reveal the first {len(due)} dummies of the document in their order")
     frozen = {triple.id: (place, triple) for place, triple in enumerate(triples)}
-    start: dict[int, Revealed] = {}
-    for one in revealed:
+    start: dict[int, int] = {}  # which of the dummies, by their places
+    for number, one in enumerate(revealed):
         if one.id in frozen:
             place, triple = frozen[one.id]
             if _proved(one, document, public, context.collection) != triple:
                 raise _refused("reveals parts of a dummy that are not those which were frozen")
-            start[place] = one
+            start[place] = number
     if len(start) < sum(one.id in frozen for one in revealed):
         raise _refused("committed to two dummies under one id")
     if not start:
         raise RemoteFault("none of the dummies was frozen", step="inspection", hint="no row can be followed")
-    rows, order = len(triples) + document.fakes, sorted(start)
-    shown = tuple(start[place] for place in order)
-    return known_case(document, public, context, transcript, rows, tuple(order), shown, signed)
+    rows, order = len(triples) + document.fakes, tuple(sorted(start))
+    numbers = tuple(start[place] for place in order)
+    return known_case(document, public, context, transcript, rows, (numbers, order), revealed, signed)
 
 
 def known_case(
@@ -103,24 +103,27 @@ def known_case(
     context: Context,
     transcript: bytes,
     rows: int,
-    start: Places,
+    start: tuple[tuple[int, ...], Places],
     revealed: Sequence[Revealed],
     signed: SignedReveal,
 ) -> Case:
-    """The same for reports that need no proof and stand at the places `start` of the frozen list, in this order."""
-    parts = {who: [one.parts[who - 1].share for one in revealed] for who in range(1, len(document.shufflers) + 1)}
+    """The same for dummies that need no proof: `start` says which of them were frozen, and where they stand."""
+    dummies, places = start
+    counted = [revealed[number] for number in dummies]
+    parts = {who: [one.parts[who - 1].share for one in counted] for who in range(1, len(document.shufflers) + 1)}
     encrypted = parts.pop(ENCRYPTED_SHARE)
     return Case(
         schedule=document.schedule,
         context=context,
         rows=rows,
         transcript=transcript,
-        start=start,
+        start=places,
         shares={who: np.stack([plain_share(share) for share in shares]) for who, shares in parts.items()},
         ciphertexts=np.stack([np.frombuffer(row, np.uint8) for row in encrypted]),
         public=public,
         analyzer=document.analyzer.identity,
         revealed=signed,
+        dummies=dummies,
     )
 
 

@@ -111,6 +111,11 @@ class Inspection:
         return self._case.revealed
 
     @property
+    def dummies(self) -> tuple[int, ...]:
+        """Which of the document's dummies are followed."""
+        return self._case.dummies
+
+    @property
     def waiting(self) -> tuple[int, ...]:
         """Who has not shown its rows."""
         everybody = range(1, self._case.schedule.shufflers + 1)

@@ -57,6 +57,7 @@ class Case:
     public: PublicKey
     analyzer: bytes  # its identity
     revealed: SignedReveal  # what it showed here of its dummies
+    dummies: tuple[int, ...]  # which of the document's these are
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,7 +132,7 @@ class _Judge:
     def _followed(self) -> tuple[Places, ...]:
         """Where the rows were, as far as all hiders agree; where they do not, they used different permutations."""
         schedule = self._case.schedule
-        paths = _paths(self._case, self._openings)
+        paths = _paths(schedule, self._case.rows, self._case.start, self._openings)
         agreed = paths.agreed
         if len(agreed) <= len(schedule.rounds) and paths.is_disputed(len(agreed)):
             disputing = paths.disputing(len(agreed))
@@ -303,39 +304,39 @@ class _Judge:
                 self._find(Step(last, Kind.DELIVERY), (who,), "delivered other rows than it had committed to")
 
 
-def not_seen(case: Case, openings: Mapping[int, Opening]) -> tuple[int, ...]:
+def not_seen(schedule: Schedule, rows: int, start: Places, openings: Mapping[int, Opening]) -> tuple[int, ...]:
     """Whose rows were not seen, though nothing is found: who shows nothing, or less than the others agree on.
 
     Or, where the rows' way ends before the last round, who of that round's hiders does not say where they went on.
     A holder that does not re-randomise has reason to be one of these.
     """
-    paths = _paths(case, openings)
+    paths = _paths(schedule, rows, start, openings)
     agreed = paths.agreed
-    shufflers = range(1, case.schedule.shufflers + 1)
+    shufflers = range(1, schedule.shufflers + 1)
     silent = {who for who in shufflers if who not in openings or len(openings[who].paths) < len(agreed)}
-    if len(agreed) <= len(case.schedule.rounds) and not paths.is_disputed(len(agreed)):
-        silent |= set(case.schedule.hiders(len(agreed))) - set(paths.claims(len(agreed)))
+    if len(agreed) <= len(schedule.rounds) and not paths.is_disputed(len(agreed)):
+        silent |= set(schedule.hiders(len(agreed))) - set(paths.claims(len(agreed)))
     return tuple(sorted(silent))
 
 
-def _paths(case: Case, openings: Mapping[int, Opening]) -> Paths:
+def _paths(schedule: Schedule, rows: int, start: Places, openings: Mapping[int, Opening]) -> Paths:
     """Where the rows were, as those say who show them."""
-    paths = Paths(case.schedule, case.rows, case.start)
+    paths = Paths(schedule, rows, start)
     for who, opening in openings.items():
         said = opening.paths if opening.claim is None else (*opening.paths, opening.claim)
-        for number, places in enumerate(said[1 : len(case.schedule.rounds) + 1], start=1):
+        for number, places in enumerate(said[1 : len(schedule.rounds) + 1], start=1):
             paths.claim(number, who, places)
     return paths
 
 
-def common_start(schedule: Schedule, openings: Mapping[int, Opening]) -> Places | None:
-    """Where the dummies stood in the frozen list, for whoever does not know the list: what more than c shufflers say.
+def common_start(schedule: Schedule, openings: Mapping[int, Opening]) -> tuple[tuple[int, ...], Places] | None:
+    """Which dummies were frozen, and where, for whoever does not know the list: what more than c shufflers say.
 
     At least one of them is honest. Nothing, if too few have anything left to show.
     """
-    said = Counter(opening.paths[0] for opening in openings.values() if opening.paths)
-    places, times = max(said.items(), key=lambda item: item[1], default=((), 0))
-    return places if times > schedule.colluders else None
+    said = Counter((opening.dummies, opening.paths[0]) for opening in openings.values() if opening.paths)
+    found, times = max(said.items(), key=lambda item: item[1], default=(((), ()), 0))
+    return found if times > schedule.colluders else None
 
 
 def inspected_dummies(dummies: int, row_bytes: int) -> int:

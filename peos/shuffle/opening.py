@@ -68,7 +68,8 @@ class Opening:
     """All that one shuffler shows.
 
     `paths` are the places before round 1, after it, after round 2, … as far as they are agreed on, and `claim` is its
-    own word on the round after those. `revealed` is what it was shown of the dummies.
+    own word on the round after those. `revealed` is what it was shown of the dummies, `dummies` which of the document's
+    were frozen, in the order of their rows.
     """
 
     sender: int
@@ -77,6 +78,7 @@ class Opening:
     said: Mapping[Said, bytes] = field(default_factory=dict)
     claim: Places | None = None
     revealed: SignedReveal | None = None
+    dummies: tuple[int, ...] = ()
     nothing: Nothing | None = None
 
 
@@ -88,7 +90,8 @@ def open_rows(
     said: Mapping[Said, bytes],
     *,
     claim: Places | None,
-    revealed: SignedReveal | None,
+    revealed: SignedReveal,
+    dummies: tuple[int, ...],
 ) -> Opening:
     """Show the rows at `places` (before round 1, after round 1, …); steps beyond the last of them stay closed.
 
@@ -106,7 +109,7 @@ def open_rows(
                 shown |= _passed(action, task, vectors, places[action.first_round - 1], places[action.round])
             case _:
                 pass
-    return Opening(me, tuple(places), shown, said, claim, revealed)
+    return Opening(me, tuple(places), shown, said, claim, revealed, dummies)
 
 
 def _given(leave: Leave, task: Split, vectors: Mapping[Handle, Vector], at: Places) -> dict[Place, Shown]:

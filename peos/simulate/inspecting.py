@@ -67,9 +67,10 @@ class Inspected:
                 case Open(places, claim):
                     record = node.machine.record
                     assert record is not None, "only who has a record inspects"
-                    vectors, revealed = node.bench.vectors, inspection.revealed
+                    of = inspection.revealed, inspection.dummies
+                    vectors, trail, said = node.bench.vectors, record.trail, record.said
                     opening = open_rows(
-                        number, record.trail, vectors, places, record.said, claim=claim, revealed=revealed
+                        number, trail, vectors, places, said, claim=claim, revealed=of[0], dummies=of[1]
                     )
                     self._show(number, opening)
                     self._carry_out(number, inspection.opened(number, opening))

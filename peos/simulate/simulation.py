@@ -1,7 +1,7 @@
 """A collection's parties in memory, and the wires between them: submit, freeze, shuffle, inspect, publish."""
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -144,7 +144,7 @@ class Simulation:
         self.openings: dict[int, Opening] = {}
         self.findings: dict[int, list[Finding]] = {}  # of the inspection, by who found them (0: the analyzer)
         self.refused: dict[int, RemoteFault] = {}  # why a shuffler does not take what was revealed to it
-        self.not_seen: tuple[int, ...] = tuple(range(1, shufflers + 1))  # whose rows the inspection did not see
+        self.not_seen: tuple[int, ...] = ()  # whose rows the inspection did not see
         self._queue: deque[Message | tuple[Node, Done]] = deque()
 
     def run(self, values: ArrayLike) -> Collected:
@@ -356,12 +356,13 @@ class Simulation:
         self.openings = inspected.openings
         self.findings = inspected.findings
         start = common_start(self.document.schedule, self.openings)
+        self.not_seen = tuple(node.number for node in self.nodes)
         if start is not None:
             # The analyzer knows its dummies; where they stood in the frozen list it learns from the openings.
             vectors = {who: part.vector for who, part in self.delivered.items()}
-            case = replace(next(iter(cases.values())), start=start)
+            case = replace(next(iter(cases.values())), dummies=start[0], start=start[1])
             self.findings[ANALYZER] = judge(case, self.openings, Delivered(self.key, vectors))
-            self.not_seen = not_seen(case, self.openings)
+            self.not_seen = not_seen(case.schedule, case.rows, case.start, self.openings)
         for node in self.nodes:
             node.bench.vectors.clear()
 
@@ -370,11 +371,17 @@ class Simulation:
         """The last holder's part of what was delivered."""
         return self.delivered[self.document.schedule.last[0]]
 
-    def publish(self, *, submitted: int) -> Collected:
-        """Decrypt, look for the dummies, estimate, and state the guarantee for what was realised."""
+    def publish(self, *, submitted: int, unopened: Collection[int] = ()) -> Collected:
+        """Decrypt, look for the dummies, estimate, and state the guarantee for what was realised.
+
+        Not without having seen the rows of every shuffler, but for those that the analyst names.
+        """
         combined = self.decrypted()
         owned = np.stack([dummy.words for dummy in self.dummies])
         reports = analyzer.without_dummies(combined, owned, self.findings.get(ANALYZER, ()))
+        if unseen := set(self.not_seen) - set(unopened):
+            whom = ", ".join(f"shuffler {who}" for who in sorted(unseen))
+            raise RemoteFault(f"the rows of {whom} were not seen", step="the inspection")
         mechanism, document = self.mechanism, self.document
         users = len(reports) - document.fakes
         counts = mechanism.support_counts(reports)

@@ -55,6 +55,7 @@ def encode_opening(opening: Opening) -> NDArray[np.uint8]:
         nothing=opening.nothing or 0,
         revealed=_encode_signed(opening.revealed) if opening.revealed else b"",
         claim=_encode_places(opening.claim) if opening.claim else b"",
+        dummies=_encode_places(opening.dummies),
         paths=list(map(_encode_places, opening.paths)),
         shown=[_encode_shown(place, shown) for place, shown in sorted(opening.shown.items())],
         said=[
@@ -77,7 +78,7 @@ def decode_opening(sender: int, rows: NDArray[np.uint8]) -> Opening:
     message = parse(pb.Opening, rows.tobytes(), limit=OPENING_LIMIT)
     revealed = _decode_signed(message.revealed) if message.revealed or not message.nothing else None
     if message.nothing:
-        if message.paths or message.shown or message.said or message.claim:
+        if message.paths or message.shown or message.said or message.claim or message.dummies:
             raise BadEncoding("an opening shows something and says that it shows nothing")
         why = Nothing(within(message.nothing, min(Nothing), max(Nothing), "the reason why nothing is shown"))
         return Opening(sender, revealed=revealed, nothing=why)
@@ -86,7 +87,14 @@ def decode_opening(sender: int, rows: NDArray[np.uint8]) -> Opening:
     if len(shown) < len(message.shown) or len(said) < len(message.said):
         raise BadEncoding("an opening says something twice")
     claim = _decode_places(message.claim) if message.claim else None
-    return Opening(sender, tuple(map(_decode_places, message.paths)), shown, said, claim, revealed)
+    paths, dummies = tuple(map(_decode_places, message.paths)), _decode_places(message.dummies)
+    if (
+        len(set(dummies)) < len(dummies)
+        or max(dummies) >= MAX_INSPECTED
+        or any(len(dummies) != len(one) for one in paths)
+    ):
+        raise BadEncoding("an opening does not say whose rows it shows")
+    return Opening(sender, paths, shown, said, claim, revealed, dummies)
 
 
 def _encode_shown(place: Place, shown: Shown) -> pb.Shown:

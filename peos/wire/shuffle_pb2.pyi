@@ -107,13 +107,14 @@ class Path(_message.Message):
     def __init__(self, version: _Optional[int] = ..., places: _Optional[bytes] = ..., revealed: _Optional[bytes] = ...) -> None: ...
 
 class Opening(_message.Message):
-    __slots__ = ("version", "paths", "shown", "said", "claim", "revealed", "nothing")
+    __slots__ = ("version", "paths", "shown", "said", "claim", "revealed", "dummies", "nothing")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     PATHS_FIELD_NUMBER: _ClassVar[int]
     SHOWN_FIELD_NUMBER: _ClassVar[int]
     SAID_FIELD_NUMBER: _ClassVar[int]
     CLAIM_FIELD_NUMBER: _ClassVar[int]
     REVEALED_FIELD_NUMBER: _ClassVar[int]
+    DUMMIES_FIELD_NUMBER: _ClassVar[int]
     NOTHING_FIELD_NUMBER: _ClassVar[int]
     version: int
     paths: _containers.RepeatedScalarFieldContainer[bytes]
@@ -121,8 +122,9 @@ class Opening(_message.Message):
     said: _containers.RepeatedCompositeFieldContainer[Said]
     claim: bytes
     revealed: bytes
+    dummies: bytes
     nothing: int
-    def __init__(self, version: _Optional[int] = ..., paths: _Optional[_Iterable[bytes]] = ..., shown: _Optional[_Iterable[_Union[Shown, _Mapping]]] = ..., said: _Optional[_Iterable[_Union[Said, _Mapping]]] = ..., claim: _Optional[bytes] = ..., revealed: _Optional[bytes] = ..., nothing: _Optional[int] = ...) -> None: ...
+    def __init__(self, version: _Optional[int] = ..., paths: _Optional[_Iterable[bytes]] = ..., shown: _Optional[_Iterable[_Union[Shown, _Mapping]]] = ..., said: _Optional[_Iterable[_Union[Said, _Mapping]]] = ..., claim: _Optional[bytes] = ..., revealed: _Optional[bytes] = ..., dummies: _Optional[bytes] = ..., nothing: _Optional[int] = ...) -> None: ...
 
 class Shown(_message.Message):
     __slots__ = ("round", "what", "other", "row_bytes", "rows", "proofs")

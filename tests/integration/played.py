@@ -215,9 +215,8 @@ class Played:
         assert start is not None, "nobody has shown anything"
         part = self.parts[self.document.schedule.last[0]]
         place = part.context, part.transcript, len(part.vector)
-        revealed = sorted(self._revealed, key=lambda one: one.id)
-        case = known_case(self.document, key().public, *place, start, revealed, self._signed())
-        assert not not_seen(case, self.openings), "somebody showed less than all"
+        case = known_case(self.document, key().public, *place, start, self._revealed, self._signed())
+        assert not not_seen(case.schedule, case.rows, case.start, self.openings), "somebody showed less than all"
         return judge(case, self.openings, Delivered(key(), {who: one.vector for who, one in self.parts.items()}))
 
     async def _receipt(self, digest: bytes, _: Context) -> SignedReceipt:

@@ -129,6 +129,7 @@ class Laid(Simulation):
             public=self.key.public,
             analyzer=self.analyzer.public,
             revealed=SignedReveal.sign(self.analyzer, self.output.context, b"r" * 32),
+            dummies=tuple(range(len(self.dummies))),
         )
         self.opened = case
         self.follow({node.number: case for node in self.nodes}, {node.number: case.revealed for node in self.nodes})

@@ -72,7 +72,7 @@ class Trusting(Weapon):
     def case(self, node: Node, revealed: Sequence[Revealed], signed: SignedReveal) -> Case:
         """What is opened by id alone."""
         places = {triple.id: place for place, triple in enumerate(node.triples)}
-        start = tuple(places[one.id] for one in revealed)
+        start = tuple(range(len(revealed))), tuple(places[one.id] for one in revealed)
         part = self.output
         rows = len(node.triples) + self.document.fakes
         return known_case(self.document, self.key.public, part.context, part.transcript, rows, start, revealed, signed)

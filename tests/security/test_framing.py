@@ -68,7 +68,7 @@ class Believing(Lying):
     def case(self, node: Node, revealed: Sequence[Revealed], signed: SignedReveal) -> Case:
         """What is opened if the analyzer says which, and in what order."""
         places = {triple.id: place for place, triple in enumerate(node.triples)}
-        start, part = tuple(places[one.id] for one in revealed), self.output
+        start, part = (tuple(range(len(revealed))), tuple(places[one.id] for one in revealed)), self.output
         rows, same = len(node.triples) + self.document.fakes, replace(signed, hash=b"same".ljust(32))
         return known_case(node.document, node.public, part.context, part.transcript, rows, start, revealed, same)
 

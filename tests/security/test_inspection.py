@@ -6,7 +6,7 @@ inspection must never do is accuse an honest party alone, or open a user's row; 
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -50,6 +50,11 @@ def inspected(key: PaillierPrivateKey, nodes: type[WatchedNode], *, shufflers: i
 def names(laid: Laid, by: int = ANALYZER) -> set[str]:
     """What one party found."""
     return {str(finding) for finding in laid.findings[by]}
+
+
+def unseen(laid: Laid, openings: Mapping[int, Opening]) -> tuple[int, ...]:
+    """Whose rows these openings do not show."""
+    return not_seen(laid.opened.schedule, laid.opened.rows, laid.opened.start, openings)
 
 
 def assert_named(laid: Laid, finding: str, *, by_shufflers: bool = True) -> None:
@@ -312,7 +317,7 @@ def test_who_was_told_something_else_of_the_rows_places_opens_less_and_is_not_ac
     short = replace(whole, paths=whole.paths[:1], claim=whole.paths[1], shown=part)
     openings = {**laid.openings, 2: short}
     assert not judge(laid.opened, openings)
-    assert not_seen(laid.opened, openings) == (2,)
+    assert unseen(laid, openings) == (2,)
 
 
 def test_who_says_nothing_of_the_rows_places_is_one_whose_rows_were_not_seen(key: PaillierPrivateKey) -> None:
@@ -320,7 +325,7 @@ def test_who_says_nothing_of_the_rows_places_is_one_whose_rows_were_not_seen(key
     laid = inspected(key, miscalculating(NoZeros, who=1))
     openings = {**laid.openings, 1: Opening(1, (laid.opened.start,), revealed=laid.opened.revealed)}
     assert not judge(laid.opened, openings)
-    assert not_seen(laid.opened, openings) == (1,)
+    assert unseen(laid, openings) == (1,)
 
 
 def test_a_shuffler_that_was_started_anew_shows_nothing_and_is_not_accused(key: PaillierPrivateKey) -> None:
@@ -333,4 +338,24 @@ def test_a_shuffler_that_was_started_anew_shows_nothing_and_is_not_accused(key: 
     assert [who for who, opening in laid.openings.items() if opening.nothing is Nothing.LOST] == [2]
     assert laid.not_seen == (2,)
     assert not [place for place in laid.openings[1].shown if place.round > 1], "round 1 cannot be followed without it"
-    laid.publish(submitted=100)
+    with pytest.raises(RemoteFault, match="the rows of shuffler 2 were not seen"):
+        laid.publish(submitted=100)
+    assert laid.publish(submitted=100, unopened=(2,)).users == 100
+
+
+@pytest.mark.parametrize("bench", [NoZeros, OneZero])
+@pytest.mark.parametrize("who", [1, 2])
+def test_a_holder_that_does_not_rerandomise_and_says_that_it_was_started_anew_publishes_nothing(
+    key: PaillierPrivateKey, bench: type[WatchedBench], who: int
+) -> None:
+    laid = Laid(key, Randomness(SEEDS), nodes=miscalculating(bench, who=who), mechanism=GRR(16, 4.0))
+    laid.lay(laid.mechanism.randomize(np.arange(100) % 16, laid.rng))
+    laid.shuffle()
+    laid.nodes[who - 1].machine._record = None  # its word, which nobody can check
+    laid.inspect()
+    assert not any(laid.findings.values()), "nothing shows what it did"
+    assert laid.not_seen == (who,)
+    for named in ((), (3,)):
+        with pytest.raises(RemoteFault, match=f"the rows of shuffler {who} were not seen"):
+            laid.publish(submitted=100, unopened=named)
+    assert laid.publish(submitted=100, unopened=(who,)).users == 100, "the analyst has said so"

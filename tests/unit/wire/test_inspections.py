@@ -38,6 +38,7 @@ OPENING = Opening(
     {(Step(1, Kind.ROOT), 1): b"r" * 32},
     (3, 4, 5),
     SIGNED,
+    (0, 2, 31),
 )
 
 
@@ -97,10 +98,16 @@ def test_who_shows_nothing_says_why(why: Nothing, revealed: SignedReveal | None)
         ({"nothing": 1, "claim": bytes(4)}, "says that it shows nothing"),
         ({"nothing": 2, "paths": [bytes(4)]}, "says that it shows nothing"),
         ({"claim": bytes(3)}, "does not name the places"),
+        ({"nothing": 1, "dummies": bytes(4)}, "says that it shows nothing"),
+        ({"dummies": b""}, "does not name the places"),
+        ({"dummies": bytes(8)}, "does not say whose rows it shows"),
+        ({"dummies": (64).to_bytes(4, "little")}, "does not say whose rows it shows"),
+        ({"paths": [bytes(8)]}, "does not say whose rows it shows"),
     ],
 )
 def test_an_opening_that_is_none_is_refused_for_its_reason(change: dict[str, object], sentence: str) -> None:
-    message = pb.Opening(**{"version": 1, "revealed": bytes(96), **change})  # type: ignore[arg-type]  # fields by name
+    whole = {"version": 1, "revealed": bytes(96)} | ({} if "nothing" in change else {"dummies": bytes(4)})
+    message = pb.Opening(**{**whole, **change})  # type: ignore[arg-type]  # fields by name
     with pytest.raises(BadEncoding, match=sentence):
         decode_opening(1, rows_of(message))
 
