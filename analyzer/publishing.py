@@ -145,7 +145,7 @@ class Publishing:
         whom = ", ".join(f"shuffler {who}" for who in sorted(unseen))
         if time.time() >= document.erase_by:
             raise RemoteFault(
-                f"the rows of {whom} were not seen, and the analyst gave no word to publish without them before the erasure",
+                f"the rows of {whom} were not seen, and by the time to erase by nobody said to publish without them",
                 step="the inspection",
                 hint="create another collection",
             )

@@ -5,7 +5,7 @@ Everything else is the role's own command. What each deviation is, and what must
 
 import os
 import runpy
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from peos.crypto.schemes.base import Packed
 from peos.shuffle.effects import Mix
 from peos.shuffle.rows import Moved
 from shuffler.bench import Bench
+from shuffler.evidence import Evidence
+from shuffler.inspecting import Inspecting
 
 DEVIATION: Final = "PEOS_TEST_DEVIATION"
 
@@ -41,6 +43,18 @@ def leave_zeros_out() -> None:
     Bench.remask = remask  # type: ignore[method-assign]  # that is the deviation
 
 
+def plead() -> None:
+    """Masks without re-randomisation, and afterwards the word that it was started anew and holds nothing."""
+    leave_zeros_out()
+    honest = Inspecting.__init__
+
+    def forgetful(self: Inspecting, **named: Any) -> None:
+        honest(self, **{**named, "record": None})
+
+    Inspecting.__init__ = forgetful  # type: ignore[assignment, method-assign]  # that is the deviation
+    Evidence.keep = lambda *_: None  # type: ignore[method-assign]  # likewise
+
+
 if __name__ == "__main__":
-    {"replace rows": replace_rows, "leave zeros out": leave_zeros_out}[os.environ[DEVIATION]]()
+    {"replace rows": replace_rows, "leave zeros out": leave_zeros_out, "plead": plead}[os.environ[DEVIATION]]()
     runpy.run_module("shuffler", run_name="__main__", alter_sys=True)

@@ -132,7 +132,7 @@ def test_every_shuffler_opens_the_dummies_rows_also_one_that_was_killed_after_th
             assert sorted(play.openings) == [1, 2, 3]
             assert not any(opening.nothing for opening in play.openings.values())
             assert not play.findings()
-        for killed in ((1,), (2,), (3,), (1, 2, 3)):
+        for killed in ((2,), (1, 2, 3)):
             async with played(town, f"opened all the same {killed}") as play:
                 play.holds_dummies_back = True
                 await play.submit(USERS)
