@@ -29,7 +29,7 @@ from peos.store.folder import private_folder, write_durably
 from peos.wire.inspections import RevealedPart, check_announced, decode_opening, revealed_parts
 from peos.wire.shuffles import decode_receipt
 
-PATIENCE: Final = 30.0  # seconds in which the shufflers are to open their rows, and longer the more rows there are
+PATIENCE: Final = 150.0  # seconds in which the shufflers are to open their rows: twice a step of theirs, and some
 _ROWS_A_SECOND: Final = 5_000
 
 

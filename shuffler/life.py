@@ -335,8 +335,9 @@ class Life:
         self.inspecting = None
 
     async def _receipt(self) -> SignedReceipt | None:
-        """The analyzer's receipt, asked for until it answers or is waited for no longer."""
-        give_up = time.monotonic() + self._step_seconds
+        """The analyzer's receipt; if there is something to show, asked for until it is waited for no longer."""
+        is_kept = self._evidence is not None and self._evidence.attempt
+        give_up = time.monotonic() + (self._step_seconds if is_kept else 0.0)
         while True:
             try:
                 found: SignedReceipt = await self._analyzer.ask(GET_RECEIPT, self.signed.digest, step="inspection")

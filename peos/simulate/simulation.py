@@ -1,7 +1,7 @@
 """A collection's parties in memory, and the wires between them: submit, freeze, shuffle, inspect, publish."""
 
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -144,6 +144,7 @@ class Simulation:
         self.openings: dict[int, Opening] = {}
         self.findings: dict[int, list[Finding]] = {}  # of the inspection, by who found them (0: the analyzer)
         self.refused: dict[int, RemoteFault] = {}  # why a shuffler does not take what was revealed to it
+        self.unopened: set[int] = set()  # the analyst's word to publish without these shufflers' rows
         self.not_seen: tuple[int, ...] = ()  # whose rows the inspection did not see
         self._queue: deque[Message | tuple[Node, Done]] = deque()
 
@@ -371,15 +372,15 @@ class Simulation:
         """The last holder's part of what was delivered."""
         return self.delivered[self.document.schedule.last[0]]
 
-    def publish(self, *, submitted: int, unopened: Collection[int] = ()) -> Collected:
+    def publish(self, *, submitted: int) -> Collected:
         """Decrypt, look for the dummies, estimate, and state the guarantee for what was realised.
 
-        Not without having seen the rows of every shuffler, but for those that the analyst names.
+        Not without having seen the rows of every shuffler, but for those that are `unopened` at the analyst's word.
         """
         combined = self.decrypted()
         owned = np.stack([dummy.words for dummy in self.dummies])
         reports = analyzer.without_dummies(combined, owned, self.findings.get(ANALYZER, ()))
-        if unseen := set(self.not_seen) - set(unopened):
+        if unseen := set(self.not_seen) - self.unopened:
             whom = ", ".join(f"shuffler {who}" for who in sorted(unseen))
             raise RemoteFault(f"the rows of {whom} were not seen", step="the inspection")
         mechanism, document = self.mechanism, self.document

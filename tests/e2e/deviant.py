@@ -51,7 +51,7 @@ def plead() -> None:
     def forgetful(self: Inspecting, **named: Any) -> None:
         honest(self, **{**named, "record": None})
 
-    Inspecting.__init__ = forgetful  # type: ignore[assignment, method-assign]  # that is the deviation
+    Inspecting.__init__ = forgetful  # type: ignore[method-assign]  # that is the deviation
     Evidence.keep = lambda *_: None  # type: ignore[method-assign]  # likewise
 
 
