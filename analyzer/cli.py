@@ -252,6 +252,7 @@ def ledger(config: Config, as_json: Json = False) -> None:
             names = ", ".join(release.name for release in book.releases)
             spent = f"{rounded_up(book.spent.epsilon)} of {budget.epsilon:g} at δ = {budget.delta:g}"
             typer.echo(f"{shown(population)}: ε = {spent}, spent by {names}")
+            typer.echo(f"  if all other users were the analyzer's: ε = {rounded_up(book.spent_alone.epsilon)}")
     if not books:
         typer.echo("no collections yet")
 

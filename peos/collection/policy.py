@@ -56,8 +56,7 @@ class Policy:
     def _check_guarantees(self, document: Document) -> None:
         if self.most_eps_server is None and self.most_eps_users is None:
             return
-        users = max(1, document.minimum - len(document.dummies))
-        found = claims_of(document, users)
+        found = claims_of(document, document.minimum)  # which its dummies do not count towards (check_minimum)
         for claim, most in ((found.server, self.most_eps_server), (found.users, self.most_eps_users)):
             if most is not None and claim.epsilon > most:
                 raise _refused(_too_weak(claim, document.minimum, most), "ask for a higher minimum, or more fakes")

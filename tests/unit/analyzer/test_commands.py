@@ -18,7 +18,7 @@ from peos.compute import Inline
 from peos.errors import Closed, PeosError, WrongInput
 from peos.net.logs import Log
 from tests.unit.analyzer.fakes import FLOOR
-from tests.unit.analyzer.world import Silent, World, take
+from tests.unit.analyzer.world import USERS, Silent, World, take
 
 VALUES = np.repeat(np.arange(4), [20, 10, 6, 4])
 
@@ -73,7 +73,8 @@ def test_create_prints_invitation_digest_and_guarantees(world: World, capsys: py
     assert _create(world, "--json") == 0
     again = json.loads(capsys.readouterr().out)
     assert again["digest"] == kept.digest.hex()
-    assert len(again["guarantees"]) == 3
+    assert len(again["guarantees"]) == 4
+    assert again["guarantees"][3].startswith(f"This is for the {USERS} users who are expected. With no more than the ")
 
 
 def test_freeze_closes_with_every_shuffler_and_says_who_was_not_told(world: World) -> None:

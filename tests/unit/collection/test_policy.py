@@ -6,6 +6,7 @@ from typing import Final
 import pytest
 
 from peos.collection.document import Document, MechanismChoice
+from peos.collection.freeze import check_minimum
 from peos.collection.policy import Policy
 from peos.errors import Refused
 from peos.ldp import GRR
@@ -55,9 +56,9 @@ def test_an_analyzer_is_known_by_its_identity_and_not_by_its_name() -> None:
 
 
 def test_the_guarantees_are_computed_for_the_fewest_users_and_not_taken_from_anybody() -> None:
-    """The document's minimum counts its dummies, who hide nobody."""
+    """The document's minimum is of users: its dummies, who hide nobody, do not count towards it."""
     document = replace(DOCUMENT, minimum=5000, fakes=300, choice=MechanismChoice.of(GRR(16, 2.0)))
-    claims = guarantees(GRR(16, 2.0), 5000 - len(document.dummies), 300, document.delta, len(document.shufflers))
+    claims = guarantees(GRR(16, 2.0), 5000, 300, document.delta, len(document.shufflers))
     server, users = claims.server.epsilon, claims.users.epsilon
     assert server < users < 2.0
     within = replace(POLICY, most_eps_server=server, most_eps_users=users)
@@ -74,7 +75,20 @@ def test_the_guarantees_are_computed_for_the_fewest_users_and_not_taken_from_any
         within.check(fewer, me=ME, now=BEFORE)
 
 
-def test_a_minimum_that_dummies_alone_reach_promises_nothing() -> None:
-    document = replace(DOCUMENT, minimum=len(DOCUMENT.dummies), fakes=0)
+def test_dummies_are_taken_off_once_and_the_minimum_is_the_freezes() -> None:
+    """What the freeze lets through with the least number of users is what the policy has judged."""
+    document = replace(DOCUMENT, minimum=100, fakes=0, choice=MechanismChoice.of(GRR(16, 1.0)))
+    claim = guarantees(GRR(16, 1.0), 100, 0, document.delta, len(document.shufflers)).server.epsilon
+    policy = replace(POLICY, least_fakes=0, most_eps_server=claim)
+    assert policy.check(document, me=ME, now=BEFORE) == 2
+    check_minimum(100 + len(document.dummies), len(document.dummies), document.minimum)
+    with pytest.raises(Refused, match="the minimum is 100"):
+        check_minimum(99 + len(document.dummies), len(document.dummies), document.minimum)
+    with pytest.raises(Refused, match="with its minimum of 99 reports"):
+        policy.check(replace(document, minimum=99), me=ME, now=BEFORE)
+
+
+def test_a_minimum_of_one_user_without_fakes_promises_nothing() -> None:
+    document = replace(DOCUMENT, minimum=1, fakes=0)
     with pytest.raises(Refused, match="would be 2"):
-        replace(POLICY, least_fakes=0, most_eps_server=1.0).check(document, me=ME, now=BEFORE)
+        replace(POLICY, least_reports=1, least_fakes=0, most_eps_server=1.0).check(document, me=ME, now=BEFORE)
