@@ -34,7 +34,7 @@ from peos.crypto.schemes.base import Packed, PrivateKey
 from peos.ldp import LocalHash
 from peos.shuffle.analyzer import Part, add_up, without_dummies
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Pass
-from peos.shuffle.messages import Header, Kind, Step
+from peos.shuffle.messages import Header, Kind, SignedReveal, Step
 from peos.shuffle.opening import open_rows
 from peos.shuffle.rows import stretches
 from peos.shuffle.schedule import HandOver, Schedule
@@ -112,7 +112,9 @@ def shuffle(private: PrivateKey, rows: int, folder: Path) -> float:
             pass
         places = tuple(range(0, rows, rows // DUMMIES))
         over = HandOver(1, first_round=1, source=0, receiver=2, hop=1)
-        open_rows(1, [(over, task)], bench.vectors, [places, places], {})
+        signed, numbers = SignedReveal(bytes(32), bytes(64)), tuple(range(len(places)))
+        shown = [places, places]
+        open_rows(1, [(over, task)], bench.vectors, shown, {}, claim=None, revealed=signed, dummies=numbers)
         return max(map(high_water, engine.worker_ids), default=0.0)
 
 

@@ -169,9 +169,11 @@ class LocalCluster:
         """Write the configurations, draw the keys, exchange the cards."""
         for party in self.shufflers:
             users, peers = self.ports[party.name]
+            self._write_passphrase(party)
             _write(
                 party.config,
-                f'name = "{party.name}"\nfolder = "state"\n\n[listen]\nusers = "{HOST}:{users}"\n'
+                f'name = "{party.name}"\nfolder = "state"\npassphrase_file = "passphrase"\n\n'
+                f'[listen]\nusers = "{HOST}:{users}"\n'
                 f'peers = "{HOST}:{peers}"\n\n[policy]\nanalyzers = ["{self._analyzer_card}"]\naccept = "auto"\n'
                 f"most_eps_local = {most_eps_local}\nleast_reports = {least_reports}\n"
                 f"protocols = {self._protocols}\n",
@@ -182,8 +184,7 @@ class LocalCluster:
             self._init_analyzer(self.analyzer)
 
     def _init_analyzer(self, analyzer: Party) -> None:
-        passphrase = analyzer.folder / "passphrase"
-        _write(passphrase, os.urandom(16).hex())
+        self._write_passphrase(analyzer)
         cards = ", ".join(f'"{party.card}"' for party in self.shufflers)
         _write(
             analyzer.config,
@@ -192,6 +193,10 @@ class LocalCluster:
         )
         analyzer.run("init", "--config", str(analyzer.config))
         analyzer.card = self._publish(analyzer, "analyzer.card")
+
+    def _write_passphrase(self, party: Party) -> None:
+        """Beside what it opens: of a demo nothing is worth more than its folder's 0700."""
+        _write(party.folder / "passphrase", os.urandom(16).hex())
 
     def start(self) -> None:
         """Start every party, and wait until its ports answer."""

@@ -17,6 +17,7 @@ SILENCE: Final = 30.0  # seconds
 
 _NAME: Final = Key("name", NAME)
 _FOLDER: Final = Key("folder", TEXT)
+_PASSPHRASE: Final[Key[str | None]] = Key("passphrase_file", TEXT, None)
 _USERS: Final = Key("listen.users", ADDRESS)
 _PEERS: Final = Key("listen.peers", ADDRESS)
 _ANALYZERS: Final = Key("policy.analyzers", TEXTS)
@@ -38,7 +39,7 @@ _MOST_FAKES: Final = Key("policy.most_fakes", count(0), 100_000_000)
 _MOST_DAYS: Final = Key("policy.most_days", POSITIVE, 90.0)
 _MOST_OPEN: Final = Key("policy.most_open", count(1), 64)
 KEYS: Final = (
-    *(_NAME, _FOLDER, _USERS, _PEERS, _ANALYZERS, _ACCEPT, _MOST_EPS_LOCAL, _LEAST_REPORTS, _LEAST_FAKES),
+    *(_NAME, _FOLDER, _PASSPHRASE, _USERS, _PEERS, _ANALYZERS, _ACCEPT, _MOST_EPS_LOCAL, _LEAST_REPORTS, _LEAST_FAKES),
     *(_PROTOCOLS, _MOST_EPS_SERVER, _MOST_EPS_USERS, _STATISTICAL, _STEP_SECONDS, _WORKERS, _ZEROS),
     *(_MOST_FAKES, _MOST_DAYS, _MOST_OPEN, _USER_CONNECTIONS, _PER_ADDRESS, _SILENT, configuration.PEER_CONNECTIONS),
     *configuration.COMPUTE,
@@ -52,6 +53,7 @@ class Config:
     path: Path
     name: str
     folder: Path
+    passphrase_file: Path | None  # without one, keys lie in the folder as they are
     users: str
     peers: str
     analyzers: tuple[Path, ...]
@@ -106,6 +108,7 @@ def read(path: Path) -> Config:
         path=path,
         name=found[_NAME],
         folder=found.beside(found[_FOLDER]),
+        passphrase_file=found.beside(phrase) if (phrase := found[_PASSPHRASE]) is not None else None,
         users=found[_USERS],
         peers=found[_PEERS],
         analyzers=tuple(map(found.beside, found[_ANALYZERS])),

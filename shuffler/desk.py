@@ -23,6 +23,7 @@ from peos.wire.documents import SignedDocument, decode_signed_document
 from peos.wire.parties import Proposal, decode_proposal, encode_proposal
 from shuffler.ahead import Ahead
 from shuffler.config import Config
+from shuffler.evidence import sweep
 from shuffler.keys import Keys
 from shuffler.life import OVER, Life
 from shuffler.meter import Meter
@@ -54,7 +55,9 @@ class Desk:
 
     async def resume(self) -> None:
         """Go on with everything that is in the store."""
-        for kept in await self.store(lambda store: store.collections()):
+        found = await self.store(lambda store: store.collections())
+        await asyncio.to_thread(sweep, self._config.folder, {kept.digest for kept in found})
+        for kept in found:
             try:
                 cards = decode_proposal(kept.roster).cards
                 signed = decode_signed_document(kept.signed)
@@ -148,6 +151,7 @@ class Desk:
             step_seconds=self._config.step_seconds,
             statistical=self._config.statistical,
             folder=self._config.folder,
+            vault=self._keys.vault,
             log=self._log,
             meter=meter,
         )

@@ -73,6 +73,15 @@ class Freezing:
         """Two lists that one shuffler signed, if one did."""
         return self._freeze.evidence
 
+    @property
+    def evidence_fields(self) -> dict[str, str | int]:
+        """The same for the audit log."""
+        fields: dict[str, str | int] = {"collection": self._collection.hex()}
+        for name, one in zip(("one", "other"), self.evidence, strict=True):
+            fields |= {"shuffler": one.shuffler, f"{name}_count": one.count, f"{name}_root": one.root.hex()}
+            fields[f"{name}_signature"] = one.signature.hex()
+        return fields
+
     async def collect(self, callers: Mapping[int, Caller]) -> tuple[bytes, ...]:
         """What all shufflers hold, each list as it was announced to all."""
         for who, caller in callers.items():

@@ -23,6 +23,7 @@ from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.crypto.onion import OnionKeys
 from peos.crypto.randomness import system
+from peos.crypto.vault import Vault
 from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, Refused
 from peos.net.calls import Caller
 from peos.net.logs import Log
@@ -37,14 +38,14 @@ from peos.store.base import Collection, ShufflerStore
 from peos.store.base import Frozen as Kept
 from peos.wire.documents import SignedDocument
 from peos.wire.freezes import encode_announcements
-from peos.wire.methods import GET_RECEIPT
 from shuffler.ahead import Ahead
 from shuffler.background import in_background
 from shuffler.bench import Bench
 from shuffler.conductor import ENDS, Conductor
 from shuffler.ending import LOST, Ending
+from shuffler.evidence import Evidence
 from shuffler.freezing import Freezing, Frozen
-from shuffler.inspecting import Inspecting
+from shuffler.inspecting import Inspecting, receipt_of
 from shuffler.meter import Meter
 from shuffler.post import Post
 from shuffler.relaying import NOT_OPENED, RelayBench
@@ -74,7 +75,8 @@ class Life:
         ahead: Ahead | None = None,
         step_seconds: float,
         statistical: bool = False,
-        folder: Path | None = None,
+        folder: Path,
+        vault: Vault,
         log: Log,
         meter: Meter,
     ) -> None:
@@ -108,6 +110,11 @@ class Life:
             else None
         )
         self._post = Post(callers, self._log)
+        self._evidence = (
+            None
+            if isinstance(self.public, OnionKeys)
+            else Evidence(folder, vault, number, self.document.schedule, signed.digest)
+        )
         self._ending = Ending(number, self.document, signed.digest, identity, store, self._post)
         self._doom = LOST if kept.lost and kept.state not in OVER else ""  # why it must end
         self._faults = 0
@@ -169,6 +176,7 @@ class Life:
             await self._end(self._doom)
             return
         if self.state in OVER:  # an error or a crash may have come between the end and the erasure
+            await self._forget_evidence()
             await self.store(lambda store: store.erase(self.signed.digest))
             self._over.set()
             return
@@ -195,6 +203,7 @@ class Life:
                 await self._shuffle()
             case State.DELIVERED:
                 await self._inspect()
+                await self._forget_evidence()
                 await self.store(lambda store: store.erase(self.signed.digest))
                 await self._move(State.DELIVERED, State.PUBLISHED)
             case _:
@@ -256,6 +265,7 @@ class Life:
             store=self.store,
             post=self._post,
             analyzer=self._analyzer,
+            evidence=self._evidence,
             step_seconds=self._step_seconds,
             log=self._log,
         )
@@ -302,6 +312,7 @@ class Life:
             receipt=receipt,
             bench=bench,
             record=record,
+            evidence=self._evidence,
             post=self._post,
             analyzer=self._analyzer,
             patience=self._step_seconds,
@@ -309,21 +320,51 @@ class Life:
         )
 
     async def _inspect(self) -> None:
-        """Take part in the inspection, once; after a restart only to say that nothing is left to show."""
+        """Take part in the inspection, once; after a restart with what was kept, or to say that nothing is left."""
         digest = self.signed.digest
         if self._inspected or isinstance(self.public, OnionKeys):
             return  # with onions no row was committed to that could be followed
-        if self.inspecting is None:
-            try:
-                receipt = await self._analyzer.ask(GET_RECEIPT, digest, step="inspection")
-            except PeosError:
+        if self.inspecting is None or not self.inspecting.has_rows:
+            is_kept = self._evidence is not None and self._evidence.attempt
+            patience = self._step_seconds if is_kept else 0.0
+            receipt = await receipt_of(self._analyzer, self.document, digest, patience, self._say_stalled)
+            if receipt is None:
                 return  # nobody to say it to
-            self.inspecting = self._inspection(receipt)
+            self.inspecting = await self._resumed(receipt)
         has_rows = self.inspecting.has_rows  # else the frozen list may be erased
         rows = await self.store(lambda store: list(store.frozen_rows(digest))) if has_rows else []
-        await self.inspecting.run(rows)
+        erasing = asyncio.get_running_loop().create_task(self._forget_evidence(self.document.shuffle_by))
+        try:
+            await self.inspecting.run(rows)
+        finally:
+            erasing.cancel()
+            await asyncio.gather(erasing, return_exceptions=True)
         self.findings = "; ".join(self.inspecting.findings)
         self.inspecting, self._inspected = None, True
+
+    async def _resumed(self, receipt: SignedReceipt) -> Inspecting:
+        """The inspection, with what was kept of the attempt that was delivered."""
+        kept = await self.store(lambda store: store.collection(self.signed.digest))
+        evidence, words = self._evidence, self.document.mechanism.words
+        if evidence is None or kept.frozen is None or kept.erased or evidence.attempt != receipt.context.attempt:
+            return self._inspection(receipt)
+        bench = self._bench(receipt.context, kept.frozen.count)
+        assert isinstance(bench, Bench), "a sequential shuffle keeps nothing"
+        found = await in_background(
+            lambda: evidence.load(lambda count, width: bench.room(count * words).reshape(count, width))
+        )
+        if found is None:
+            return self._inspection(receipt)
+        bench.vectors.update(found.vectors)
+        self._log.info("what was kept for the inspection is here", attempt=receipt.context.attempt)
+        return self._inspection(receipt, bench, found.record)
+
+    async def _forget_evidence(self, at: float = 0.0) -> None:
+        """From then on nothing is kept for an inspection, whatever is still shown from memory."""
+        while (left := at - time.time()) > 0:
+            await asyncio.sleep(min(GLANCE, left))
+        if self._evidence is not None:
+            await in_background(self._evidence.erase)
 
     async def _settle(self, end: Standing, reason: str) -> None:
         """Let the state follow the standing in which the shuffle ended."""
@@ -387,15 +428,14 @@ class Life:
             self._moved_to(kept.state, kept.reason)
         return kept, is_further
 
+    def _say_stalled(self, why: str) -> None:
+        self.stalled = why
+
     async def _note_evidence(self) -> None:
-        """Keep the two lists that a shuffler signed, if one did, for whoever has to be convinced."""
-        if not isinstance(self.freezing, Freezing) or not self.freezing.evidence:
-            return
-        fields: dict[str, str | int] = {"collection": self.signed.digest.hex()}
-        for name, one in zip(("one", "other"), self.freezing.evidence, strict=True):
-            fields |= {"shuffler": one.shuffler, f"{name}_count": one.count, f"{name}_root": one.root.hex()}
-            fields[f"{name}_signature"] = one.signature.hex()
-        await self.store(lambda store: store.audit("two lists signed", fields))
+        """Keep the two lists that a shuffler signed, if one did, for those that have to be convinced."""
+        if isinstance(self.freezing, Freezing) and self.freezing.evidence:
+            fields = self.freezing.evidence_fields
+            await self.store(lambda store: store.audit("two lists signed", fields))
 
     def _is_hopeless(self, error: Exception, standing: Standing) -> bool:
         if self.state is State.CLOSED:
@@ -423,6 +463,8 @@ class Life:
         self.conductor = None
         async with self._moving:  # what was being moved is moved first: nothing may follow the end
             state = await self._ending.abort(reason)
+            if state is State.ABORTED:
+                await self._forget_evidence()
             self._doom = ""
             if self.state is not state:
                 self._moved_to(state, reason if state is State.ABORTED else "")

@@ -7,7 +7,7 @@ import os
 import runpy
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from peos.shuffle.effects import Mix
 from peos.shuffle.rows import Moved
 from peos.store.submissions import SubmissionFile
 from shuffler.bench import Bench
+from shuffler.evidence import Evidence
+from shuffler.inspecting import Inspecting
 
 DEVIATION: Final = "PEOS_TEST_DEVIATION"
 DROPPED: Final = "PEOS_TEST_DROPPED"
@@ -46,6 +48,18 @@ def leave_zeros_out() -> None:
     Bench.remask = remask  # type: ignore[method-assign]  # that is the deviation
 
 
+def plead() -> None:
+    """Masks without re-randomisation, and afterwards the word that it was started anew and holds nothing."""
+    leave_zeros_out()
+    honest = Inspecting.__init__
+
+    def forgetful(self: Inspecting, **named: Any) -> None:
+        honest(self, **{**named, "record": None})
+
+    Inspecting.__init__ = forgetful  # type: ignore[method-assign]  # that is the deviation
+    Evidence.keep = lambda *_: None  # type: ignore[method-assign]  # likewise
+
+
 def drop_a_user() -> None:
     """The list without the submission whose id is in a file, which was acknowledged like all others."""
     honest, named = SubmissionFile.rows, Path(os.environ[DROPPED])
@@ -67,7 +81,12 @@ def drop_a_user() -> None:
     SubmissionFile.leave_out_all_but = leave_out_all_but  # type: ignore[method-assign]  # likewise
 
 
-DEVIATIONS: Final = {"replace rows": replace_rows, "leave zeros out": leave_zeros_out, "drop a user": drop_a_user}
+DEVIATIONS: Final = {
+    "replace rows": replace_rows,
+    "leave zeros out": leave_zeros_out,
+    "drop a user": drop_a_user,
+    "plead": plead,
+}
 
 if __name__ == "__main__":
     DEVIATIONS[os.environ[DEVIATION]]()

@@ -25,6 +25,7 @@ from peos.shuffle import analyzer
 from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.shuffle.effects import Handle, Mix, Pass, Split, Task
 from peos.shuffle.judging import Case
+from peos.shuffle.messages import SignedReveal
 from peos.shuffle.vectors import Workbench, composed
 from peos.simulate import Node, Simulation
 
@@ -125,9 +126,12 @@ class Laid(Simulation):
             shares={number: share[dummies] for number, share in enumerate(self.shares, start=1) if number > 1},
             ciphertexts=self.encrypted_shares[dummies],
             public=self.key.public,
+            analyzer=self.analyzer.public,
+            revealed=SignedReveal.sign(self.analyzer, self.output.context, b"r" * 32),
+            dummies=tuple(range(len(self.dummies))),
         )
         self.opened = case
-        self.follow({node.number: case for node in self.nodes})
+        self.follow({node.number: case for node in self.nodes}, {node.number: case.revealed for node in self.nodes})
 
     def encrypted(self, words: U64) -> Packed:
         """Shares as users encrypt them."""

@@ -7,7 +7,8 @@ import stat
 import numpy as np
 import pytest
 
-from analyzer import keys, vault
+from analyzer import keys
+from peos.crypto import vault
 from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault, WrongInput
 from peos.net.logs import JsonFormatter
@@ -38,7 +39,7 @@ def test_made_again_the_keys_stay_and_the_card_follows_the_address(world: World)
 
 def test_a_wrong_passphrase_is_one_sentence(world: World) -> None:
     (world.folder / "passphrase").write_bytes(b"another")
-    with pytest.raises(WrongInput, match=r"^the passphrase does not open the analyzer's keys$"):
+    with pytest.raises(WrongInput, match=r"^the passphrase does not open the keys$"):
         keys.load(world.config, world.rng)
 
 

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any, Final
 
 from peos.collection.freeze import Announcement, Announcements
 from peos.collection.lifecycle import State
 from peos.crypto.kdf import Context
-from peos.crypto.randomness import Randomness
+from peos.crypto.randomness import KEY_BYTES, Randomness
+from peos.crypto.vault import Vault
 from peos.errors import NotYet, PeosError
 from peos.net.calls import Caller
 from peos.net.logs import Log
@@ -26,6 +28,9 @@ from tests.unit.store.made import ASKED, FROZEN, TRANSCRIPT, vector
 ME: Final = 3  # a last hider of three
 LOG: Final = Log("test")
 HERE: Final = Context(COLLECTION, FROZEN)
+NOWHERE: Final = Path("/nowhere")
+"""The folder of a shuffler that keeps nothing: what would be written there fails."""
+VAULT: Final = Vault(bytes(KEY_BYTES), Randomness(b"\x04" * 32))
 
 
 class Told(Post):

@@ -29,7 +29,7 @@ from shuffler.meter import Meter
 from shuffler.storing import FAULTS, Stored
 from shuffler.telling import in_words, status
 from tests.unit.collection.made import COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
-from tests.unit.shuffler_process.played import HERE, LOG, ME, Other, announced, memory, rows, run
+from tests.unit.shuffler_process.played import HERE, LOG, ME, NOWHERE, VAULT, Other, announced, memory, rows, run
 
 CLOSE: Final = Order(COLLECTION, abort=False, signature=bytes(64))
 ABORT: Final = Order(COLLECTION, abort=True, signature=bytes(64))
@@ -69,6 +69,8 @@ def alive(
         analyzer=Other("the analyzer", {}),
         engine=Inline(Randomness(b"\x01" * 32)),
         step_seconds=60.0,
+        folder=NOWHERE,
+        vault=VAULT,
         log=LOG,
         meter=Meter(),
     )

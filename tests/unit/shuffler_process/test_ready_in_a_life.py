@@ -26,7 +26,7 @@ from shuffler.meter import Meter
 from shuffler.storing import Stored
 from tests.keys import small_key
 from tests.unit.collection.made import COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
-from tests.unit.shuffler_process.played import LOG, Other, announced, rows, run
+from tests.unit.shuffler_process.played import LOG, NOWHERE, VAULT, Other, announced, rows, run
 from tests.unit.shuffler_process.test_life import ABORT, CLOSE, Signed, frozen_digest, reached
 from tests.unit.store.made import ASKED
 
@@ -88,6 +88,8 @@ def test_a_stock_is_filled_while_open_used_by_the_shuffle_and_erased_at_the_end(
             engine=Inline(Randomness(b"\x01" * 32)),
             ahead=ahead,
             step_seconds=60.0,
+            folder=NOWHERE,
+            vault=VAULT,
             log=LOG,
             meter=Meter(),
         )
