@@ -8,6 +8,7 @@ from pathlib import Path
 from peos.collection.document import SEQUENTIAL
 from peos.collection.lifecycle import State
 from peos.collection.party import Card, check_roster
+from peos.collection.policy import DAY
 from peos.compute import Background, Engine
 from peos.crypto.randomness import system
 from peos.errors import PeosError, Refused, Unknown, WrongInput
@@ -16,7 +17,7 @@ from peos.net.calls import Caller
 from peos.net.client import channel
 from peos.net.logs import Log
 from peos.net.tls import Trust
-from peos.store.base import Collection
+from peos.store.base import Collection, ShufflerStore
 from peos.wire.documents import SignedDocument, decode_signed_document
 from peos.wire.parties import Proposal, decode_proposal, encode_proposal
 from shuffler.ahead import Ahead
@@ -89,10 +90,26 @@ class Desk:
         state = State.DRAFT if self._config.ask_operator else State.OPEN
         question = Question(document.analyzer.identity, document.question, document.epoch)
         roster = encode_proposal(proposal.document, proposal.signed_cards)
-        await self._store(lambda store: store.put_collection(signed.digest, proposal.document, roster, question, state))
+        await self._store(lambda store: self._keep(store, signed, proposal.document, roster, question, state))
         kept = await self._store(lambda store: store.collection(signed.digest))
         if signed.digest not in self.lives:
             self._live(signed, proposal.cards, kept)
+
+    def _keep(
+        self,
+        store: ShufflerStore,
+        signed: SignedDocument,
+        given: bytes,
+        roster: bytes,
+        question: Question,
+        state: State,
+    ) -> None:
+        """Keep a proposal, if it is not one too many a day: counted and kept in one go, as the store's thread does."""
+        try:
+            store.collection(signed.digest)
+        except Unknown:
+            self._policy.check_often(signed.document, store.asked_since(question.analyzer, time.time() - DAY))
+        store.put_collection(signed.digest, given, roster, question, state)
 
     def _admit(self, cards: tuple[Card, ...]) -> None:
         try:
