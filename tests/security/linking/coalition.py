@@ -7,10 +7,11 @@ known row by row of the output. The wires in between are the adversary's bet.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from peos.shuffle.schedule import Schedule
 from tests.security.linking.collection import Carried, Index, PairedCollection
 
 ANALYZER = 0
+T = TypeVar("T")
 Coalition = frozenset[int]
 
 
@@ -119,11 +121,11 @@ def origin(collection: PairedCollection) -> Index:
 
 
 class Seen(Orders):
-    """What one coalition holds of one collection. Decryptions are shared among coalitions in `opened`."""
+    """What one coalition holds of one collection. What several coalitions would work out is worked out once."""
 
-    def __init__(self, collection: PairedCollection, coalition: Coalition, opened: dict[int, Ciphertexts]) -> None:
+    def __init__(self, collection: PairedCollection, coalition: Coalition, shared: dict[object, Any]) -> None:
         super().__init__(collection, coalition)
-        self._opened = opened
+        self._shared = shared
         (self.unknown,) = set(self.rounds) - {round_ for _, round_ in self.seeds}
 
     def by_user(self, known: Known) -> Index:
@@ -194,8 +196,19 @@ class Seen(Orders):
         """What is known row by row of the output, if the attempt is the last one."""
         return [one for one in (*self.reached, *self.streams) if one.moment >= self.unknown]
 
+    def once(self, what: object, work: Callable[[], T]) -> T:
+        """The same for all coalitions that ask for it by the same name."""
+        if what not in self._shared:
+            self._shared[what] = work()
+        found: T = self._shared[what]
+        return found
+
+    def permutation(self, attempt: int, round_: int, seed: bytes) -> Index:
+        """What a seed makes of the rows."""
+        return self.once((attempt, round_, seed), lambda: super(Seen, self).permutation(attempt, round_, seed))
+
     def _open(self, number: int, packed: Packed) -> Ciphertexts:
-        return self._opened.setdefault(number, Ciphertexts(self.collection.private, packed))
+        return self.once(("vector", number), lambda: Ciphertexts(self.collection.private, packed))
 
     # Pairs.
 

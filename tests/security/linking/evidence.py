@@ -74,7 +74,7 @@ def _of_users(seen: Seen) -> Iterator[tuple[str, Numbers]]:
         yield f"place before the unknown round, attempt {attempt}", index.astype(float)
     for known in seen.before:
         index = seen.by_user(known)
-        for what, values in _components(known):
+        for what, values in seen.once(("components", known.name, known.attempt), lambda one=known: [*_components(one)]):  # type: ignore[misc]
             yield f"{what} of {known.name}, attempt {known.attempt}", values[index]
 
 
@@ -86,7 +86,7 @@ def _of_outputs(seen: Seen) -> Iterator[tuple[str, Numbers]]:
     yield "dummies further up in the output", np.cumsum(dummies).astype(float)
     for known in seen.after:
         index = seen.by_output(known)
-        for what, values in _components(known):
+        for what, values in seen.once(("components", known.name, known.attempt), lambda one=known: [*_components(one)]):  # type: ignore[misc]
             yield f"{what} of {known.name}, attempt {known.attempt}", values[index]
 
 
@@ -137,7 +137,9 @@ def _ratios(seen: Seen) -> Iterator[tuple[str, Numbers]]:
             assert isinstance(a, Ciphertexts), "chosen so"
             assert isinstance(b, Ciphertexts), "chosen so"
             n = int(a.key.public.modulus)
-            inverse = [int(gmpy2.invert(u, n)) for u in a.units]
+            inverse = seen.once(
+                ("inverse", x.name, x.attempt), lambda a=a, n=n: [int(gmpy2.invert(u, n)) for u in a.units]
+            )  # type: ignore[misc]
             relations: dict[str, Relation] = {
                 "c mod N is the same": lambda i, j, a=a, b=b: float(a.units[i] == b.units[j]),  # type: ignore[misc]
                 "ratio mod N": lambda i, j, b=b, inverse=inverse, n=n: inverse[i] * b.units[j] % n / n,  # type: ignore[misc]
@@ -153,10 +155,13 @@ def _equal_words(seen: Seen) -> Iterator[tuple[str, Numbers]]:
     users = _combinations([_words(one)[seen.by_user(one)][seen.pairs[0]] for one in seen.before])
     final = [one for one in seen.after if one.attempt == seen.attempts]
     outputs = _combinations([_words(one)[seen.by_output(one)][seen.pairs[1]] for one in final])
-    tried = users[:, None, :_LOOK, :, None] == outputs[None, :, :_LOOK, None, :]
-    some = np.argwhere(tried.any(axis=(3, 4)).sum(axis=2) > _LOOK // 2)
     total = np.zeros(len(seen.pairs[0]))
-    for x, y in some:
+    common = [np.intersect1d(users[:, pair], outputs[:, pair]) for pair in range(_LOOK)]
+    if sum(len(values) > 0 for values in common) <= _LOOK // 2:
+        yield "equal words", total  # what links rows links more than half of them
+        return
+    tried = users[:, None, :_LOOK, :, None] == outputs[None, :, :_LOOK, None, :]
+    for x, y in np.argwhere(tried.any(axis=(3, 4)).sum(axis=2) > _LOOK // 2):
         same = users[x][:, :, None] == outputs[y][:, None, :]
         total += _crossed(same)
     yield "equal words", total
@@ -175,11 +180,16 @@ def _differences(seen: Seen) -> Iterator[tuple[str, Numbers]]:
     for one in (one for one in seen.after if one.attempt == seen.attempts and one.name in lost):
         change = (_words(one) - _words(lost[one.name]))[seen.by_output(one)][seen.pairs[1]]
         for name in bases[0].keys() & bases[1].keys():
-            before, now = bases[0][name], bases[1][name][seen.pairs[0]]
-            fits = np.isin(now[:_LOOK, :, None] - change[:_LOOK, None, :], before)
+            before, now = np.sort(bases[0][name]), bases[1][name][seen.pairs[0]]
+            fits = _among(now[:_LOOK, :, None] - change[:_LOOK, None, :], before)
             if fits.any(axis=(1, 2)).sum() > _LOOK // 2:
-                total += _crossed(np.isin(now[:, :, None] - change[:, None, :], before))
+                total += _crossed(_among(now[:, :, None] - change[:, None, :], before))
     yield "differences across a lost attempt", total
+
+
+def _among(values: U64, ordered: U64) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = ordered[np.searchsorted(ordered, values) % len(ordered)] == values
+    return found
 
 
 def _bases(seen: Seen, attempt: int) -> dict[str, U64]:

@@ -1,13 +1,19 @@
 """Many collections, and what each coalition's chooser makes of them."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cache, partial
+from multiprocessing import get_context
+from typing import Any
 
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes.paillier import Paillier, PaillierPrivateKey
+from peos.shuffle.schedule import Schedule
 from tests.security.linking.chooser import Judged, judged
-from tests.security.linking.coalition import Ciphertexts, Coalition, Seen, coalitions_of
+from tests.security.linking.coalition import Coalition, Seen, coalitions_of
 from tests.security.linking.collection import PairedCollection
 from tests.security.linking.evidence import Evidence, evidence
 
@@ -33,21 +39,36 @@ def run(
     pairs: int,
     *,
     coalitions: Sequence[Coalition] = (),
+    workers: int = 1,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Trials:
-    """So many collections, drawn from named streams, so that a run can be repeated; by default all sets of c."""
-    key = named_key()
+    """So many collections, by default before all coalitions of c; the same again whatever the number of workers."""
     trials = Trials()
-    for number in range(collections):
-        collection = kind(
-            key, named_stream(f"{shufflers} shufflers, collection {number}"), shufflers=shufflers, pairs=pairs
-        )
-        trials.traces.add(collection.trace)
-        opened: dict[int, Ciphertexts] = {}
-        for coalition in coalitions or coalitions_of(collection.document.schedule):
-            trials.seen.setdefault(coalition, []).append(evidence(Seen(collection, coalition, opened)))
-        progress(number + 1)
+    look = partial(looked_at, kind, shufflers, pairs, tuple(coalitions) or tuple(coalitions_of(Schedule(shufflers))))
+    with ExitStack() as stack:
+        looks: Iterable[Look] = map(look, range(collections))
+        if workers > 1:
+            pool = stack.enter_context(ProcessPoolExecutor(workers, mp_context=get_context("spawn")))
+            looks = pool.map(look, range(collections))
+        for number, (trace, seen) in enumerate(looks, start=1):
+            trials.traces.add(trace)
+            for coalition, found in seen.items():
+                trials.seen.setdefault(coalition, []).append(found)
+            progress(number)
     return trials
+
+
+Look = tuple[bytes, dict[Coalition, Evidence]]
+
+
+def looked_at(
+    kind: type[PairedCollection], shufflers: int, pairs: int, coalitions: Sequence[Coalition], number: int
+) -> Look:
+    """One collection, drawn from a named stream: its trace, and what each coalition makes of it."""
+    rng = named_stream(f"{shufflers} shufflers, collection {number}")
+    collection = kind(named_key(), rng, shufflers=shufflers, pairs=pairs)
+    shared: dict[object, Any] = {}
+    return collection.trace, {one: evidence(Seen(collection, one, shared)) for one in coalitions}
 
 
 def named_stream(name: str) -> Randomness:
@@ -55,6 +76,7 @@ def named_stream(name: str) -> Randomness:
     return Randomness(hashlib.sha256(f"linking: {name}".encode()).digest())
 
 
+@cache
 def named_key() -> PaillierPrivateKey:
     """The analyzer's key."""
     return Paillier().generate(named_stream("key"), bits=KEY_BITS)
