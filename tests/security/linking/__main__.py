@@ -1,7 +1,8 @@
 """Measure how far the key holder gets at linking, and keep the figures.
 
-python -m tests.security.linking                      the kept run: r = 3 and 5, some 25 minutes of one core
-python -m tests.security.linking --shufflers 3 --collections 20 --keep /tmp/some.json     a short one
+python -m tests.security.linking --shufflers 3        the kept run: some five minutes of one core
+python -m tests.security.linking --shufflers 5        some fifteen minutes
+python -m tests.security.linking --collections 20 --keep /tmp/some.json     a short one
 
 Every collection loses one attempt and delivers the next. Half of the collections teach each coalition of c shufflers,
 the analyzer and all users how to bet; the other half counts. Exit code 1 if a bound is not under 0.05.
@@ -26,7 +27,7 @@ from tests.security.linking.collection import FAKES, PairedCollection
 from tests.security.linking.trials import KEY_BITS, run
 from tests.security.verdict import FAILS_UNDER, Verdict
 
-KEPT: Final = Path(__file__).parents[1] / "results" / "linking.json"
+RESULTS: Final = Path(__file__).parents[1] / "results"
 COLLECTIONS: Final = 320
 PAIRS: Final = 100
 SHUFFLERS: Final = (3, 5)
@@ -36,24 +37,30 @@ PROGRESS: Final = 20  # collections between two lines
 def main(arguments: Sequence[str] | None = None) -> int:
     """0 if every coalition's bound is under the bar."""
     parser = argparse.ArgumentParser(prog="python -m tests.security.linking", description="Linking by the key holder.")
-    parser.add_argument("--shufflers", type=int, nargs="+", default=list(SHUFFLERS), help="r")
+    parser.add_argument("--shufflers", type=int, default=3, help="r")
     parser.add_argument("--collections", type=int, default=COLLECTIONS, help="half of them are held out")
     parser.add_argument("--pairs", type=int, default=PAIRS, help="pairs of users in each")
     parser.add_argument("--workers", type=int, default=1, help="processes; the figures are the same with any number")
-    parser.add_argument("--keep", type=Path, default=KEPT, help="where the figures go")
+    parser.add_argument("--keep", type=Path, help="where the figures go [default: linking-R.json of the results]")
     chosen = parser.parse_args(arguments)
-    found = [measured(r, chosen.collections, chosen.pairs, chosen.workers) for r in chosen.shufflers]
+    found = measured(chosen.shufflers, chosen.collections, chosen.pairs, chosen.workers)
     options = " ".join(sys.argv[1:] if arguments is None else arguments)
     kept = {
         "command": f"python -m tests.security.linking {options}".strip(),
         "key_bits": KEY_BITS,
+        "shufflers": chosen.shufflers,
         "fakes": FAKES,
         "pairs_in_a_collection": chosen.pairs,
         "lost_attempts_in_a_collection": 1,
-        "shufflers": {str(r): figures for r, figures in zip(chosen.shufflers, found, strict=True)},
+        **found,
     }
-    chosen.keep.write_text(json.dumps(kept, indent=1) + "\n")
-    return int(any(one["upper"] >= FAILS_UNDER for figures in found for one in figures["coalitions"].values()))
+    (chosen.keep or kept_at(chosen.shufflers)).write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+    return int(any(one["upper"] >= FAILS_UNDER for one in found["coalitions"].values()))
+
+
+def kept_at(shufflers: int) -> Path:
+    """Where the figures of the kept run are."""
+    return RESULTS / f"linking-{shufflers}.json"
 
 
 def measured(shufflers: int, collections: int, pairs: int, workers: int) -> dict[str, Any]:

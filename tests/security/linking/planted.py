@@ -45,9 +45,6 @@ def _with_attempt(weak: type[Attempt]) -> type[PairedCollection]:
     class Collection(PairedCollection):
         node_type = Weak
 
-        def inspect(self) -> None:
-            """Not here: an inspection expects the attempt as it should be."""
-
     return Collection
 
 
