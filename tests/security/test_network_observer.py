@@ -7,7 +7,7 @@ What stays visible is that somebody takes part, and from which address a dummy c
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -96,7 +96,9 @@ def counted() -> Iterator[Counter[tuple[str, int, int]]]:
         return call
 
     names = ("powmod", "powmod_base_list", "powmod_exp_list", "invert")
-    with patch.multiple(gmpy2, **{name: counting(name) for name in names}):
+    with ExitStack() as stack:
+        for name in names:
+            stack.enter_context(patch.object(gmpy2, name, counting(name)))
         yield found
 
 

@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any, TypeVar
 
+import gmpy2
 import numpy as np
 
 from peos.crypto.kdf import Context, derive
@@ -52,6 +53,12 @@ class Ciphertexts:
         """c mod N: what hides the plaintext, for (1 + N)^m is 1 mod N."""
         n = int(self.key.public.modulus)
         return [c % n for c in self.raw]
+
+    @cached_property
+    def inverses(self) -> list[int]:
+        """1/c mod N."""
+        n = self.key.public.modulus
+        return [int(gmpy2.invert(unit, n)) for unit in self.units]
 
     @cached_property
     def words(self) -> U64:

@@ -74,7 +74,7 @@ def _of_users(seen: Seen) -> Iterator[tuple[str, Numbers]]:
         yield f"place before the unknown round, attempt {attempt}", index.astype(float)
     for known in seen.before:
         index = seen.by_user(known)
-        for what, values in seen.once(("components", known.name, known.attempt), lambda one=known: [*_components(one)]):  # type: ignore[misc]
+        for what, values in _components_once(seen, known):
             yield f"{what} of {known.name}, attempt {known.attempt}", values[index]
 
 
@@ -86,8 +86,12 @@ def _of_outputs(seen: Seen) -> Iterator[tuple[str, Numbers]]:
     yield "dummies further up in the output", np.cumsum(dummies).astype(float)
     for known in seen.after:
         index = seen.by_output(known)
-        for what, values in seen.once(("components", known.name, known.attempt), lambda one=known: [*_components(one)]):  # type: ignore[misc]
+        for what, values in _components_once(seen, known):
             yield f"{what} of {known.name}, attempt {known.attempt}", values[index]
+
+
+def _components_once(seen: Seen, known: Known) -> list[tuple[str, Numbers]]:
+    return seen.once(("components", known.name, known.attempt), lambda: list(_components(known)))
 
 
 def _components(known: Known) -> Iterator[tuple[str, Numbers]]:
@@ -136,18 +140,18 @@ def _ratios(seen: Seen) -> Iterator[tuple[str, Numbers]]:
             a, b = x.content, y.content
             assert isinstance(a, Ciphertexts), "chosen so"
             assert isinstance(b, Ciphertexts), "chosen so"
-            n = int(a.key.public.modulus)
-            inverse = seen.once(
-                ("inverse", x.name, x.attempt), lambda a=a, n=n: [int(gmpy2.invert(u, n)) for u in a.units]
-            )  # type: ignore[misc]
-            relations: dict[str, Relation] = {
-                "c mod N is the same": lambda i, j, a=a, b=b: float(a.units[i] == b.units[j]),  # type: ignore[misc]
-                "ratio mod N": lambda i, j, b=b, inverse=inverse, n=n: inverse[i] * b.units[j] % n / n,  # type: ignore[misc]
-                "small exponent": lambda i, j, a=a, b=b: -float(abs(b.integers[j] - a.integers[i]).bit_length()),  # type: ignore[misc]
-            }
             users, outputs = seen.by_user(x), seen.by_output(y)
-            for what, relation in relations.items():
+            for what, relation in _relations(a, b).items():
                 yield f"{what}: {x.name}, {x.attempt}; {y.name}, {y.attempt}", _scored(seen, users, outputs, relation)
+
+
+def _relations(a: Ciphertexts, b: Ciphertexts) -> dict[str, Relation]:
+    n = int(a.key.public.modulus)
+    return {
+        "c mod N is the same": lambda i, j: float(a.units[i] == b.units[j]),
+        "ratio mod N": lambda i, j: a.inverses[i] * b.units[j] % n / n,
+        "small exponent": lambda i, j: -float(abs(b.integers[j] - a.integers[i]).bit_length()),
+    }
 
 
 def _equal_words(seen: Seen) -> Iterator[tuple[str, Numbers]]:
