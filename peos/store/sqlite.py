@@ -170,6 +170,14 @@ class SqliteStore(ShufflerStore):
                 return here.digest
         return None
 
+    def asked_since(self, analyzer: bytes, moment: float) -> list[str]:
+        """See the contract."""
+        came = self._database.rows(
+            "SELECT fields FROM audit WHERE event = 'accepted' AND at >= ?", round(moment * 1000)
+        )
+        found = [self.collection(bytes.fromhex(json.loads(fields)["collection"])) for (fields,) in came]
+        return rules.asked_by(analyzer, found)
+
     def note_refused(self, digest: bytes, reasons: Mapping[str, int]) -> None:
         """See the contract."""
         rules.require_reasons(reasons)
