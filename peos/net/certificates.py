@@ -93,11 +93,13 @@ def read_certificate(data: bytes) -> x509.Certificate:
         key = certificate.public_key()
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         is_authority = certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+        # The library reads these when they are asked for, and may fail as late as that.
+        _ = certificate.subject, certificate.not_valid_before_utc, certificate.not_valid_after_utc
     except x509.ExtensionNotFound:
         raise WrongInput("the certificate lacks an extension that every party's has", hint=_MAKE) from None
-    except ValueError as error:
-        if isinstance(error, WrongInput):
-            raise
+    except WrongInput:
+        raise
+    except Exception:  # for a stranger's bytes the library raises ValueError, TypeError and kinds of its own
         raise WrongInput("this is not a certificate", hint=_MAKE) from None
     if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
         raise WrongInput("a port's certificate is on the curve P-256", hint=_MAKE)
@@ -110,7 +112,7 @@ def require_pair(own: Certificate) -> None:
     """WrongInput unless the key is the certificate's: it would show as a handshake that fails for no reason."""
     try:
         key = load_pem_private_key(own.key, None)
-    except (ValueError, TypeError):
+    except Exception:  # whatever is wrong with a file that others may have written
         raise WrongInput("the private key of a port's certificate cannot be read", hint=_RESTORE) from None
     form = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     if key.public_key().public_bytes(*form) != read_certificate(own.pem).public_key().public_bytes(*form):
