@@ -83,10 +83,12 @@ class Town:
         """What users are given."""
         return self.folder / f"{name}.invitation"
 
-    def tickets(self, name: str, count: int) -> Path:
-        """Fresh tickets, in a file."""
+    def tickets(self, name: str, count: int, *, of: str = "") -> Path:
+        """Fresh tickets of the collection `of`, or of the one with the name of the file."""
         file = self.folder / f"{name}.tickets"
-        ran = command("enrol", "--config", self.analyzer.config, "--collection", name, "--count", count, "--out", file)
+        ran = command(
+            "enrol", "--config", self.analyzer.config, "--collection", of or name, "--count", count, "--out", file
+        )
         assert ran.code == 0, ran.err
         return file
 

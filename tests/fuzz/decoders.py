@@ -10,7 +10,7 @@ import pkgutil
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, Final
@@ -23,8 +23,9 @@ import analyzer.config
 import peos.wire
 import shuffler.config
 import user_client.config
+from peos.collection.party import Card
 from peos.crypto.identity import Identity
-from peos.crypto.onion import OnionPrivateKey, read_point
+from peos.crypto.onion import OnionKeys, OnionPrivateKey, read_point
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes import SCHEMES
 from peos.crypto.schemes.base import PrivateKey, PublicKey
@@ -103,7 +104,7 @@ def drawn(strategy: st.SearchStrategy[bytes], count: int = _SEEDS) -> tuple[byte
 def _messages() -> Iterator[Target]:
     for name, codec in CODECS.items():
         yield Target(name, drawn(codec.encodings), codec.decode, write=codec.encode)
-    cards = drawn(party_strategies.cards(for_users=True).map(lambda card: party_strategies.sign_card(card)))
+    cards = drawn(party_strategies.cards(for_users=True).map(_own_card))
     inner = tuple(payload(split(card)[1]) for card in cards)
     yield Target("Card, signed after it was changed", inner, _read_card)
     revealed = tuple(map(inspections.encode_revealed, _REVEALED))
@@ -115,6 +116,10 @@ _REVEALED: Final = (
     inspections.RevealedPart(part(3), b"s" * 32, np.array([7, 2**63], np.uint64)),
 )
 _SIGNER: Final = party_strategies.SIGNERS[min(party_strategies.SIGNERS)]
+
+
+def _own_card(card: Card) -> bytes:
+    return party_strategies.sign_card(replace(card, identity=_SIGNER.public))
 
 
 def _read_card(data: bytes) -> Any:
@@ -184,11 +189,11 @@ def _bits(name: str) -> int:
 
 
 def _public_of(scheme: Any, floor: int) -> Callable[[bytes], PublicKey]:
-    return lambda data: scheme.public_key(data, floor=floor)  # type: ignore[no-any-return]
+    return lambda data: scheme.public_key(data, floor=floor)
 
 
 def _private_of(scheme: Any, floor: int) -> Callable[[bytes], PrivateKey]:
-    return lambda data: scheme.private_key(data, floor=floor)  # type: ignore[no-any-return]
+    return lambda data: scheme.private_key(data, floor=floor)
 
 
 def _encode(key: Any) -> bytes:
@@ -212,15 +217,13 @@ def _opened() -> Iterator[Target]:
         "a message under a shared key", (shared.seal(b"hello", b"l", _RNG),), lambda data: shared.open(data, b"l")
     )
     key = OnionPrivateKey.generate(_RNG)
-    keys = party_keys(key)
+    keys = _layers(key)
     onion = keys.wrap(bytes(32), _rows(bytes(range(_ROW)), _ROW), _RNG, first=3)[0].tobytes()
     yield Target("an onion", (onion,), lambda data: key.open(bytes(32), 3, data))
 
 
-def party_keys(last: OnionPrivateKey) -> Any:
+def _layers(last: OnionPrivateKey) -> OnionKeys:
     """Three layers, of which the last is this key's."""
-    from peos.crypto.onion import OnionKeys
-
     return OnionKeys((*(OnionPrivateKey.generate(_RNG).point for _ in range(2)), last.point))
 
 
@@ -242,12 +245,13 @@ def _counted(mechanism: Mechanism) -> Callable[[bytes], Any]:
     return read
 
 
-_TOML: Final = tuple(
-    b'[ ] [[ ]] = . , " \' { } # \n \t \r \\ 0 -1 1e9 1e999 0x10 nan inf true false 1979-05-27T07:32:00Z """ '
+_TOML: Final = (
+    *b'[ ] [[ ]] = . , " \' { } # \n \t \r \\ 0 -1 1e9 1e999 0x10 nan inf true false 1979-05-27T07:32:00Z """ '
     b"99999999999999999999 \\u0000 \\ud800 \xff \xc3\xa9 listen policy limits compute encryption budget name folder "
     b"users peers analyzers shufflers accept auto ask engine dask processes workers epsilon delta ../ / 127.0.0.1:1 "
-    b":99999 [::1]:1".split(b" ")
-) + (b" ", b"", b"[" * 500, b"{a=" * 200, b"9" * 5000, b"a." * 400)
+    b":99999 [::1]:1".split(b" "),
+    *(b" ", b"", b"[" * 500, b"{a=" * 200, b"9" * 5000, b"a." * 400),
+)
 _LINES: Final = (
     b"\n",
     b":",
