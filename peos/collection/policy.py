@@ -49,7 +49,10 @@ class Policy:
         if document.fakes < self.least_fakes:
             raise _refused(f"it has {document.fakes} fakes, here there must be {self.least_fakes}", "add fakes")
         if document.closes_at <= now:
-            raise _refused("it has closed already", "create another collection")
+            raise _refused(
+                f"it has closed already, {document.closing(now)}",
+                "set the clock that is wrong, or create another collection",
+            )
         self._check_guarantees(document)
         return identities.index(me) + 1
 

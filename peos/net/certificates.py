@@ -122,13 +122,27 @@ def require_pair(own: Certificate) -> None:
 def require_current(own: Certificate, port: str, *, hint: str) -> None:
     """WrongInput unless the certificate is valid by this machine's clock: whoever connects would be told nothing."""
     if is_expired(own.pem):
-        found = read_certificate(own.pem)
-        first, last = (one.strftime("%Y-%m-%d") for one in (found.not_valid_before_utc, found.not_valid_after_utc))
-        today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
-        raise WrongInput(
-            f"the certificate of the port for {port} is valid from {first} to {last}, and the clock here says {today}",
-            hint=hint,
-        )
+        raise WrongInput(f"the certificate of the port for {port} is {validity(own.pem)}", hint=hint)
+
+
+def require_valid(data: bytes, what: str) -> None:
+    """WrongInput unless another party's certificate is valid by this machine's clock.
+
+    One that is not valid yet was made before it was handed on: it is a clock that is wrong, and most likely this one.
+    """
+    if not is_expired(data):
+        return
+    is_early = datetime.datetime.now(datetime.UTC) < read_certificate(data).not_valid_before_utc
+    why = "is not valid yet, so a clock is wrong" if is_early else "has expired"
+    raise WrongInput(f"{what} {why}: it is {validity(data)}")
+
+
+def validity(data: bytes) -> str:
+    """From when to when, beside what the clock here says."""
+    found = read_certificate(data)
+    times = found.not_valid_before_utc, found.not_valid_after_utc, datetime.datetime.now(datetime.UTC)
+    first, last, now = (one.strftime("%Y-%m-%d %H:%M UTC") for one in times)
+    return f"valid from {first} to {last}, and the clock here says {now}"
 
 
 _RESTORE: Final = "restore both from a backup"
