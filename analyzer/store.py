@@ -20,7 +20,7 @@ from peos.errors import Full, LocalFault, Unknown, WrongInput
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
 from peos.store.audit import verify
 from peos.store.base import AuditEntry
-from peos.store.database import failure
+from peos.store.database import failure, require_sound
 from peos.store.folder import private_file
 
 _SCHEMA: Final = """
@@ -71,7 +71,7 @@ class Store:
 
     def __init__(self, file: Path) -> None:
         private_file(file)
-        self._folder = file.parent
+        self._file = file
         self._lock = threading.Lock()
         try:
             # Autocommit: transactions are begun and ended here, and nowhere by the library.
@@ -79,8 +79,9 @@ class Store:
             for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
                 self._base.execute(f"PRAGMA {pragma}")
             self._base.executescript(_SCHEMA + audit.SCHEMA)
+            require_sound(self._base, file)
         except sqlite3.Error as error:
-            found = failure(error, "the analyzer's database", self._folder)
+            found = failure(error, "the analyzer's database", file)
             if isinstance(found, Full):
                 raise found from None
             raise WrongInput(
@@ -207,7 +208,7 @@ class Store:
             try:
                 return self._base.execute(query, values).fetchall()
             except sqlite3.Error as error:
-                raise failure(error, "the analyzer's database", self._folder) from None
+                raise failure(error, "the analyzer's database", self._file) from None
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -222,7 +223,7 @@ class Store:
                     raise
                 self._base.execute("COMMIT")
             except sqlite3.Error as error:
-                raise failure(error, "the analyzer's database", self._folder) from None
+                raise failure(error, "the analyzer's database", self._file) from None
 
 
 _PATH: Final = (State.DRAFT, State.OPEN, State.CLOSED, State.SHUFFLING, State.DELIVERED, State.PUBLISHED)

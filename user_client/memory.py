@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 
 from peos.collection.submission import Part
 from peos.errors import Full, LocalFault
-from peos.store.database import failure
+from peos.store.database import failure, require_sound
 from peos.store.folder import private_file, private_folder, sync_folder
 from peos.wire.submissions import decode_part, encode_part
 from user_client.results import Charge, Standing
@@ -89,17 +89,17 @@ class Memory:
 
     def __init__(self, folder: Path) -> None:
         private_folder(folder)
-        self._folder = folder
-        path = folder / NAME
+        self._path = path = folder / NAME
         private_file(path)
         sync_folder(folder)  # the file's name is durable before anything is kept in it
         try:
             self._connection = sqlite3.connect(path, isolation_level=None)
             for pragma in _PRAGMAS:
                 self._connection.execute(pragma).close()
+            require_sound(self._connection, path)
             self._make()
         except sqlite3.DatabaseError as error:
-            found = failure(error, "the memory", folder)
+            found = failure(error, "the memory", path)
             if isinstance(found, Full):
                 raise found from None
             raise LocalFault(f"the memory {path} cannot be used: {error}", hint="restore it from a backup") from None
@@ -123,7 +123,7 @@ class Memory:
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
             self._roll_back()
-            raise failure(error, "the memory", self._folder) from None
+            raise failure(error, "the memory", self._path) from None
         except BaseException:
             self._roll_back()
             raise

@@ -36,7 +36,8 @@ _TABLES: Final = (
         rows        INTEGER,
         row_bytes   INTEGER,
         erased      INTEGER NOT NULL DEFAULT 0, -- 0 no, 1 begun, 2 done: the tombstone; only grows
-        lost        INTEGER NOT NULL DEFAULT 0  -- restored from a backup; only grows
+        lost        INTEGER NOT NULL DEFAULT 0, -- restored from a backup; only grows
+        seal        BLOB NOT NULL DEFAULT x''   -- of all the others but the seed, whose bits may be any
     ) STRICT
     """,
     "CREATE INDEX questions ON collections (analyzer, question, epoch)",
@@ -84,4 +85,4 @@ _TRIGGERS: Final = (
     "CREATE TRIGGER audit_stay BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'fixed'); END",
 )
 
-LAYOUT: Final = Layout(version=1, application=0x70656F73, cache_kib=8 << 10, tables=(*_TABLES, *_TRIGGERS))
+LAYOUT: Final = Layout(version=2, application=0x70656F73, cache_kib=8 << 10, tables=(*_TABLES, *_TRIGGERS))

@@ -12,19 +12,20 @@ from peos.collection.submission import Triple, Verdict, judge
 from peos.errors import Closed, LocalFault
 from peos.store import folder, rules
 from peos.store.base import Judged, Submission
-from peos.store.database import Database, Layout
+from peos.store.database import SEAL_BYTES, Database, Layout, seal
 
 _STRETCH: Final = 4096  # rows in memory at a time
 _STRETCH_BYTES: Final = 16 << 20
 _SIDES: Final = ("-wal", "-shm")  # files that SQLite keeps beside its own
 _KEPT: Final = "FROM submissions AS s WHERE id > ?"
 _COUNTED: Final = f"{_KEPT} AND NOT EXISTS (SELECT 1 FROM uncounted AS u WHERE u.id = s.id)"  # noqa: S608 (joins constants)
-_ALL_TRIPLES: Final = f"SELECT id, ticket, digest {_KEPT} ORDER BY id LIMIT ?"
-_COUNTED_TRIPLES: Final = f"SELECT id, ticket, digest {_COUNTED} ORDER BY id LIMIT ?"
-_COUNTED_SHARES: Final = f"SELECT id, share {_COUNTED} ORDER BY id LIMIT ?"
+_ALL_TRIPLES: Final = f"SELECT id, ticket, digest, seal, number {_KEPT} ORDER BY id LIMIT ?"
+_COUNTED_TRIPLES: Final = f"SELECT id, ticket, digest, seal, number {_COUNTED} ORDER BY id LIMIT ?"
+_COUNTED_SHARES: Final = f"SELECT id, share, seal, number {_COUNTED} ORDER BY id LIMIT ?"
+_ALL_SHARES: Final = f"SELECT id, share, seal, number {_KEPT} ORDER BY id LIMIT ?"
 
 LAYOUT: Final = Layout(
-    version=1,
+    version=2,
     application=0x70656F74,
     cache_kib=64 << 10,  # the indices of a million submissions stay in memory
     tables=(
@@ -34,7 +35,8 @@ LAYOUT: Final = Layout(
             id          BLOB NOT NULL UNIQUE,
             ticket      BLOB NOT NULL UNIQUE,
             digest      BLOB NOT NULL,
-            share       BLOB NOT NULL
+            share       BLOB NOT NULL,
+            seal        BLOB NOT NULL           -- of id, ticket and digest, then of id and share
         ) STRICT
         """,
         """
@@ -69,8 +71,10 @@ class SubmissionFile:
         triple = one.triple
         if refusal is None:
             inserted = self._database.run(
-                "INSERT INTO submissions (id, ticket, digest, share) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                "INSERT INTO submissions (id, ticket, digest, share, seal) VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT DO NOTHING",
                 *(triple.id, triple.ticket, triple.digest, one.share),
+                seal(triple.id, triple.ticket, triple.digest) + seal(triple.id, one.share),
             )
             if inserted.rowcount:
                 return Verdict.STORE
@@ -96,9 +100,23 @@ class SubmissionFile:
 
     def counted_shares(self) -> Iterator[bytes]:
         """Their shares, in the same order."""
+        return self._shares(_COUNTED_SHARES)
+
+    def require_sound(self) -> None:
+        """LocalFault unless every page and every submission is what was written."""
+        self._database.require_sound()
+        for _ in self.triples():
+            pass
+        for _ in self._shares(_ALL_SHARES):
+            pass
+
+    def _shares(self, sql: str) -> Iterator[bytes]:
         last, length = b"", _STRETCH_BYTES
-        while stretch := self._database.rows(_COUNTED_SHARES, last, min(_STRETCH, max(1, _STRETCH_BYTES // length))):
-            yield from (row["share"] for row in stretch)
+        while stretch := self._database.rows(sql, last, min(_STRETCH, max(1, _STRETCH_BYTES // length))):
+            for row in stretch:
+                if seal(row["id"], row["share"]) != row["seal"][SEAL_BYTES:]:
+                    raise self._database.damaged(f"the share of submission {row['number']}")
+                yield row["share"]
             last, length = stretch[-1]["id"], max(1, len(stretch[-1]["share"]))
 
     def leave_out_all_but(self, counted: Iterable[Triple]) -> int:
@@ -114,7 +132,10 @@ class SubmissionFile:
         # Each stretch is a query of its own, so that writes in between disturb nothing.
         last = b""
         while stretch := self._database.rows(sql, last, _STRETCH):
-            yield from (Triple(*row) for row in stretch)
+            for id_, ticket, digest, sealed, number in stretch:
+                if seal(id_, ticket, digest) != sealed[:SEAL_BYTES]:
+                    raise self._database.damaged(f"submission {number}")
+                yield Triple(id_, ticket, digest)
             last = stretch[-1]["id"]
 
 

@@ -12,8 +12,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.needs import NEEDS
 from tests.networks.cases import GROUPS, Outcome, run
-from tests.networks.town import far_town, lacks
+from tests.networks.town import far_town
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,8 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="copy the parties' folders there at the end")
     chosen = parser.parse_args(arguments)
-    if missing := lacks():
-        say(f"namespaces cannot be made here: {missing}")
+    if missing := NEEDS["namespaces"]():
+        say(missing)
         return 2
     groups = chosen.only or list(GROUPS)
     cases = [case for group in groups for case in GROUPS[group]() if chosen.named in case.name]

@@ -4,12 +4,16 @@ Every collection either gives each user's answer exactly once, or ends before it
 the cause; whichever it is, no party stops by a mistake of its own and no second output is ever complete.
 """
 
+import os
 import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
+from peos.localcluster import Party
+from tests.faults.ground import rows_of
 from tests.networks.switch import Link
 from tests.networks.town import ANALYZER, ANSWERS, DOMAIN, LINKS, PHASES, SHUFFLERS, USERS, Ended, FarTown
 
@@ -154,10 +158,80 @@ def _skewed(who: str, skew: float, **asked: Any) -> Callable[[FarTown], Ended]:
     return play
 
 
+def disks() -> list[Case]:
+    """A byte of a store that is not what was written: what it is part of is named, and nothing comes of it."""
+    return [
+        Case(f"a shuffler's {what}: a byte flipped while it was down, then put back", _flipped(what, SHUFFLERS[1]))
+        for what in ("submissions", "store")
+    ] + [
+        Case("a shuffler's submissions: a page flipped while it runs", _flipped_under, _DAMAGED),
+    ]
+
+
+_DAMAGED: Final = r"the store \S+ is damaged \(.*\)"
+
+
+def _flipped(what: str, name: str) -> Callable[[FarTown], Ended]:
+    def flip(town: FarTown, digest: str) -> None:
+        party = town.party(name)
+        party.stop()
+        path = _store(party, what, digest)
+        whole = path.read_bytes()
+        at = whole.index(_cell(party, what, digest))
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :])
+        before = party.log.stat().st_size
+        party.start()
+        assert party.process is not None, "it was started"
+        code = party.process.wait(60.0)
+        said = party.log.read_bytes()[before:].decode()
+        os.truncate(party.log, before)  # a sentence for a terminal, which is no line of a log
+        assert code == 1, f"it ended with {code}"
+        assert re.search(_DAMAGED, said), said
+        assert "Traceback" not in said, said
+        assert "restore the folder" in said, said
+        path.write_bytes(whole)
+        party.stop()
+        town.start(party)
+
+    return lambda town: town.play(full=lambda digest: flip(town, digest))
+
+
+def _flipped_under(town: FarTown) -> Ended:
+    """The share of one answer, in the file and in its log, under a process that has not read it yet."""
+
+    def flip(digest: str) -> None:
+        party = town.party(SHUFFLERS[1])
+        town.restart(party)  # what it wrote itself it may still have in memory
+        path = _store(party, "submissions", digest)
+        cell = _cell(party, "submissions", digest)
+        for file in (path, path.with_name(f"{path.name}-wal")):
+            whole = file.read_bytes() if file.exists() else b""
+            if cell in whole:
+                with file.open("r+b") as open_:
+                    open_.seek(whole.index(cell))
+                    open_.write(bytes([cell[0] ^ 0x10]))
+
+    return town.play(full=flip, closes_in=90, shuffle_within=15, erase_within=60)
+
+
+def _store(party: Party, what: str, digest: str) -> Path:
+    folder = party.folder / "state"
+    return folder / "store.sqlite" if what == "store" else folder / "submissions" / f"{digest}.sqlite"
+
+
+def _cell(party: Party, what: str, digest: str) -> bytes:
+    """Something that stands in the file once."""
+    path = _store(party, what, digest)
+    if what == "store":
+        return bytes(rows_of(path, "SELECT roster FROM collections WHERE hex(digest) = ?", digest.upper())[0][0])
+    return bytes(rows_of(path, "SELECT share FROM submissions ORDER BY number DESC LIMIT 1")[0][0])
+
+
 GROUPS: Final[dict[str, Callable[[], Sequence[Case]]]] = {
     "cuts": cuts,
     "lines": bad_lines,
     "pauses": pauses,
     "good": for_good,
     "clocks": clocks,
+    "disks": disks,
 }

@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from peos.localcluster import LocalCluster, Party
-from tests.e2e.town import EPSILON, Ran, Town, command, until
+from tests.e2e.town import EPSILON, Ran, Town, command, digest_of, until
 from tests.faults.checks import said
 from tests.faults.ground import rows_of
 from tests.networks.switch import Link, Switch
@@ -114,8 +112,18 @@ class FarTown(Town):
 
     # One collection.
 
-    def play(self, *strikes: Strike, scheme: str = "jl", order: bool = True, **asked: Any) -> Ended:
-        """A collection from its creation to its end, with whatever goes wrong meanwhile."""
+    def play(
+        self,
+        *strikes: Strike,
+        scheme: str = "jl",
+        order: bool = True,
+        full: Callable[[str], None] = lambda _: None,
+        **asked: Any,
+    ) -> Ended:
+        """A collection from its creation to its end, with whatever goes wrong meanwhile.
+
+        `full` is called with its digest once everybody has answered, before it closes.
+        """
         name = f"c{next(self._numbers)}"
         since = {party.name: len(said(party)) for party in self.cluster.parties}
         words = [f"--{option.replace('_', '-')}={value}" for option, value in asked.items()]
@@ -128,6 +136,7 @@ class FarTown(Town):
             refused = self._answered(name)
             if refused:
                 return Ended("refused", refused, 0.0)
+            full(digest_of(self, name))
             begun = time.monotonic()
             self._close(name, order)
             state, reason = self._await_the_end(name, watch)
@@ -320,10 +329,3 @@ def far_town(folder: Path) -> Iterator[FarTown]:
                 if party.process is not None and party.process.poll() is None:
                     os.killpg(party.process.pid, signal.SIGCONT)
             town.cluster.stop()
-
-
-def lacks() -> str:
-    """What this machine lacks for namespaces; nothing if they can be made."""
-    probe = "from tests.networks.launcher import *; enter_namespace(); tunnel('10.83.255.1')"
-    ran = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=False)  # noqa: S603
-    return ran.stderr.strip().splitlines()[-1] if ran.returncode else ""

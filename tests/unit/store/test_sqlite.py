@@ -115,7 +115,7 @@ _SETTINGS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "secure
 
 def test_a_store_of_another_version_or_program_is_refused(tmp_path: Path) -> None:
     sqlite(tmp_path).close()
-    for pragma, sentence in (("user_version = 2", "is of version 2"), ("application_id = 7", "not a store")):
+    for pragma, sentence in (("user_version = 9", "is of version 9"), ("application_id = 7", "not a store")):
         _tamper(tmp_path, f"PRAGMA {pragma}")
         with pytest.raises(LocalFault, match=sentence):
             sqlite(tmp_path)
@@ -124,7 +124,7 @@ def test_a_store_of_another_version_or_program_is_refused(tmp_path: Path) -> Non
 def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path) -> None:
     sqlite(tmp_path).close()
     database(tmp_path).write_bytes(b"not a database, but long enough to have a header of its own" * 40)
-    with pytest.raises(LocalFault, match="the store failed"):
+    with pytest.raises(LocalFault, match=r"store\.sqlite is damaged \(SQLITE_NOTADB\)"):
         sqlite(tmp_path)
 
 
