@@ -3,7 +3,7 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo plan test test-long lint proto bench clean
+.PHONY: demo plan test test-long security lint proto bench clean
 
 $(VENV)/ready: pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found; install Python 3.11 or name another: make PYTHON=python3.12 test" >&2; exit 2; }
@@ -26,6 +26,10 @@ test: lint
 
 test-long: $(VENV)/ready
 	$(BIN)/python -m pytest -m long
+
+# Every attack with its defence and without it, as a table; `python -m tests.security --write` keeps it in docs/attacks.md.
+security: $(VENV)/ready
+	@$(BIN)/python -m tests.security
 
 lint: $(VENV)/ready
 	$(BIN)/ruff format --check .

@@ -155,8 +155,7 @@ def freeze(config: Config, name: Name) -> None:
 
     with _home(config) as home, Teller() as teller:
         kept = home.kept(name)
-        teller.say("telling every shuffler")
-        orders.freeze(home, kept)
+        orders.freeze(home, kept, teller.waiting)
     typer.echo(f"{name} is closed")
 
 

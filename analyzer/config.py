@@ -8,6 +8,7 @@ from peos import configuration
 from peos.compute import PROCESSES, Choice
 from peos.configuration import ADDRESS, NAME, POSITIVE, TEXT, TEXTS, Key
 from peos.errors import WrongInput
+from peos.net.tunnel import Proxy
 from peos.privacy.ledger import Budget
 
 _NAME: Final = Key("name", NAME)
@@ -17,8 +18,9 @@ _SHUFFLERS: Final = Key("shufflers", TEXTS)
 _PEERS: Final = Key("listen.peers", ADDRESS)
 _BUDGET_EPSILON: Final[Key[float | None]] = Key("budget.epsilon", POSITIVE, None)
 _BUDGET_DELTA: Final[Key[float | None]] = Key("budget.delta", POSITIVE, None)
+_DUMMIES_THROUGH: Final[Key[tuple[str, ...]]] = Key("dummies.through", TEXTS, ())
 KEYS: Final = (
-    *(_NAME, _FOLDER, _PASSPHRASE_FILE, _SHUFFLERS, _PEERS, _BUDGET_EPSILON, _BUDGET_DELTA),
+    *(_NAME, _FOLDER, _PASSPHRASE_FILE, _SHUFFLERS, _PEERS, _BUDGET_EPSILON, _BUDGET_DELTA, _DUMMIES_THROUGH),
     *configuration.COMPUTE,
 )
 
@@ -35,6 +37,7 @@ class Config:
     peers: str
     compute: Choice = PROCESSES  # where ciphertexts are decrypted
     budget: Budget | None = None  # of each population, for all collections together
+    dummies_through: tuple[Proxy, ...] = ()  # each dummy is sent through one of these, if there are any
 
     def signed_cards(self) -> tuple[bytes, ...]:
         """The shufflers' cards in their order, as they were signed; read when they are needed, not before."""
@@ -65,7 +68,15 @@ def read(path: Path) -> Config:
         peers=found[_PEERS],
         compute=configuration.compute(found),
         budget=_budget(path, found[_BUDGET_EPSILON], found[_BUDGET_DELTA]),
+        dummies_through=tuple(_proxy(path, text) for text in found[_DUMMIES_THROUGH]),
     )
+
+
+def _proxy(path: Path, text: str) -> Proxy:
+    try:
+        return Proxy.parse(text)
+    except WrongInput as wrong:
+        raise WrongInput(f"{path}: {_DUMMIES_THROUGH.name}: {wrong}", hint=wrong.hint) from None
 
 
 def _budget(path: Path, epsilon: float | None, delta: float | None) -> Budget | None:

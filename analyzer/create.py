@@ -1,48 +1,37 @@
-"""From a draft to an open collection: every shuffler accepts, the dummies go in, users are invited.
+"""From a draft to an open collection: every shuffler accepts, the dummies are made, users are invited.
 
 Each step is durable before the next begins, and each may be repeated: running the command again goes on.
 """
 
 import asyncio
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
+from analyzer.dummies import Dummies
 from analyzer.home import Home
 from analyzer.peers import Answer, Peers, party
 from analyzer.store import Kept
 from analyzer.telling import Teller
 from peos.collection.lifecycle import State
-from peos.collection.onions import prepare_onions
 from peos.collection.party import Card, Status
-from peos.collection.prepare import Ticket, prepare
-from peos.collection.submission import Part
-from peos.collection.ticket import mint
-from peos.crypto.onion import OnionKeys
 from peos.errors import Closed, PeosError, Refused
 from peos.net.errors import is_retryable
-from peos.net.submit import Outcome, send_parts
 from peos.store.folder import private_folder, write_durably
 from peos.wire.parties import encode_invitation
-from peos.wire.submissions import encode_part
 
 ASK_EVERY: Final = 1.0
 _PAST_DRAFT: Final = frozenset(State) - {State.DRAFT, State.ABORTED}
 
 
 def open_collection(home: Home, kept: Kept, teller: Teller, *, wait: float, every: float = ASK_EVERY) -> Kept:
-    """Bring a collection from wherever it is to open, with its dummies in; PeosError says what is missing."""
+    """Bring a collection from wherever it is to open, its dummies ready to be sent; PeosError says what is missing."""
     if kept.state is State.ABORTED:
         raise Refused(f"{kept.name} was aborted: {kept.reason}", hint="create another collection, under another name")
     if kept.state is State.DRAFT:
         asyncio.run(_until_accepted(home, kept, teller, wait=wait, every=every))
+        Dummies(home).keep(kept)  # before it is open: the serving process sends them from then on
         home.store.move(kept.digest, State.OPEN)
-    kept = home.kept(kept.name)
-    if not kept.parts_taken and kept.state is State.OPEN:
-        _submit_dummies(home, kept, teller)
     return home.kept(kept.name)
 
 
@@ -102,52 +91,6 @@ def _not_accepted(name: str, answer: Answer, refused: PeosError | None) -> str:
         raise refused
     cause = refused if refused is not None else answer if isinstance(answer, PeosError) else None
     return f"{name} does not know the collection yet" if cause is None else str(cause)
-
-
-def _submit_dummies(home: Home, kept: Kept, teller: Teller) -> None:
-    """The analyzer's own reports, as users send theirs: kept first, then sent with the same bytes until they are in."""
-    teller.say("submitting the dummies")
-    sealed = kept.parts
-    if sealed is None:
-        sealed = home.store.put_parts(kept.digest, home.seal_parts(kept, _prepare(home, kept)))
-    prepared = home.open_parts(kept, sealed)
-    cards = home.proposal(kept).cards[:-1]
-    told = _counting(teller, len(prepared) * len(cards))
-    for outcome in send_parts(cards, prepared, rng=home.rng, on_answer=told):
-        _require_accepted(outcome)
-    home.store.parts_taken(kept.digest, sum(len(encode_part(part)) for parts in prepared for part in parts))
-
-
-def _prepare(home: Home, kept: Kept) -> list[tuple[Part, ...]]:
-    document = home.signed(kept).document
-    public = document.encryption(floor=home.floor)
-    dummies = home.dummies(kept)
-    tickets = [Ticket(dummy.id, mint(home.keys.enrolment, kept.digest, dummy.id)) for dummy in dummies]
-    words = np.stack([dummy.words for dummy in dummies])
-    if isinstance(public, OnionKeys):
-        return prepare_onions(kept.digest, public, words, tickets, home.rng)
-    zeros = public.zero_source(home.rng, expected=words.size)
-    return prepare(kept.digest, len(document.shufflers), public, zeros, words, tickets, home.rng)
-
-
-def _counting(teller: Teller, total: int) -> Callable[[int, object], None]:
-    answered = 0
-
-    def told(_: int, __: object) -> None:
-        nonlocal answered
-        answered += 1
-        teller.waiting(f"submitting the dummies: {answered} of {total} parts")
-
-    return told
-
-
-def _require_accepted(outcome: Outcome) -> None:
-    if not outcome.accepted:
-        first = outcome.refusals[0]
-        raise PeosError(
-            f"a dummy was not accepted: {first}",
-            hint=first.hint or "abort the collection and create another: without its dummies nothing can be published",
-        )
 
 
 def invited(cards: tuple[Card, ...]) -> str:

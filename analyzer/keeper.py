@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
+from analyzer.dummies import Dummies
 from analyzer.home import Home
 from analyzer.peers import Answer, Peers
 from analyzer.publishing import Publishing
@@ -13,7 +14,7 @@ from analyzer.store import OVER, Kept
 from peos.collection.document import Document
 from peos.collection.lifecycle import State
 from peos.collection.party import Status
-from peos.errors import LocalFault
+from peos.errors import LocalFault, PeosError
 from peos.net.logs import Log
 
 TICK: Final = 0.5
@@ -43,6 +44,8 @@ class Keeper:
         self._rest_until: dict[bytes, float] = {}
         self._cleared: set[bytes] = set()
         self._published: asyncio.Task[None] | None = None  # one at a time: each uses all cores
+        self._dummies = Dummies(home)
+        self._sending: dict[bytes, asyncio.Task[None]] = {}
 
     async def run(self, noticed: Callable[[], None]) -> None:
         """`noticed` is called at each turn: commands of other processes may have brought new collections."""
@@ -56,6 +59,8 @@ class Keeper:
         finally:
             if self._published is not None:
                 self._published.cancel()  # its thread ends when the engine is closed
+            for task in self._sending.values():
+                task.cancel()
 
     async def _or_rest(self, kept: Kept, work: Coroutine[Any, Any, None]) -> None:
         try:
@@ -88,11 +93,38 @@ class Keeper:
             return
         if kept.state is State.OPEN and now >= document.closes_at:
             self._move(kept, State.CLOSED)
+            kept = self._home.store.get(kept.digest)
+        if kept.state is State.OPEN:
+            self._send_dummies(kept, now)
+            return
         last_asked = self._asked_at.get(kept.digest, 0.0)
         if kept.state in (State.CLOSED, State.SHUFFLING) and time.monotonic() - last_asked >= ASK_EVERY:
             self._asked_at[kept.digest] = time.monotonic()
             async with Peers(self._home.keys, self._home.proposal(kept).cards[:-1]) as peers:
                 self._conclude(kept, document, await peers.statuses(kept.digest))
+
+    def _send_dummies(self, kept: Kept, now: float) -> None:
+        """See to it that the dummies go in as users' reports come, in the background."""
+        running = self._sending.get(kept.digest)
+        if running is not None and not running.done():
+            return
+        open_for = now - (kept.opened_at or now)
+        if time.monotonic() - self._asked_at.get(kept.digest, 0.0) >= min(ASK_EVERY, 0.5 + open_for / 20.0):
+            self._asked_at[kept.digest] = time.monotonic()
+            self._sending[kept.digest] = asyncio.ensure_future(self._or_rest(kept, self._send_due(kept)))
+
+    async def _send_due(self, kept: Kept) -> None:
+        if not await asyncio.to_thread(self._dummies.left, kept):
+            return
+        async with Peers(self._home.keys, self._home.proposal(kept).cards[:-1]) as peers:
+            said = await peers.statuses(kept.digest)
+        for number in await asyncio.to_thread(self._dummies.due, kept, said, self._clock()):
+            await asyncio.sleep(self._home.rng.integer_below(1000) / 1000)  # not all at one moment
+            try:
+                await asyncio.to_thread(self._dummies.send, kept, number)
+            except PeosError as error:
+                self._log.of(kept.digest).warning("a dummy is not in yet; it is sent again", error)
+                return
 
     def _conclude(self, kept: Kept, document: Document, answers: Sequence[Answer]) -> None:
         kept = self._home.store.get(kept.digest)  # while they were asked, the output may have come

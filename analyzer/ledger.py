@@ -47,7 +47,7 @@ def to_json(population: str, ledger: Ledger) -> dict[str, Any]:
 
 
 def _counts(kept: Kept) -> bool:
-    return kept.parts_taken or kept.state not in (State.DRAFT, State.ABORTED)
+    return kept.opened_at is not None or kept.state not in (State.DRAFT, State.ABORTED)
 
 
 def _population(kept: Kept) -> str:

@@ -1,10 +1,12 @@
 """The analyst's orders: close a collection before its time, or abort it. Each is signed, and may be given again."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
+from analyzer.dummies import Dummies
 from analyzer.home import Home
-from analyzer.peers import Peers
+from analyzer.peers import Answer, Peers
 from analyzer.store import OVER, Kept
 from peos.collection.lifecycle import State
 from peos.errors import Closed, PeosError
@@ -12,12 +14,16 @@ from peos.errors import Closed, PeosError
 _SHOWS: Final = "`peos analyzer result` shows what came of it"
 
 
-def freeze(home: Home, kept: Kept) -> None:
-    """Tell every shuffler to close now; PeosError names those that could not be told."""
+def freeze(home: Home, kept: Kept, tell: Callable[[str], None] = lambda _: None) -> None:
+    """Have the last dummies sent, then tell every shuffler to close now; PeosError names those that were not told."""
     if kept.state is State.DRAFT:
         raise Closed(f"{kept.name} is not open yet: there is nothing to close", hint="`peos analyzer abort` ends it")
     if kept.state in (*OVER, State.DELIVERED):
         raise Closed(f"{kept.name} is {kept.state}: there is nothing left to close", hint=_SHOWS)
+    if kept.state is State.OPEN:
+        dummies = Dummies(home)
+        if dummies.left(kept):
+            dummies.send_rest(kept, asyncio.run(_statuses(home, kept)), tell)
     _tell(home, kept, abort=False)
     if kept.state is State.OPEN:
         home.store.move(kept.digest, State.CLOSED)
@@ -32,6 +38,11 @@ def abort(home: Home, kept: Kept, reason: str = "the analyst aborted it") -> Non
     _tell(home, kept, abort=True)
 
 
+async def _statuses(home: Home, kept: Kept) -> list[Answer]:
+    async with Peers(home.keys, home.proposal(kept).cards[:-1]) as peers:
+        return await peers.statuses(kept.digest)
+
+
 def _tell(home: Home, kept: Kept, *, abort: bool) -> None:
     home.store.note("order given", kept.digest, order="abort" if abort else "close")
 
@@ -43,6 +54,6 @@ def _tell(home: Home, kept: Kept, *, abort: bool) -> None:
     if missed:
         what = "abort" if abort else "close"
         raise PeosError(
-            f"not every shuffler was told to {what} {kept.name}: {missed[0]}",
+            f"not every shuffler was told to {what} {kept.name}: {'; '.join(map(str, missed))}",
             hint="give the same order again; those that were told have carried it out",
         )

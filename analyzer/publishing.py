@@ -20,6 +20,7 @@ from analyzer.result import result_json
 from analyzer.store import Kept
 from peos.collection.claims import claims_of
 from peos.collection.document import SEQUENTIAL
+from peos.collection.dummies import LEAST_SENT
 from peos.collection.lifecycle import State
 from peos.compute import Engine
 from peos.crypto.onion import Layer, OnionKeys
@@ -95,7 +96,15 @@ class Publishing:
             inspected = self._inspecting.judged(kept, self._home.private_key(kept), vectors)
             combined = add_up(document.schedule, parts, words)
         owned = np.stack([dummy.words for dummy in self._home.dummies(kept)])
-        reports = without_dummies(combined, owned, inspected.findings if inspected else ())
+        taken = self._home.store.dummies_taken(kept.digest)
+        if len(taken) < LEAST_SENT:
+            raise RemoteFault(
+                f"only {len(taken)} of {len(owned)} dummies were acknowledged by every shuffler, at least {LEAST_SENT} "
+                "must be looked for",
+                step="check of the dummies",
+                hint="create another collection, and keep `peos analyzer serve` running while it is open",
+            )
+        reports = without_dummies(combined, owned, inspected.findings if inspected else (), expected=taken)
         users = len(reports) - document.fakes
         if users < document.minimum:  # all who were delivered were enough; onions may still not open
             raise RemoteFault(
@@ -111,7 +120,7 @@ class Publishing:
             estimate,
             claims_of(document, users),
             seconds=round(time.monotonic() - begun, 3),
-            sent=len(document.shufflers) * len(kept.proposal) + kept.sent,
+            sent=len(document.shufflers) * len(kept.proposal) + self._home.store.dummy_bytes(kept.digest),
             received=received,
             published_at=int(time.time()),
             inspected=inspected,

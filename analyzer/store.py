@@ -4,6 +4,7 @@ The serving process and the commands write to it at the same time: every change 
 it returns, and a state changes only as the life-cycle table allows. Vectors are files beside it (`receiving`).
 """
 
+import json
 import sqlite3
 import threading
 import time
@@ -28,10 +29,14 @@ CREATE TABLE IF NOT EXISTS collection (
     digest BLOB PRIMARY KEY, name TEXT NOT NULL UNIQUE, request TEXT NOT NULL, words TEXT NOT NULL,
     proposal BLOB NOT NULL,           -- a Proposal: the signed document, and everybody's card
     key BLOB, dummies BLOB NOT NULL,  -- sealed; the key is erased with the vectors
-    parts BLOB, parts_taken INTEGER NOT NULL DEFAULT 0,  -- the dummies' parts, sealed; whether all were acknowledged
+    parts BLOB,                       -- the dummies' parts, sealed
+    opened_at REAL,
     state TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '', since REAL NOT NULL,
     done INTEGER NOT NULL DEFAULT 0, total INTEGER NOT NULL DEFAULT 0,
-    sent INTEGER NOT NULL DEFAULT 0, receipt BLOB, result TEXT
+    receipt BLOB, result TEXT
+) STRICT;
+CREATE TABLE IF NOT EXISTS dummy (    -- those that every shuffler has acknowledged
+    digest BLOB NOT NULL, number INTEGER NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY (digest, number)
 ) STRICT;
 CREATE TABLE IF NOT EXISTS delivery (
     digest BLOB NOT NULL, sender INTEGER NOT NULL, frozen BLOB NOT NULL, attempt INTEGER NOT NULL,
@@ -55,15 +60,19 @@ class Kept:
     key: bytes | None = field(repr=False)
     dummies: bytes = field(repr=False)
     parts: bytes | None = field(repr=False)
-    parts_taken: bool
+    opened_at: float | None
     state: State
     reason: str
     since: float  # when the state was reached
     done: int
     total: int
-    sent: int
     receipt: bytes | None = field(repr=False)
     result: str | None = field(repr=False)
+
+    @property
+    def expected(self) -> int:
+        """How many users were expected when it was created."""
+        return int(json.loads(self.request)["users"])
 
 
 class Store:
@@ -140,11 +149,20 @@ class Store:
             row = base.execute("SELECT parts FROM collection WHERE digest = ?", (digest,)).fetchone()
         return cast(bytes, row["parts"])
 
-    def parts_taken(self, digest: bytes, sent: int) -> None:
-        """Every shuffler acknowledged every dummy."""
+    def dummy_taken(self, digest: bytes, number: int, sent: int) -> None:
+        """Every shuffler acknowledged this dummy, of which so many bytes were sent."""
         with self._transaction() as base:
-            base.execute("UPDATE collection SET parts_taken = 1, sent = ? WHERE digest = ?", (sent, digest))
-            audit.append(base, "dummies submitted", {"collection": digest.hex(), "bytes": sent})
+            done = base.execute("INSERT OR IGNORE INTO dummy VALUES (?, ?, ?)", (digest, number, sent))
+            if done.rowcount:
+                audit.append(base, "dummy submitted", {"collection": digest.hex(), "number": number})
+
+    def dummies_taken(self, digest: bytes) -> frozenset[int]:
+        """The dummies, by number, that every shuffler has acknowledged."""
+        return frozenset(row["number"] for row in self._rows("SELECT number FROM dummy WHERE digest = ?", digest))
+
+    def dummy_bytes(self, digest: bytes) -> int:
+        """How many bytes of dummies were sent and acknowledged."""
+        return int(self._rows("SELECT coalesce(sum(bytes), 0) AS sent FROM dummy WHERE digest = ?", digest)[0]["sent"])
 
     def move(self, digest: bytes, there: State, reason: str = "") -> bool:
         """To another state, through those between; False if it is there, LocalFault if no way leads there."""
@@ -243,15 +261,17 @@ def _move(base: sqlite3.Connection, digest: bytes, there: State, reason: str) ->
             here = advance("analyzer", here, step)  # what was seen late only: each state between was passed
     base.execute(
         "UPDATE collection SET state = ?, reason = ?, since = ? WHERE digest = ?",
-        (there.value, reason, time.time(), digest),
+        (there.value, reason, now := time.time(), digest),
     )
+    if there is State.OPEN:
+        base.execute("UPDATE collection SET opened_at = ? WHERE digest = ?", (now, digest))
     audit.append(base, "state", {"collection": digest.hex(), "state": there.value, "reason": reason})
     return True
 
 
 def _kept(row: Any) -> Kept:
     fields = {name: row[name] for name in row.keys()}  # noqa: SIM118 - a row is not a mapping
-    return Kept(**{**fields, "state": State(row["state"]), "parts_taken": bool(row["parts_taken"])})
+    return Kept(**{**fields, "state": State(row["state"])})
 
 
 def _header(row: Any) -> VectorHeader:

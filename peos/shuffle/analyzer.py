@@ -4,7 +4,7 @@ Nothing is published unless every dummy came out exactly. If a fraction ρ of th
 with probability (1 − ρ)^k.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -66,24 +66,27 @@ def _require_one_output(schedule: Schedule, parts: Mapping[int, Part]) -> None:
             raise RemoteFault("delivered another shuffle than the rest", party=f"shuffler {who}", step="delivery")
 
 
-def without_dummies(reports: U64, dummies: U64, findings: Sequence[Finding] = ()) -> U64:
-    """The reports less one row for each dummy.
+def without_dummies(
+    reports: U64, dummies: U64, findings: Sequence[Finding] = (), *, expected: Container[int] | None = None
+) -> U64:
+    """The reports less one row for each dummy that came out.
 
-    RemoteFault if a dummy did not come out exactly, or if the inspection found anything: nothing is published then.
+    RemoteFault if one of the `expected` dummies, by number (None: all), did not come out exactly, or if the inspection
+    found anything: nothing is published then. One that not every shuffler acknowledged may be missing.
     """
     width = as_rows(reports[:1]).shape[1] if len(reports) else 8 * dummies.shape[1]
     packed = as_rows(reports).view(f"V{width}").reshape(-1)
-    wanted: dict[bytes, int] = {}
-    for row in as_rows(dummies):
-        wanted[row.tobytes()] = wanted.get(row.tobytes(), 0) + 1
+    wanted: dict[bytes, list[int]] = {}
+    for number, row in enumerate(as_rows(dummies)):
+        wanted.setdefault(row.tobytes(), []).append(number)
     kept = np.ones(len(reports), dtype=bool)
     # Void rows compare by their bytes; only rows that equal some dummy are looked at one by one.
     for position in np.flatnonzero(np.isin(packed, as_rows(dummies).view(f"V{width}").reshape(-1))):
         row = packed[position].tobytes()
-        if wanted.get(row, 0):
-            wanted[row] -= 1
+        if wanted.get(row):
+            wanted[row].pop()
             kept[position] = False
-    lost = sum(wanted.values())
+    lost = sum(expected is None or number in expected for left in wanted.values() for number in left)
     found = "; ".join(map(str, findings))
     if lost:
         raise RemoteFault(

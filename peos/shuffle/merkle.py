@@ -1,7 +1,7 @@
 """Roots that commit to a vector row by row, and show nothing of it.
 
-leaf = SHA-256(0 ‖ salt_i ‖ row), node = SHA-256(1 ‖ left ‖ right); an unpaired node moves up as it is. The salts are
-secret, so a root does not let anyone test a guess of a row; later single rows can be opened, one salt each.
+leaf = SHA-256(0 ‖ salt_i ‖ row) of the tree in peos.crypto.tree. The salts are secret, so a root does not let anyone
+test a guess of a row; later single rows can be opened, one salt each.
 """
 
 import hashlib
@@ -11,11 +11,12 @@ from typing import Final
 
 import numpy as np
 
+from peos.crypto import tree
 from peos.crypto.kdf import StreamKey
+from peos.crypto.tree import NODE_BYTES
 from peos.shuffle.rows import Rows, stretches
 
 SALT_BYTES: Final = 16
-_NODE: Final = 32  # bytes
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,7 +31,7 @@ def leaves(rows: Rows, salts: bytes) -> bytearray:
     """The leaf of each row of a (n, row_bytes) vector, side by side: a million of them are 32 MB, as objects 73."""
     count, width = rows.shape
     record = 1 + SALT_BYTES + width
-    level = bytearray(count * _NODE)
+    level = bytearray(count * NODE_BYTES)
     salted = np.frombuffer(salts, np.uint8).reshape(count, SALT_BYTES)
     sha256 = hashlib.sha256
     for where in stretches(count, record):
@@ -38,62 +39,32 @@ def leaves(rows: Rows, salts: bytes) -> bytearray:
         block[:, 1 : 1 + SALT_BYTES] = salted[where]
         block[:, 1 + SALT_BYTES :] = rows[where]
         whole = memoryview(block.reshape(-1).data)
-        at = where.start * _NODE
+        at = where.start * NODE_BYTES
         for start in range(0, len(whole), record):
-            level[at : at + _NODE] = sha256(whole[start : start + record]).digest()
-            at += _NODE
+            level[at : at + NODE_BYTES] = sha256(whole[start : start + record]).digest()
+            at += NODE_BYTES
     return level
 
 
 def root(rows: Rows, salt: StreamKey) -> bytes:
     """The root over all rows."""
-    level = leaves(rows, _salts(rows, salt))
-    while len(level) > _NODE:
-        level = _above(level)
-    return bytes(level) if level else hashlib.sha256(b"\x01").digest()
+    return tree.root(leaves(rows, _salts(rows, salt)))
 
 
 def prove(rows: Rows, salt: StreamKey, places: Sequence[int]) -> tuple[Proof, ...]:
     """A proof for each of a few rows."""
     salts = _salts(rows, salt)
-    level = leaves(rows, salts)
-    at = list(places)
-    beside: list[list[bytes]] = [[] for _ in places]
-    while len(level) > _NODE:
-        for found, place in zip(beside, at, strict=True):
-            node = level[(place ^ 1) * _NODE : ((place ^ 1) + 1) * _NODE]
-            if node:
-                found.append(bytes(node))
-        level = _above(level)
-        at = [place >> 1 for place in at]
     return tuple(
-        Proof(salts[place * SALT_BYTES : (place + 1) * SALT_BYTES], tuple(found))
-        for place, found in zip(places, beside, strict=True)
+        Proof(salts[place * SALT_BYTES : (place + 1) * SALT_BYTES], beside)
+        for place, beside in zip(places, tree.paths(tree.levels(leaves(rows, salts)), places), strict=True)
     )
 
 
 def proves(proof: Proof, root: bytes, row: bytes, place: int, count: int) -> bool:
     """Whether `row` stands at `place` among the `count` rows under `root`."""
-    if not 0 <= place < count:
-        return False
-    node = hashlib.sha256(b"\x00" + proof.salt + row).digest()
-    beside = iter(proof.beside)
-    while count > 1:
-        if place ^ 1 < count:
-            other = next(beside, b"")
-            left, right = (other, node) if place & 1 else (node, other)
-            node = hashlib.sha256(b"\x01" + left + right).digest()
-        place, count = place >> 1, (count + 1) >> 1
-    return node == root and next(beside, None) is None
+    leaf = hashlib.sha256(b"\x00" + proof.salt + row).digest()
+    return tree.top(leaf, place, count, proof.beside) == root
 
 
 def _salts(rows: Rows, salt: StreamKey) -> bytes:
     return salt.stream().bytes(len(rows) * SALT_BYTES)
-
-
-def _above(level: bytearray) -> bytearray:
-    sha256, pairs = hashlib.sha256, len(level) // (2 * _NODE)
-    above = bytearray()
-    for start in range(0, pairs * 2 * _NODE, 2 * _NODE):
-        above += sha256(b"\x01" + level[start : start + 2 * _NODE]).digest()
-    return above + level[pairs * 2 * _NODE :]

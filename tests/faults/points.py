@@ -47,7 +47,7 @@ class Stage(IntEnum):
     """How far a collection is when the killing begins."""
 
     FRESH = 0  # nobody has heard of it
-    OPEN = 1  # accepted, with the dummies in
+    OPEN = 1  # accepted by every shuffler
     FULL = 2  # every user has submitted
 
 
@@ -160,8 +160,7 @@ def _creating() -> list[Point]:
     return [
         Point("create: kept as a draft, told nobody", f"{ANALYZER}.add", _AFTER, ("create",), fresh),
         Point("create: proposed to every shuffler", "analyzer.peers:Peers.propose", _AFTER, ("create",), fresh),
-        Point("create: the dummies' parts are kept, not sent", f"{ANALYZER}.put_parts", _AFTER, ("create",), fresh),
-        Point("create: the dummies are in, not noted", f"{ANALYZER}.parts_taken", _BEFORE, ("create",), fresh),
+        Point("create: the dummies' parts are kept, not opened", f"{ANALYZER}.put_parts", _AFTER, ("create",), fresh),
         Point("create: all but the invitation", "analyzer.create:write_durably", _BEFORE, ("create",), fresh),
         Point("propose: not kept yet", f"{STORE}.put_collection", _BEFORE, EVERY, fresh),
         Point("propose: kept, not answered", f"{STORE}.put_collection", _AFTER, EVERY, fresh),
@@ -189,6 +188,7 @@ def _freezing() -> list[Point]:
     return [
         Point("close: not durable yet", f"{STORE}.set_state", _BEFORE, EVERY, only=closed, ordered_again=True),
         Point("close: durable, not answered", f"{STORE}.set_state", _AFTER, EVERY, only=closed),
+        Point("freeze: a dummy is in, not noted", f"{ANALYZER}.dummy_taken", _BEFORE, ("freeze",)),
         Point("close: every shuffler told, not noted", "analyzer.orders:_tell", _AFTER, ("freeze",)),
         Point("freeze: own list announced", f"{freezing}.announcement", _AFTER, EVERY),
         Point("freeze: one announcement heard", f"{agreed}.announced", _AFTER, EVERY),

@@ -20,7 +20,7 @@ from peos.net.logs import Log
 from peos.net.server import Running, serve
 from peos.net.tls import Trust, peer_port, user_port
 from peos.wire.documents import SignedDocument, decode_signed_document
-from peos.wire.methods import CLOSE, PROPOSE, STATUS, SUBMIT_MANY
+from peos.wire.methods import CLOSE, DESCRIBE, PROPOSE, STATUS, SUBMIT_MANY
 from peos.wire.parties import Proposal, order_verifies, sign_card
 
 FLOOR = 512
@@ -68,6 +68,9 @@ class FakeShuffler:
         self.orders: list[Order] = []
         self.proposals = 0
         self.refuse_parts = ""
+        self.described: list[str] = []  # from which addresses
+        self.submitted: list[str] = []
+        self._signed_bytes = b""
         self._loop = loop
         self._ports: list[Running] = loop.run(self._open())
         self.card = Card(
@@ -89,7 +92,7 @@ class FakeShuffler:
     async def _open(self) -> list[Running]:
         log = Log("tests.analyzer")
         peers = service({PROPOSE: self._propose, CLOSE: self._close, STATUS: self._status})
-        users = service({SUBMIT_MANY: self._submit_many})
+        users = service({DESCRIBE: self._describe, SUBMIT_MANY: self._submit_many})
         return [
             await serve("127.0.0.1:0", peer_port(self.peers, self.trust), [peers], log=log, trust=self.trust),
             await serve("127.0.0.1:0", user_port(self.users), [users], log=log),
@@ -101,6 +104,7 @@ class FakeShuffler:
             raise self.refuse_proposals
         if self.signed is None:
             self.signed = decode_signed_document(proposal.document, floor=FLOOR)
+            self._signed_bytes = proposal.document
             self.status = Status(self.signed.digest, self.accept_as)
 
     async def _close(self, order: Order, _: Context) -> None:
@@ -112,7 +116,13 @@ class FakeShuffler:
     async def _status(self, digest: bytes, _: Context) -> Status:
         return replace(self.status, collection=digest)
 
-    async def _submit_many(self, parts: AsyncIterator[Part], _: Context) -> AsyncIterator[Answer]:
+    async def _describe(self, digest: bytes, context: Context) -> bytes:
+        assert self.signed is not None
+        assert digest == self.signed.digest
+        self.described.append(context.peer())
+        return self._signed_bytes
+
+    async def _submit_many(self, parts: AsyncIterator[Part], context: Context) -> AsyncIterator[Answer]:
         assert self.signed is not None
         document = self.signed.document
         public = document.encryption_key(floor=FLOOR)
@@ -124,4 +134,5 @@ class FakeShuffler:
             if self.parts.setdefault(part.ticket, part.share) != part.share:
                 yield Answer(self.signed.digest, part.id, b"", "another submission was made under this ticket")
                 continue
+            self.submitted.append(context.peer())
             yield Answer(self.signed.digest, part.id, triple.digest)

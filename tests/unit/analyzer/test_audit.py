@@ -20,7 +20,7 @@ def test_a_collection_s_life_is_told_line_by_line(world: World) -> None:
     _publish(world)
     told = events(world)
     assert told[0] == "created"
-    for event in ("state open", "dummies submitted", "vector", "state delivered", "state published", "erased"):
+    for event in ("state open", "dummy submitted", "vector", "state delivered", "state published", "erased"):
         assert event in told, told
     assert told.index("vector") < told.index("state delivered") < told.index("state published") < told.index("erased")
 

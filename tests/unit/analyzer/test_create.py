@@ -1,41 +1,32 @@
-"""Creating a collection: every shuffler accepts, the dummies are in, and a stop anywhere is gone on from."""
+"""Creating a collection: every shuffler accepts, and a stop anywhere is gone on from."""
 
 import stat
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from analyzer import create
 from analyzer.create import open_collection, write_invitation
 from analyzer.draft import draft
 from peos.collection.lifecycle import State
 from peos.collection.party import Status
-from peos.collection.ticket import mint
 from peos.errors import Closed, PeosError, Refused, WrongInput
 from peos.wire.parties import decode_invitation
 from tests.unit.analyzer.fakes import FLOOR
 from tests.unit.analyzer.world import DOMAIN, FAKES, Silent, World, request
 
 
-def test_every_shuffler_has_the_document_and_its_part_of_each_dummy(world: World) -> None:
+def test_every_shuffler_has_the_document_and_no_dummy_yet(world: World) -> None:
+    """Dummies that came first would be the first rows of every shuffler's store."""
     home = world.home()
-    kept = world.open(home)
+    kept = world.open(home, dummies=False)
     assert kept.state is State.OPEN
+    assert kept.opened_at is not None
     document = home.signed(kept).document
     assert (document.fakes, document.minimum, document.choice.domain) == (FAKES, 20, DOMAIN)
     for shuffler in world.shufflers:
         assert shuffler.signed is not None
         assert shuffler.signed.digest == kept.digest
-        assert len(shuffler.parts) == len(document.dummies) == 32
-    shares = [shuffler.parts for shuffler in world.shufflers]
-    private = home.private_key(kept)
-    for dummy in home.dummies(kept):
-        ticket = mint(home.keys.enrolment, kept.digest, dummy.id)
-        total = private.decrypt(np.frombuffer(shares[0][ticket], np.uint8).reshape(1, -1))
-        for others in shares[1:]:
-            total = total + np.frombuffer(others[ticket], "<u8")
-        assert total.tolist() == dummy.words.tolist()
+        assert not shuffler.parts
 
 
 def test_the_mechanism_is_salted_with_analyzer_question_and_epoch(world: World) -> None:
@@ -88,23 +79,6 @@ def test_a_policy_that_says_no_is_told_and_may_change_its_mind(world: World) -> 
     assert home.kept("fruit").state is State.DRAFT
     world.shufflers[0].refuse_proposals = None
     assert open_collection(home, kept, Silent(), wait=5.0, every=0.05).state is State.OPEN
-
-
-def test_a_stop_between_the_dummies_and_their_answers_sends_the_same_bytes_again(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world.shufflers[2].refuse_parts = "no room"
-    home = world.home()
-    with pytest.raises(PeosError, match=r"a dummy was not accepted: shuffler 3 \(organisation 3\): no room"):
-        world.open(home)
-    before = [dict(shuffler.parts) for shuffler in world.shufflers]
-    assert [len(parts) for parts in before] == [32, 32, 0]
-    world.shufflers[2].refuse_parts = ""
-    monkeypatch.setattr(create, "_prepare", lambda *_: pytest.fail("prepared twice"))
-    kept = world.open(world.home())
-    assert kept.parts_taken
-    assert [dict(shuffler.parts) for shuffler in world.shufflers[:2]] == before[:2]
-    assert len(world.shufflers[2].parts) == 32
 
 
 def test_created_again_it_is_the_same_collection_and_nothing_is_sent_twice(world: World) -> None:

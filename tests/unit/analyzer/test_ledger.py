@@ -31,7 +31,6 @@ def _asked(opened: Home, name: str, population: str = "") -> Kept:
     """A collection that users may answer."""
     kept = draft(opened, request(name=name, question=f"{name}?", population=population), Silent())
     opened.store.move(kept.digest, State.OPEN)
-    opened.store.parts_taken(kept.digest, 0)
     return opened.kept(name)
 
 

@@ -30,6 +30,7 @@ from tests.unit.analyzer.fakes import FLOOR, FakeShuffler, Loop
 USERS = 60
 DOMAIN = 4
 FAKES = 10
+DUMMY_BYTES = 1000
 FROZEN = b"\x0f" * 32
 TRANSCRIPT = b"\x7a" * 32
 PASSPHRASE = b"a passphrase of this test"
@@ -123,9 +124,12 @@ class World:
         self._homes.append(opened)
         return opened
 
-    def open(self, home: Home, **changes: Any) -> Kept:
-        """A collection that is open."""
-        return open_collection(home, draft(home, request(**changes), Silent()), Silent(), wait=20.0, every=0.05)
+    def open(self, home: Home, *, dummies: bool = True, **changes: Any) -> Kept:
+        """A collection that is open, and that has all its dummies unless the test sends them."""
+        kept = open_collection(home, draft(home, request(**changes), Silent()), Silent(), wait=20.0, every=0.05)
+        for number in range(len(home.signed(kept).document.dummies) if dummies else 0):
+            home.store.dummy_taken(kept.digest, number, DUMMY_BYTES)
+        return kept
 
     def receiving(self, home: Home) -> Receiving:
         return Receiving(home, Log("tests.analyzer"))

@@ -1,0 +1,115 @@
+"""The analyzer's own reports, sent one by one as users send theirs: kept first, then the same bytes until they are in.
+
+Each goes over connections of its own, after a look at the document as a client takes it, through a proxy where the
+configuration names some. Blocking: called from threads.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from analyzer.home import Home
+from analyzer.peers import Answer
+from analyzer.store import Kept
+from peos.collection.dummies import Spread, answered
+from peos.collection.onions import prepare_onions
+from peos.collection.party import Card, Status
+from peos.collection.prepare import Ticket, prepare
+from peos.collection.submission import Part
+from peos.collection.ticket import mint
+from peos.crypto.onion import OnionKeys
+from peos.errors import PeosError
+from peos.net.submit import Outcome, describe, send_parts
+from peos.net.tunnel import Tunnel
+from peos.wire.submissions import encode_part
+
+PATIENCE: Final = 20.0  # seconds for one dummy; one that is not in by then is sent again later
+
+
+class Dummies:
+    """Those of all collections of one analyzer."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def keep(self, kept: Kept) -> None:
+        """Make the dummies' parts, once: what is kept is what is sent."""
+        if kept.parts is None:
+            self._home.store.put_parts(kept.digest, self._home.seal_parts(kept, self._prepared(kept)))
+
+    def left(self, kept: Kept) -> list[int]:
+        """The dummies, by number, that not every shuffler has acknowledged."""
+        taken = self._home.store.dummies_taken(kept.digest)
+        return [number for number in range(len(self._home.signed(kept).document.dummies)) if number not in taken]
+
+    def due(self, kept: Kept, said: Iterable[Answer], now: float) -> list[int]:
+        """Those of them that are to be in by now."""
+        salts = [dummy.salt for dummy in self._home.dummies(kept)]
+        due = self._spread(kept).due(salts, now=now, answered=self._answered(kept, said))
+        return [number for number in self.left(kept) if number in due]
+
+    def send(self, kept: Kept, number: int) -> None:
+        """Send one, and note it once every shuffler has acknowledged it; PeosError names whom it waits for."""
+        kept = self._home.store.get(kept.digest)
+        assert kept.parts is not None, "they are kept before the collection is open to anybody"
+        parts = self._home.open_parts(kept, kept.parts)[number]
+        with ExitStack() as stack:
+            cards = self._reached(kept, stack)
+            for card in cards:  # as every client does before it sends
+                describe(card, kept.digest)
+            (outcome,) = send_parts(cards, [parts], rng=self._home.rng, deadline=PATIENCE)
+        _require_accepted(outcome)
+        self._home.store.dummy_taken(kept.digest, number, sum(len(encode_part(part)) for part in parts))
+
+    def send_rest(self, kept: Kept, said: Iterable[Answer], tell: Callable[[str], None]) -> None:
+        """Before an early freeze: those that are left, at the pace at which users came."""
+        left, now = self.left(kept), time.time()
+        arrived = self._answered(kept, said)
+        pauses = self._spread(kept).pauses(len(left), now=now, answered=arrived, rng=self._home.rng)
+        for done, (number, pause) in enumerate(zip(left, pauses, strict=True)):
+            tell(f"submitting the last dummies, at the users' pace: {done} of {len(left)}")
+            time.sleep(pause)
+            self.send(kept, number)
+
+    def _spread(self, kept: Kept) -> Spread:
+        closes_at = self._home.signed(kept).document.closes_at
+        return Spread(kept.opened_at or kept.since, closes_at, kept.expected)
+
+    def _answered(self, kept: Kept, said: Iterable[Answer]) -> int:
+        reports = [one.reports if isinstance(one, Status) else 0 for one in said]
+        return answered(reports, len(self._home.store.dummies_taken(kept.digest)))
+
+    def _reached(self, kept: Kept, stack: ExitStack) -> tuple[Card, ...]:
+        """The shufflers' cards; where there are proxies, with addresses that lead through one of them."""
+        cards = self._home.proposal(kept).cards[:-1]
+        proxies = self._home.config.dummies_through
+        if not proxies:
+            return cards
+        proxy = proxies[self._home.rng.integer_below(len(proxies))]
+        ways = [stack.enter_context(Tunnel(proxy, card.user_address)) for card in cards]
+        return tuple(replace(card, user_address=way.address) for card, way in zip(cards, ways, strict=True))
+
+    def _prepared(self, kept: Kept) -> list[tuple[Part, ...]]:
+        home = self._home
+        document = home.signed(kept).document
+        public = document.encryption(floor=home.floor)
+        dummies = home.dummies(kept)
+        tickets = [Ticket(dummy.id, mint(home.keys.enrolment, kept.digest, dummy.id)) for dummy in dummies]
+        words = np.stack([dummy.words for dummy in dummies])
+        if isinstance(public, OnionKeys):
+            return prepare_onions(kept.digest, public, words, tickets, home.rng)
+        zeros = public.zero_source(home.rng, expected=words.size)
+        return prepare(kept.digest, len(document.shufflers), public, zeros, words, tickets, home.rng)
+
+
+def _require_accepted(outcome: Outcome) -> None:
+    if not outcome.accepted:
+        first = outcome.refusals[0]
+        raise PeosError(
+            f"a dummy was not accepted: {first}",
+            hint=first.hint or "it is sent again; with fewer than half of the dummies nothing is published",
+        )

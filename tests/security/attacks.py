@@ -1,0 +1,334 @@
+"""Every attack of this project: what it wants, who makes it, what stands against it, and the tests of both halves.
+
+`holds` are the tests in which it fails against the defence, `succeeds` those in which it works without it (or against
+what the documents concede). A test is named by its file and function; all its parameters belong to it.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One row of the table in docs/attacks.md."""
+
+    attack: str
+    who: str
+    defence: str
+    holds: tuple[str, ...]
+    succeeds: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()  # files of figures of runs that take longer, by their own commands
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """All tests of both halves."""
+        return (*self.holds, *self.succeeds)
+
+
+def _in(file: str, *names: str) -> tuple[str, ...]:
+    return tuple(f"tests/{file}.py::test_{name}" for name in names)
+
+
+PRIVACY: Final = (
+    Attack(
+        "read reports out of shares",
+        "all r shufflers together",
+        "one share is encrypted",
+        (
+            *_in("security/linear/test_all_shares", "all_shufflers_together_read_no_report_while_share_1_is_encrypted"),
+            *_in("security/test_reading_shares", "all_shufflers_together_read_nothing_since_one_share_is_encrypted"),
+            *_in(
+                "security/test_word_shares",
+                "all_shufflers_together_cannot_confirm_a_guess_since_encryption_is_randomised",
+            ),
+        ),
+        (
+            *_in("security/linear/test_all_shares", "they_read_every_report_of_plain_secret_sharing"),
+            *_in(
+                "security/test_reading_shares",
+                "all_shufflers_together_read_everything_if_the_first_share_is_merely_encoded",
+            ),
+            *_in("security/test_word_shares", "without_randomness_they_confirm_every_guess"),
+        ),
+    ),
+    Attack(
+        "link a submission to a row of the output through the plaintext shares",
+        "c shufflers, the analyzer, all other users",
+        "masks that sum to zero, seeds to every next hider",
+        (
+            *_in(
+                "security/linear/test_linking_exact",
+                "no_coalition_of_up_to_c_learns_more_than_the_words_in_output_order",
+                "what_members_make_of_their_vectors_adds_nothing",
+            ),
+            *_in(
+                "security/linear/test_linking_attack",
+                "users_who_chose_their_shares_are_not_linked_in_the_protocol",
+            ),
+        ),
+        (
+            *_in(
+                "security/linear/test_linking_variants",
+                "without_masks_the_last_round_leaks_and_the_last_two_without_a_leaving_holders_seeds",
+                "a_holder_that_splits_its_accumulator_shows_every_later_holder_the_users_shares",
+                "a_pass_that_does_not_rerandomise_or_does_not_mask_shows_all_to_everybody",
+            ),
+            *_in(
+                "security/linear/test_linking_attack",
+                "users_who_chose_their_shares_are_linked_in_the_broken_variants",
+            ),
+        ),
+    ),
+    Attack(
+        "learn the permutation",
+        "c shufflers",
+        "every coalition of c misses a round",
+        _in("security/linear/test_permutation", "the_order_is_uniform_to_every_coalition_of_up_to_c"),
+        _in("security/linear/test_permutation", "the_order_is_known_to_every_coalition_of_c_plus_one"),
+    ),
+    Attack(
+        "read an attempt that was lost, and compare with the next",
+        "c shufflers with the key",
+        "seeds of a leaving holder; nothing random is used twice",
+        (
+            *_in("security/linear/test_undelivered", "nobody_knows_the_words_of_an_attempt_before_its_delivery"),
+            *_in("security/linear/test_lost_attempt", "a_victim_is_not_read_in_the_protocol"),
+            *_in("security/test_masks_reused", "a_lost_attempt_reveals_nothing_of_its_permutation"),
+        ),
+        (
+            *_in("security/linear/test_undelivered", "c_last_hiders_do_where_a_leaving_holder_sends_no_seeds"),
+            *_in("security/linear/test_lost_attempt", "a_victim_is_read_where_a_leaving_holder_sends_no_seeds"),
+            *_in(
+                "security/test_masks_reused",
+                "masks_used_again_under_a_new_permutation_link_the_rows_and_leave_two_places_for_the_victim",
+            ),
+        ),
+    ),
+    Attack(
+        "link rows by their ciphertexts: exponents, integers and their sizes, symbols modulo p and q (Paillier)",
+        "a holder with the key holder",
+        "re-randomisation in every coset, widths that bury all before",
+        _in(
+            "security/test_ciphertext_linking",
+            "rerandomised_ciphertexts_are_not_linked_by_small_exponents",
+            "integers_that_are_buried_keep_no_order",
+            "high_parts_link_no_row",
+            "a_fresh_base_for_every_row_of_the_tables_leaves_no_symbol_to_follow",
+            "three_holders_of_seven_link_nothing_through_the_fourth",
+        ),
+        _in(
+            "security/test_ciphertext_linking",
+            "without_rerandomisation_small_exponents_link_every_row_in_every_view",
+            "without_rho_the_order_of_integers_follows_rows",
+            "without_rho_at_the_later_holder_high_parts_link_every_row",
+            "with_a_single_squared_base_symbols_link_rows_and_tell_fakes",
+            "rho_of_the_same_width_at_every_pass_keeps_the_order",
+        ),
+    ),
+    Attack(
+        "link rows by their ciphertexts (DGK, Joye-Libert)",
+        "a holder with the key holder",
+        "re-randomisation; the order of g",
+        _in(
+            "security/test_word_linking",
+            "rerandomised_ciphertexts_are_not_linked_by_exponents",
+            "no_coset_is_left_to_follow_and_none_tells_fakes_from_users",
+            "sums_tell_nothing_of_having_passed_2_64",
+        ),
+        _in(
+            "security/test_word_linking",
+            "without_rerandomisation_exponents_link_every_row_in_every_view",
+            "zeros_that_stay_in_one_coset_link_rows_and_tell_fakes",
+            "with_a_cofactor_left_in_g_the_key_holder_reads_the_carries",
+        ),
+    ),
+    Attack(
+        "mark ciphertexts and find the marks again",
+        "users, a holder",
+        "Joye-Libert: the Jacobi symbol at every hand-over; Paillier: the widths",
+        (
+            *_in(
+                "security/test_word_marks",
+                "a_holder_that_marks_by_jacobi_symbols_is_caught_at_the_hand_over",
+                "no_row_of_symbol_minus_one_is_let_in_by_anybody",
+                "a_mark_within_joye_liberts_zeros_is_gone_after_one_honest_pass",
+                "the_last_holder_that_marks_is_caught_at_delivery",
+            ),
+            *_in("security/test_ciphertext_linking", "marks_within_the_widths_of_earlier_passes_are_buried"),
+        ),
+        (
+            *_in(
+                "security/test_word_marks",
+                "where_only_the_intake_looks_the_key_holder_reads_the_mark_behind_an_honest_pass",
+                "a_deviating_holder_can_mark_dgk_rows_by_cofactor_elements_as_limitations_md_says",
+            ),
+            *_in("security/test_ciphertext_linking", "rho_of_the_same_width_shows_the_marks"),
+        ),
+    ),
+    Attack(
+        "tell fakes from reports",
+        "the analyzer",
+        "every bit pattern is a report, preimages are uniform",
+        (
+            *_in(
+                "security/test_fakes",
+                "where_a_number_stands_in_its_cell_does_not_tell_reports_from_fakes",
+                "fields_and_padding_do_not_tell_unary_reports_from_fakes",
+                "the_number_of_set_positions_tells_what_the_mechanism_concedes_and_no_more",
+            ),
+            *_in(
+                "security/test_ciphertext_linking",
+                "sizes_do_not_tell_fakes_from_users_at_either_hop",
+                "symbols_do_not_tell_fakes_from_users",
+            ),
+        ),
+        _in(
+            "security/test_fakes",
+            "always_the_first_preimage_tells_reports_from_fakes",
+            "canonical_fields_and_zero_padding_tell_unary_reports_from_fakes",
+            "plain_bits_with_fair_coin_fakes_tell_almost_every_report",
+        ),
+    ),
+    Attack(
+        "tell neighbouring data sets apart better than claimed",
+        "the analyzer, with and without all other users",
+        "exact accounting, thresholds rounded to the private side",
+        _in(
+            "security/test_audit",
+            "no_report_tells_more_than_its_local_epsilon_and_it_is_reached",
+            "no_collection_tells_more_than_exact_accounting_claims",
+        ),
+        _in(
+            "security/test_audit",
+            "a_misreported_local_epsilon_is_found_out",
+            "a_collection_whose_users_tell_more_than_they_are_accounted_for_is_found_out",
+        ),
+    ),
+)
+
+INTEGRITY: Final = (
+    Attack(
+        "promote a value by skewed fakes",
+        "up to r − 1 shufflers",
+        "a fake is the sum of one share of each shuffler",
+        _in("security/test_fakes", "all_shufflers_but_one_cannot_make_the_fakes_tell_a_value"),
+        _in("security/test_fakes", "in_a_sequential_shuffle_skewed_fakes_shift_the_estimate_by_as_much_as_predicted"),
+    ),
+    Attack(
+        "replace or drop rows",
+        "a shuffler",
+        "dummies, and the inspection",
+        _in(
+            "security/test_inspection",
+            "a_hider_that_replaces_or_drops_rows_is_named_alone",
+            "replacing_few_rows_is_named_as_often_as_it_touches_a_dummy",
+        ),
+        _in("security/test_sequential", "without_the_dummies_replaced_rows_would_be_published"),
+    ),
+    Attack(
+        "hand ciphertexts on without re-randomising them",
+        "a holder",
+        "the inspection",
+        _in("security/test_inspection", "a_holder_that_does_not_rerandomise_is_named_though_every_dummy_came_out"),
+        _in(
+            "security/test_inspection",
+            "without_the_inspection_nobody_notices_a_holder_that_does_not_rerandomise",
+        ),
+    ),
+    Attack(
+        "lie in the inspection, to open a user's row or to accuse an honest party",
+        "a shuffler",
+        "a place counts if all hiders name it; equations name their owner",
+        _in(
+            "security/test_inspection",
+            "a_hider_that_points_at_other_rows_makes_nobody_open_them",
+            "who_shows_what_was_not_is_among_the_named_and_no_honest_party_is_named_alone",
+        ),
+    ),
+    Attack(
+        "have a user's row opened by naming it as a dummy",
+        "the analyzer",
+        "commitments, and all parts of what is revealed",
+        _in(
+            "security/test_dummies_as_weapon",
+            "a_user_named_as_a_dummy_is_not_opened_and_without_the_proof_her_word_is_read",
+            "what_the_document_did_not_commit_to_is_refused_as_a_dummy",
+        ),
+        _in(
+            "security/test_dummies_as_weapon",
+            "a_user_named_as_a_dummy_is_not_opened_and_without_the_proof_her_word_is_read",
+        ),
+    ),
+    Attack(
+        "fall out of step: another seed, two words, two vectors for one step",
+        "a shuffler, a crash",
+        "confirmations, transcripts, dummies",
+        _in(
+            "security/test_desynchronise",
+            "a_hider_with_another_seed_is_named_with_its_step_before_anything_is_output",
+            "two_words_for_one_step_end_the_attempt_and_name_their_sender",
+            "two_vectors_for_one_step_are_refused_and_name_their_sender",
+            "a_wrong_remainder_and_a_holder_with_another_permutation_are_caught_by_the_dummies",
+        ),
+        _in(
+            "security/test_desynchronise",
+            "without_confirmation_and_dummies_a_handful_of_reports_survives_in_a_flat_histogram_and_no_error",
+        ),
+    ),
+    Attack(
+        "one splitting to some shufflers, another to the rest",
+        "users",
+        "the freeze compares submission digests",
+        _in(
+            "security/test_splittings",
+            "mixed_splittings_are_not_counted_and_everybody_elses_reports_come_out_exactly",
+            "a_shuffler_refuses_another_submission_under_a_used_ticket_and_acknowledges_the_identical_repeat",
+        ),
+        _in("security/test_splittings", "freezing_by_id_alone_destroys_the_reports_of_all_mixers_unnoticed"),
+    ),
+    Attack(
+        "spoil other users' reports by an oversized plaintext",
+        "a user",
+        "the check of packed decryption",
+        _in("security/test_packed_decryption", "an_oversized_plaintext_changes_nobody_elses_word"),
+        _in(
+            "security/test_packed_decryption",
+            "without_the_check_it_does",
+            "coefficients_that_can_be_foreseen_let_errors_cancel",
+        ),
+    ),
+    Attack(
+        "tell the dummies by when they come, and spare them",
+        "a shuffler",
+        "they are sent among the users",
+        _in(
+            "unit/collection/test_dummies",
+            "users_who_come_evenly_have_dummies_evenly_among_them",
+            "users_who_all_come_at_once_have_them_among_them_too",
+            "a_shuffler_that_invents_reports_does_not_call_the_dummies_in",
+        ),
+        _in("unit/collection/test_dummies", "an_analyzer_that_sends_them_first_is_seen_by_the_same_test"),
+    ),
+)
+
+SEQUENTIAL: Final = (
+    Attack(
+        "link an onion to a row (sequential shuffle)",
+        "the analyzer with up to r − 1 shufflers",
+        "one honest permutation; copies are dropped",
+        _in(
+            "security/test_sequential",
+            "one_honest_shuffler_hides_who_sent_what",
+            "a_copied_onion_does_not_show_its_report",
+            "a_second_attempt_does_not_tell_fakes_from_reports",
+        ),
+        _in(
+            "security/test_sequential",
+            "a_shuffler_that_does_not_permute_hides_nobody",
+            "without_looking_for_copies_a_copied_onion_shows_its_report",
+            "fakes_that_are_wrapped_anew_are_told_by_a_second_attempt",
+        ),
+    ),
+)
+
+ATTACKS: Final = (*PRIVACY, *INTEGRITY, *SEQUENTIAL)

@@ -1,0 +1,135 @@
+"""The dummies on their way: sent like users' reports, one by one, through proxies, and all of them before a freeze."""
+
+import asyncio
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analyzer import orders
+from analyzer.dummies import Dummies
+from analyzer.home import Home
+from analyzer.keeper import Keeper
+from analyzer.publishing import Publishing
+from analyzer.store import Kept
+from peos.collection.dummies import LEAST_SENT
+from peos.collection.lifecycle import State
+from peos.collection.ticket import mint
+from peos.compute import Inline
+from peos.errors import PeosError
+from peos.net.logs import Log
+from tests import proxies
+from tests.unit.analyzer.world import USERS, World, take
+
+
+def test_a_dummy_is_sent_as_a_client_sends_and_its_parts_add_up(world: World) -> None:
+    home = world.home()
+    kept = world.open(home, dummies=False)
+    Dummies(home).send(kept, 3)
+    dummy = home.dummies(kept)[3]
+    ticket = mint(home.keys.enrolment, kept.digest, dummy.id)
+    for shuffler in world.shufflers:
+        assert list(shuffler.parts) == [ticket]
+        assert len(shuffler.described) == len(shuffler.submitted) == 1, "it asks what the collection is, as clients do"
+    first, *others = (shuffler.parts[ticket] for shuffler in world.shufflers)
+    total = home.private_key(kept).decrypt(np.frombuffer(first, np.uint8).reshape(1, -1))
+    for share in others:
+        total = total + np.frombuffer(share, "<u8")
+    assert total.tolist() == dummy.words.tolist()
+    assert home.store.dummies_taken(kept.digest) == {3}
+    assert home.store.dummy_bytes(kept.digest) > sum(len(shuffler.parts[ticket]) for shuffler in world.shufflers)
+
+
+def test_one_that_was_cut_off_is_sent_again_with_the_same_bytes(world: World) -> None:
+    world.shufflers[2].refuse_parts = "no room"
+    home = world.home()
+    kept = world.open(home, dummies=False)
+    with pytest.raises(PeosError, match=r"a dummy was not accepted: shuffler 3 \(organisation 3\): no room"):
+        Dummies(home).send(kept, 0)
+    before = [dict(shuffler.parts) for shuffler in world.shufflers]
+    assert [len(parts) for parts in before] == [1, 1, 0]
+    assert not home.store.dummies_taken(kept.digest)
+    world.shufflers[2].refuse_parts = ""
+    again = world.home()
+    Dummies(again).send(again.kept("fruit"), 0)
+    assert [dict(shuffler.parts) for shuffler in world.shufflers[:2]] == before[:2]
+    assert again.store.dummies_taken(kept.digest) == {0}
+
+
+@pytest.mark.parametrize("kind", ["socks5", "http"])
+def test_named_proxies_hide_the_analyzers_address(world: World, kind: str) -> None:
+    home = world.home()
+    kept = world.open(home, dummies=False)
+    Dummies(home).send(kept, 0)
+    with proxies.Proxy(kind) as proxy:
+        world.file.write_text(world.file.read_text() + f'[dummies]\nthrough = ["{proxy.url}"]\n')
+        Dummies(world.home()).send(kept, 1)
+    for shuffler in world.shufflers:
+        direct, hidden = shuffler.submitted
+        assert direct.startswith("ipv4:127.0.0.1:")
+        assert hidden.startswith("ipv4:127.0.0.9:")
+        assert [one.rpartition(":")[0] for one in shuffler.described] == ["ipv4:127.0.0.1", "ipv4:127.0.0.9"]
+
+
+def test_the_keeper_sends_them_as_users_come(world: World) -> None:
+    """With no user there, none is due in the first minute; once all are there, all but one in eight are."""
+    home = world.home()
+    kept = world.open(home, dummies=False)
+    keeper = _keeper(world, home)
+    asyncio.run(_turn(keeper, kept))
+    assert not home.store.dummies_taken(kept.digest)
+    for shuffler in world.shufflers:
+        shuffler.status = replace(shuffler.status, reports=USERS)
+    asyncio.run(_turn(_keeper(world, home), kept))
+    taken = home.store.dummies_taken(kept.digest)
+    assert len(taken) >= LEAST_SENT
+    assert all(len(shuffler.parts) == len(taken) for shuffler in world.shufflers)
+
+
+def test_a_freeze_first_sends_what_is_left(world: World) -> None:
+    home = world.home()
+    kept = world.open(home, dummies=False)
+    Dummies(home).send(kept, 5)
+    for shuffler in world.shufflers:
+        shuffler.status = replace(shuffler.status, reports=USERS)
+    told: list[str] = []
+    orders.freeze(home, kept, told.append)
+    assert Dummies(home).left(kept) == []
+    for shuffler in world.shufflers:
+        assert len(shuffler.parts) == 32
+        assert len(shuffler.orders) == 1
+    assert told[-1] == "submitting the last dummies, at the users' pace: 30 of 31"
+    assert home.kept("fruit").state is State.CLOSED
+
+
+@pytest.mark.parametrize(("taken", "published"), [(32, True), (LEAST_SENT, True), (LEAST_SENT - 1, False)])
+def test_only_dummies_that_every_shuffler_acknowledged_must_come_out(world: World, taken: int, published: bool) -> None:
+    """A moment's trouble at one shuffler while dummies are sent does not cost the collection, too few of them do."""
+    home = world.home()
+    kept = world.open(home, dummies=False)
+    for number in range(taken):
+        home.store.dummy_taken(kept.digest, number, 1)
+    rows = world.output(home, kept, np.zeros(USERS, np.int64))
+    unsent = {dummy.words.tobytes() for dummy in home.dummies(kept)[taken:]}
+    rows = np.stack([row for row in rows if row.tobytes() not in unsent])
+    receiving = world.receiving(home)
+    for number, sent in world.deliveries(home, kept, rows).items():
+        take(receiving, sent, world.certificate(number))
+    receiving.settle(home.kept("fruit"))
+    Publishing(home, receiving, world.inspecting(home), Inline(world.rng), Log("tests")).publish(home.kept("fruit"))
+    after = home.kept("fruit")
+    assert (after.state is State.PUBLISHED) is published
+    if not published:
+        assert f"only {taken} of 32 dummies were acknowledged by every shuffler" in after.reason
+
+
+def _keeper(world: World, home: Home) -> Keeper:
+    receiving = world.receiving(home)
+    publishing = Publishing(home, receiving, world.inspecting(home), Inline(world.rng), Log("tests"))
+    return Keeper(home, receiving, publishing, Log("tests"))
+
+
+async def _turn(keeper: Keeper, kept: Kept) -> None:
+    """One look at the collection, and all that it sets going."""
+    await keeper.step(kept)
+    await asyncio.gather(*(task for task in asyncio.all_tasks() if task is not asyncio.current_task()))
