@@ -138,7 +138,7 @@ def clocks() -> list[Case]:
         Case("the analyzer's clock an hour behind, closing in half", _skewed(ANALYZER, -HOUR, **short), _CLOCK),
         Case("a user's clock an hour ahead, closing in half", _skewed(USERS, HOUR, **short), _CLOCK),
     ]
-    soon: dict[str, Any] = {"closes_in": 45, "shuffle_within": 20, "erase_within": 30, "order": False}
+    soon: dict[str, Any] = {"closes_in": 150, "shuffle_within": 20, "erase_within": 30, "order": False}
     found.append(Case("a shuffler's clock an hour behind, closing by it", _skewed(SHUFFLERS[1], -HOUR, **soon), _CLOCK))
     return found
 
