@@ -29,6 +29,7 @@ class Case:
     name: str
     play: Callable[[FarTown], Ended]
     sentence: str = ""
+    either: bool = False  # with the sentence or with the result
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ def run(town: FarTown, case: Case) -> Outcome:
     try:
         ended = case.play(town)
         fault = judged(case, ended)
-    except AssertionError as failed:
-        fault = str(failed)
+    except Exception as failed:  # whatever it is, the next collection is played, and this one has failed
+        fault = f"{type(failed).__name__}: {failed}"
     finally:
         town.switch.set_all(Link())
     here = (counted.carried, counted.lost, counted.cut, counted.delayed)
@@ -64,7 +65,11 @@ def judged(case: Case, ended: Ended) -> str:
     """What did not end as it must; nothing if all did."""
     if ended.state == "published":
         whole = [abs(count) for count in ended.counted] == _WHOLE
-        return "" if whole and not case.sentence else f"counted {ended.counted}, expected: {case.sentence or _WHOLE}"
+        return (
+            ""
+            if whole and (case.either or not case.sentence)
+            else f"counted {ended.counted}, expected: {case.sentence or _WHOLE}"
+        )
     said = "\n".join((ended.reason, *ended.told.values()))
     if case.sentence and ended.state in ("refused", "aborted") and re.search(case.sentence, said):
         return ""
@@ -164,7 +169,7 @@ def disks() -> list[Case]:
         Case(f"a shuffler's {what}: a byte flipped while it was down, then put back", _flipped(what, SHUFFLERS[1]))
         for what in ("submissions", "store")
     ] + [
-        Case("a shuffler's submissions: a page flipped while it runs", _flipped_under, _DAMAGED),
+        Case("a shuffler's submissions: a page flipped while it runs", _flipped_under, _DAMAGED, either=True),
     ]
 
 
@@ -223,7 +228,8 @@ def _cell(party: Party, what: str, digest: str) -> bytes:
     """Something that stands in the file once."""
     path = _store(party, what, digest)
     if what == "store":
-        return bytes(rows_of(path, "SELECT roster FROM collections WHERE hex(digest) = ?", digest.upper())[0][0])
+        ((signed,),) = rows_of(path, "SELECT signed FROM collections WHERE hex(digest) = ?", digest.upper())
+        return bytes(signed[:64])  # the rest may be on other pages
     return bytes(rows_of(path, "SELECT share FROM submissions ORDER BY number DESC LIMIT 1")[0][0])
 
 
