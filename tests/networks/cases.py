@@ -122,8 +122,8 @@ def for_good() -> list[Case]:
     """A link that is not mended: whoever waits says for whom, and at `shuffle_by` it is over."""
 
     def never(phase: str) -> Callable[[FarTown], Ended]:
-        asked = {"closes_in": 60, "shuffle_within": 15, "erase_within": 60}
-        return lambda town: town.play(town.cut("shuffler-1", "shuffler-2", phase, seconds=120.0), **asked)
+        asked: dict[str, Any] = {"closes_in": 120, "shuffle_within": 15, "erase_within": 60}
+        return lambda town: town.play(town.cut("shuffler-1", "shuffler-2", phase, seconds=300.0), **asked)
 
     sentence = r"the time to shuffle by has passed.*shuffler [12] \(shuffler-[12]\)|nothing from shuffler [12] for"
     return [Case(f"shufflers 1 and 2 are cut for good, {phase}", never(phase), sentence) for phase in PHASES[1:3]]

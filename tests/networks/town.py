@@ -194,6 +194,8 @@ class FarTown(Town):
         for party in self.cluster.shufflers:
             if party.process is None or party.process.poll() is not None:
                 continue  # one that has ended with a sentence
+            if self.skews.get(party.name, 0.0) < 0:
+                continue  # by its own clock the time is not over; the others have ended with a sentence that says so
             try:
                 lines = json.loads((party.folder / "state" / "status.json").read_text())
             except (OSError, ValueError):
