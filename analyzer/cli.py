@@ -46,10 +46,8 @@ def init(config: Config) -> None:
     """Draw this analyzer's keys, and write the card to hand out; again, write the card anew."""
     from analyzer import keys
     from analyzer.config import read
-    from analyzer.vault import no_core_dumps
     from peos.crypto.randomness import system
 
-    no_core_dumps()
     settings = read(config)
     made = keys.make(settings, system())
     typer.echo(f"card      {settings.folder / keys.CARD}")
@@ -231,6 +229,7 @@ def ledger(config: Config, as_json: Json = False) -> None:
             names = ", ".join(release.name for release in book.releases)
             spent = f"{rounded_up(book.spent.epsilon)} of {budget.epsilon:g} at δ = {budget.delta:g}"
             typer.echo(f"{shown(population)}: ε = {spent}, spent by {names}")
+            typer.echo(f"  if all other users were the analyzer's: ε = {rounded_up(book.spent_alone.epsilon)}")
     if not books:
         typer.echo("no collections yet")
 

@@ -14,6 +14,7 @@ import numpy as np
 from analyzer.decryption import decrypt
 from analyzer.home import Home
 from analyzer.inspecting import Inspected, Inspecting
+from analyzer.ledger import together
 from analyzer.receiving import Receiving
 from analyzer.report import REPORT, write_report
 from analyzer.result import result_json
@@ -124,6 +125,7 @@ class Publishing:
             received=received,
             published_at=int(time.time()),
             inspected=inspected,
+            together=together(self._home, kept, users),
         )
         return json.dumps(result, ensure_ascii=False)
 

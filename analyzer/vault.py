@@ -4,8 +4,6 @@ The passphrase is stretched once a start (scrypt); all that comes later is seale
 carries a label that is authenticated, so that nothing can be put in another's place.
 """
 
-import os
-import resource
 import struct
 from typing import Final
 
@@ -72,11 +70,3 @@ def unlock(passphrase: bytes, data: bytes, rng: Randomness) -> bytes:
 def _stretched(passphrase: bytes, head: bytes) -> bytes:
     _, cost, salt = _HEAD.unpack(head)
     return Scrypt(salt=salt, length=KEY_BYTES, n=1 << cost, r=_BLOCK, p=1).derive(passphrase)
-
-
-def no_core_dumps() -> None:
-    """A process that dies leaves no picture of its memory, nor do those that it starts."""
-    _, most = resource.getrlimit(resource.RLIMIT_CORE)
-    if most != 0:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.umask(0o077)

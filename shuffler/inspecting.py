@@ -96,11 +96,13 @@ class Inspecting:
         except Closed as over:
             self.trouble = str(over)
             self._log.info("the inspection is over", reason=str(over))
-        except PeosError as error:
-            self.trouble = str(error)
-            self._log.warning("the inspection cannot be made", error)
+        except Exception as error:
+            self._cannot(error)
         if self._inspection is not None:
-            await in_background(self._judge)
+            try:
+                await in_background(self._judge)
+            except Exception as error:
+                self._cannot(error)
 
     async def take(self, vector: VectorHeader, chunks: AsyncIterator[bytes]) -> None:
         """A path or an opening from another shuffler; acknowledged once it is whole."""
@@ -191,6 +193,10 @@ class Inspecting:
                 break
         if opening.lost:
             await self._post.sent()
+
+    def _cannot(self, error: Exception) -> None:
+        self.trouble = str(error) if isinstance(error, PeosError) else type(error).__name__
+        self._log.warning("the inspection cannot be made", error)
 
     def _judge(self) -> None:
         assert self._inspection is not None, "there is something to judge"

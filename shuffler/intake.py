@@ -122,7 +122,7 @@ class Intake:
         for collection, reasons in refused.items():
             try:
                 await self._store(partial(_note, collection, reasons))
-            except PeosError as error:
+            except Exception as error:  # counting is not worth the end of the committing
                 self._log.of(collection).warning("refusals were not counted", error, count=reasons.total())
 
 

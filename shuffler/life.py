@@ -3,6 +3,9 @@
 The state is durable before anything follows from it; a restart goes on from there. What may pass by itself (a party
 that does not answer, a full disk) is waited for until `shuffle_by`, with its reason in the status. What does not pass
 ends the collection: too few reports, another shuffler that ended it or breaks the freeze again and again, a lost store.
+
+A change of the store that failed may be there all the same. So after an error the state is read from the store again
+before anything is concluded from the error (docs/decisions/0015).
 """
 
 import asyncio
@@ -43,11 +46,10 @@ from shuffler.inspecting import Inspecting
 from shuffler.meter import Meter
 from shuffler.post import Post
 from shuffler.relaying import NOT_OPENED, RelayBench
-from shuffler.storing import Stored
+from shuffler.storing import FAULTS, Stored
 
 RETRY: Final = 2.0
 GLANCE: Final = 30.0  # seconds between looks at the clock, which somebody may set
-FAULTS: Final = 5  # of this party's own, one after another, that end a collection which has been frozen
 OVER: Final = (State.PUBLISHED, State.ABORTED)
 ORDERED: Final = "the analyzer aborted the collection"
 
@@ -105,18 +107,17 @@ class Life:
         )
         self._post = Post(callers, self._log)
         self._ending = Ending(number, self.document, signed.digest, identity, store, self._post)
-        self._doom = LOST if kept.lost else ""  # why it must end
+        self._doom = LOST if kept.lost and kept.state not in OVER else ""  # why it must end
         self._faults = 0
+        self._inspected = False
         self._closed = asyncio.Event()
         self._over = asyncio.Event()
         self._moving = asyncio.Lock()
         self._step: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
-        """Live on until nothing is left to do."""
-        if self.state in OVER:  # a crash may have come between the end and the erasure
-            await self.store(lambda store: store.erase(self.signed.digest))
-        while self.state not in OVER:
+        """Live on until nothing is left to do: no error ends it, whatever it is."""
+        while not self._over.is_set():
             self._step = asyncio.get_running_loop().create_task(self._next())
             try:
                 await self._step
@@ -126,9 +127,8 @@ class Life:
                 if this is None or this.cancelling():
                     raise
                 # else an order to abort interrupted the step
-            except PeosError as error:
+            except Exception as error:
                 await self._judge(error)
-        self._over.set()
 
     async def close(self) -> None:
         """Stop sending, and let go of the channels."""
@@ -165,6 +165,10 @@ class Life:
     async def _next(self) -> None:
         if self._doom:
             await self._end(self._doom)
+            return
+        if self.state in OVER:  # an error or a crash may have come between the end and the erasure
+            await self.store(lambda store: store.erase(self.signed.digest))
+            self._over.set()
             return
         if self.state in (State.DRAFT, State.OPEN, State.CLOSED) and time.time() >= self.document.shuffle_by:
             self._doom = f"the time to shuffle by has passed{f': {self.stalled}' if self.stalled else ''}"
@@ -302,10 +306,10 @@ class Life:
         )
 
     async def _inspect(self) -> None:
-        """Take part in the inspection; after a restart only to say that nothing is left to show."""
+        """Take part in the inspection, once; after a restart only to say that nothing is left to show."""
         digest = self.signed.digest
-        if isinstance(self.public, OnionKeys):
-            return  # no row was committed to that could be followed
+        if self._inspected or isinstance(self.public, OnionKeys):
+            return  # with onions no row was committed to that could be followed
         if self.inspecting is None:
             try:
                 receipt = await self._analyzer.ask(GET_RECEIPT, digest, step="inspection")
@@ -316,7 +320,7 @@ class Life:
         triples = await self.store(lambda store: list(store.frozen_triples(digest))) if has_rows else []
         await self.inspecting.run(triples)
         self.findings = "; ".join(self.inspecting.findings)
-        self.inspecting = None
+        self.inspecting, self._inspected = None, True
 
     async def _settle(self, end: Standing, reason: str) -> None:
         """Let the state follow the standing in which the shuffle ended."""
@@ -344,22 +348,47 @@ class Life:
 
         await in_background(complete)
 
-    async def _judge(self, error: PeosError) -> None:
-        """Wait and try again, or decide that this collection cannot go on."""
-        self._log.warning("waiting", error)
-        self._faults = self._faults + 1 if isinstance(error, LocalFault) else 0
-        if not self._doom and await self._is_hopeless(error):
-            self._doom = str(error)
-        self.stalled = str(error)
-        await asyncio.sleep(RETRY / 4 if isinstance(error, NotYet) else RETRY)
+    async def _judge(self, error: Exception) -> None:
+        """Wait and try again, or decide that this collection cannot go on; after a look at what is durable."""
+        self.stalled = (
+            str(error) if isinstance(error, PeosError) else f"a step failed ({type(error).__name__}): see the log"
+        )
+        if isinstance(error, PeosError):
+            self._log.warning("waiting", error)
+        else:
+            self._log.error("a step failed", error)
+        is_own = isinstance(error, LocalFault) or not isinstance(error, PeosError)
+        try:
+            async with self._moving:
+                kept, is_further = await self._read_again()
+            self._faults = self._faults + 1 if is_own and not is_further else 0
+            if is_further:
+                return
+            if not self._doom and self._is_hopeless(error, kept.standing):
+                self._doom = self.stalled
+        except Exception as again:  # the store cannot be asked now: nothing is concluded
+            self._log.warning("waiting", again)
+        await asyncio.sleep(RETRY / 4 if isinstance(error, NotYet) and self.state is State.CLOSED else RETRY)
 
-    async def _is_hopeless(self, error: PeosError) -> bool:
+    async def _read_again(self) -> tuple[Collection, bool]:
+        """What is durable, and whether it was further than this object knew, which follows it."""
+
+        def read(store: ShufflerStore) -> Collection:
+            store.settle()
+            return store.collection(self.signed.digest)
+
+        kept = await self.store(read)
+        is_further = kept.state is not self.state
+        if is_further:
+            self._moved_to(kept.state, kept.reason)
+        return kept, is_further
+
+    def _is_hopeless(self, error: Exception, standing: Standing) -> bool:
         if self.state is State.CLOSED:
             broken = isinstance(self.freezing, Freezing) and self.freezing.is_hopeless
             return broken or isinstance(error, Closed)  # that another has ended it is final too
         if self.state not in (State.FROZEN, State.SHUFFLING):
             return False
-        standing = await self.store(lambda store: store.standing(self.signed.digest))
         if standing.place is Place.SENDING:  # irrevocable: it goes on once the store does
             return False
         return self._faults >= FAULTS or time.time() >= self.document.shuffle_by
@@ -380,10 +409,9 @@ class Life:
         self.conductor = None
         async with self._moving:  # what was being moved is moved first: nothing may follow the end
             state = await self._ending.abort(reason)
-            self._doom = "" if state is not State.ABORTED else self._doom
-            if state is State.ABORTED and not isinstance(self.freezing, Freezing):
-                self.freezing = None
-            self._moved_to(state, reason if state is State.ABORTED else "")
+            self._doom = ""
+            if self.state is not state:
+                self._moved_to(state, reason if state is State.ABORTED else "")
 
     async def _move(self, here: State, there: State) -> None:
         """Go from one state to the next, once, whoever asks first; nothing happens in any other state.
@@ -394,8 +422,16 @@ class Life:
 
     async def _move_whole(self, here: State, there: State) -> None:
         async with self._moving:
-            if self.state is here:
+            if self.state is not here:
+                return
+            try:
                 await self.store(lambda store: store.set_state(self.signed.digest, there))
+            except Exception as error:
+                kept, _ = await self._read_again()
+                if kept.state is not there:
+                    raise
+                self._log.warning("a change that failed is there", error, state=there.value)
+            else:
                 self._moved_to(there)
 
     def _moved_to(self, state: State, reason: str = "") -> None:
@@ -403,6 +439,8 @@ class Life:
         self.since = time.monotonic()
         if state is State.CLOSED:
             self._closed.set()
+        if state is State.ABORTED and not isinstance(self.freezing, Freezing):
+            self.freezing = None  # what was frozen is not shown any more
         if self._stock:
             self._stock.follow(state)
         self._log.info("state", state=state.value, reason=reason)

@@ -12,8 +12,9 @@ from typing import Final
 
 from peos.compute import Engine, engine
 from peos.crypto.randomness import system
-from peos.errors import PeosError
+from peos.hardening import descriptors
 from peos.net.certificates import require_current
+from peos.net.limits import Limits, fitted
 from peos.net.logs import Log
 from peos.net.server import Running, serve
 from peos.net.tls import Trust, peer_port, user_port
@@ -69,10 +70,11 @@ async def _serve(
     beside = [asyncio.ensure_future(intake.run()), asyncio.ensure_future(_glance(config.folder, desk, log))]
     ports: list[Running] = []
     try:
-        ports.append(await serve(config.users, user_port(keys.users), [Users(desk, intake).service()], log=log))
-        ports.append(
-            await serve(config.peers, peer_port(keys.peers, trust), [Peers(desk).service()], log=log, trust=trust)
-        )
+        to_users, to_peers = _limits(config, log)
+        users, peers = Users(desk, intake, config.silent_seconds).service(), Peers(desk).service()
+        ports.append(await serve(config.users, user_port(keys.users), [users], log=log, limits=to_users))
+        mutual = peer_port(keys.peers, trust)
+        ports.append(await serve(config.peers, mutual, [peers], log=log, trust=trust, limits=to_peers))
         await stop.wait()
         log.info("draining")
     finally:
@@ -82,6 +84,18 @@ async def _serve(
         await asyncio.gather(*beside, return_exceptions=True)
         with contextlib.suppress(OSError):
             (config.folder / STATUS).unlink()
+
+
+def _limits(config: Config, log: Log) -> tuple[Limits, Limits]:
+    """What the two ports take, and together not more than leaves descriptors for the disk and for calls to others."""
+    found = descriptors()
+    wanted = Limits.for_users(config.user_connections, config.connections_per_address), Limits(config.peer_connections)
+    users, peers = fitted(found, *wanted)
+    log.info("descriptors", total=found)
+    for port, asked, given in zip(("users", "peers"), wanted, (users, peers), strict=True):
+        if given.connections < asked.connections:
+            log.warning("few descriptors: this port takes fewer connections", step=port, count=given.connections)
+    return users, peers
 
 
 def _end(workers: Engine) -> None:
@@ -108,9 +122,10 @@ async def _glance(folder: Path, desk: Desk, log: Log) -> None:
         try:
             accepted.mkdir(mode=0o700, exist_ok=True)
             await desk.accept_from(accepted, lambda digest: log.of(digest).info("accepted by the operator"))
+            desk.forget()
             await _write_status(folder, desk)
             trouble = ""
-        except (PeosError, OSError) as error:  # the collections go on without it
+        except Exception as error:  # the collections go on without it
             if str(error) != trouble:
                 trouble = str(error)
                 log.error("the status could not be written", error)

@@ -11,6 +11,7 @@ from peos.errors import NotYet, PeosError
 from peos.net.calls import Behaviour, Service, service
 from peos.net.guard import Context
 from peos.wire.methods import DESCRIBE, SUBMIT, SUBMIT_MANY, Method
+from shuffler.config import SILENCE
 from shuffler.desk import Desk
 from shuffler.intake import Intake, Settled
 
@@ -21,9 +22,10 @@ IN_FLIGHT: Final = 512  # parts of one stream that are being committed while the
 class Users:
     """Answers `peos.v1.Users`."""
 
-    def __init__(self, desk: Desk, intake: Intake) -> None:
+    def __init__(self, desk: Desk, intake: Intake, silence: float = SILENCE) -> None:
         self._desk = desk
         self._intake = intake
+        self._silence = silence
 
     def service(self) -> Service:
         """The calls, with what answers them."""
@@ -43,17 +45,22 @@ class Users:
         return answer if isinstance(answer, Answer) else await answer
 
     async def submit_many(self, parts: AsyncIterator[Part], _: Context) -> AsyncIterator[Answer]:
-        """A stream of parts; one answer each, in order, while later ones are already being committed."""
+        """A stream of parts; one answer each, in order, while later ones are already being committed.
+
+        One that brings no part for a while is ended, in order: who has another part comes again.
+        """
         under_way: asyncio.Queue[Answer | Settled | Exception | None] = asyncio.Queue(IN_FLIGHT)
 
         async def read() -> None:
             try:
-                async for part in parts:
+                while True:
+                    async with asyncio.timeout(self._silence):
+                        part = await anext(parts)
                     await under_way.put(self._take(part))
+            except (StopAsyncIteration, TimeoutError):
+                await under_way.put(None)
             except Exception as error:  # a part that cannot be read ends the stream with its reason, after the others
                 await under_way.put(error)
-            else:
-                await under_way.put(None)
 
         reader = asyncio.ensure_future(read())
         try:

@@ -9,14 +9,14 @@ A user is the folder's owner (`OWNER`), or in `submit-file` whoever holds the ti
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
 from peos.collection.submission import Part
 from peos.errors import Full, LocalFault
-from peos.store.database import failure, require_sound
+from peos.store import database
 from peos.store.folder import private_file, private_folder, sync_folder
 from peos.wire.submissions import decode_part, encode_part
 from user_client.results import Charge, Standing
@@ -29,6 +29,7 @@ _PRAGMAS: Final = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
+    "PRAGMA secure_delete = ON",  # what is deleted is overwritten
     "PRAGMA trusted_schema = OFF",
     "PRAGMA temp_store = MEMORY",
 )
@@ -96,10 +97,11 @@ class Memory:
             self._connection = sqlite3.connect(path, isolation_level=None)
             for pragma in _PRAGMAS:
                 self._connection.execute(pragma).close()
-            require_sound(self._connection, path)
+            database.require_sound(self._connection, path)
             self._make()
+            database.empty_log(self._connection)  # as a reader or a crash may have kept the last client from it
         except sqlite3.DatabaseError as error:
-            found = failure(error, "the memory", path)
+            found = database.failure(error, "the memory", path)
             if isinstance(found, Full):
                 raise found from None
             raise LocalFault(f"the memory {path} cannot be used: {error}", hint="restore it from a backup") from None
@@ -111,7 +113,9 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file, and leave nothing that was deleted in its log if no other process reads it."""
+        with suppress(sqlite3.Error):  # the next client does it again; what is kept is kept
+            database.empty_log(self._connection)
         self._connection.close()
 
     @contextmanager
@@ -120,10 +124,10 @@ class Memory:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             yield
-            self._connection.execute("COMMIT")
+            database.commit(self._connection)
         except sqlite3.Error as error:
             self._roll_back()
-            raise failure(error, "the memory", self._path) from None
+            raise database.failure(error, "the memory", self._path) from None
         except BaseException:
             self._roll_back()
             raise

@@ -3,6 +3,11 @@
 **Durable** means that a call which returned has survived a crash of the process, and of the machine where its disk
 keeps its word about fsync. Nothing is half done: each call is one transaction.
 
+**A call that raised may have changed what it was to change**: what comes behind the commit can fail too. So every
+change may be repeated: one that is there already (the same state, frozen digest, standing with the same vector) is a
+success that changes nothing, and whatever was left undone behind the commit is done by then. A caller that does not
+repeat a change calls `settle` before it relies on what is stored.
+
 A store has one writer. All calls, and the iterators that it returns, belong to the thread that opened it: give it an
 executor of one thread. What a call returns whole (bytes, records, a final vector) may go to any thread.
 """
@@ -103,6 +108,10 @@ class ShufflerStore(ABC):
     def close(self) -> None:
         """Let go of it; what was acknowledged stays."""
 
+    @abstractmethod
+    def settle(self) -> None:
+        """Do what a call that raised left undone behind its commit: what is stored may be relied on afterwards."""
+
     def __enter__(self) -> Self:
         return self
 
@@ -132,7 +141,8 @@ class ShufflerStore(ABC):
     def set_state(self, digest: bytes, state: State, reason: str = "") -> None:
         """Move on, as `peos.collection.lifecycle.advance` allows from what is stored; LocalFault otherwise.
 
-        FROZEN is set by `put_frozen` alone. A lost collection can only become ABORTED.
+        The state that it has already changes nothing, nor its reason. FROZEN is set by `put_frozen` alone.
+        A lost collection can only become ABORTED.
         """
 
     @abstractmethod
@@ -187,6 +197,7 @@ class ShufflerStore(ABC):
     def put_frozen(self, digest: bytes, frozen: bytes, triples: Iterable[Triple]) -> None:
         """What all shufflers signed, and CLOSED → FROZEN with it; every triple must be kept here (LocalFault).
 
+        The same digest again, as long as it is FROZEN, changes nothing; another is a LocalFault.
         Refused while another collection of the same question is frozen or shuffling, or once one was delivered.
         """
 
@@ -226,7 +237,8 @@ class ShufflerStore(ABC):
     def put_standing(self, digest: bytes, standing: Standing, vector: Rows | None = None) -> None:
         """Make a standing durable, together with the final vector if one is given (the effect `Persist`).
 
-        A vector stays for as long as the standing is STORED or SENDING. Attempts never fall (LocalFault).
+        A vector stays for as long as the standing is STORED or SENDING. Attempts never fall (LocalFault). The standing
+        that it has already changes nothing; with another vector it is a LocalFault.
         """
 
     @abstractmethod
@@ -245,6 +257,7 @@ class ShufflerStore(ABC):
     def erase(self, digest: bytes) -> None:
         """Forget shares, triples, vectors and the seed of the fakes; idempotent, completed when the store next opens.
 
+        NotYet while another process reads, so that something is still there: to be repeated.
         The document, state, standing, counts and the fact of the erasure stay. Nothing is taken in afterwards.
         """
 

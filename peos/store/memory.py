@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from peos.collection.lifecycle import State
 from peos.collection.submission import Triple, Verdict, judge
 from peos.crypto.randomness import Randomness
@@ -43,6 +45,9 @@ class MemoryStore(ShufflerStore):
 
     def close(self) -> None:
         """Nothing to let go of."""
+
+    def settle(self) -> None:
+        """Nothing is left undone."""
 
     @property
     def identity(self) -> bytes:
@@ -84,7 +89,10 @@ class MemoryStore(ShufflerStore):
     def set_state(self, digest: bytes, state: State, reason: str = "") -> None:
         """See the contract."""
         kept = self._of(digest)
-        kept.here = replace(kept.here, state=rules.next_state(kept.here, state), reason=reason)
+        there = rules.next_state(kept.here, state)
+        if there is None:
+            return
+        kept.here = replace(kept.here, state=there, reason=reason)
         self._changed("state", {"collection": digest.hex(), "state": state.value, "reason": reason})
 
     def delivered_before(self, question: Question) -> bytes | None:
@@ -136,7 +144,8 @@ class MemoryStore(ShufflerStore):
     def put_frozen(self, digest: bytes, frozen: bytes, triples: Iterable[Triple]) -> None:
         """See the contract."""
         kept = self._of(digest)
-        rules.require_freezable(kept.here, self._asking(kept.here.question))
+        if not rules.require_freezable(kept.here, frozen, self._asking(kept.here.question)):
+            return
         left_out, count = rules.uncounted(self.triples(digest), triples)
         kept.uncounted = set(left_out)
         kept.here = replace(kept.here, frozen=Frozen(frozen, count), state=State.FROZEN, reason="")
@@ -168,6 +177,9 @@ class MemoryStore(ShufflerStore):
         """See the contract."""
         kept = self._of(digest)
         rules.require_standing(kept.here, standing, vector, has_vector=kept.vector is not None)
+        if standing == kept.here.standing:
+            rules.require_same_vector(same=vector is None or _is_same(kept.vector, vector))
+            return
         if vector is not None:
             kept.vector = vector[:].copy()
             kept.vector.flags.writeable = False
@@ -223,3 +235,7 @@ class MemoryStore(ShufflerStore):
 
     def _asking(self, question: Question) -> list[Collection]:
         return [kept.here for kept in self._kept.values() if kept.here.question == question]
+
+
+def _is_same(kept: Vector | None, vector: Rows) -> bool:
+    return kept is not None and np.array_equal(kept, vector[:])

@@ -55,13 +55,13 @@ def is_answered(here: Collection) -> bool:
     return here.state in ANSWERED or here.standing.place in BEGUN or here.lost
 
 
-def next_state(here: Collection, there: State) -> State:
-    """`there`, if a collection may go on to it; FROZEN comes with what was frozen."""
+def next_state(here: Collection, there: State) -> State | None:
+    """`there`, if a collection may go on to it, or None if it is there already; FROZEN comes with what was frozen."""
     if there is State.FROZEN:
         raise LocalFault("a collection becomes frozen together with what was frozen")
     if here.lost and there is not State.ABORTED:
         raise restored()
-    return advance("shuffler", here.state, there)
+    return None if there is here.state else advance("shuffler", here.state, there)
 
 
 def restored() -> LocalFault:
@@ -72,14 +72,17 @@ def restored() -> LocalFault:
     )
 
 
-def require_freezable(here: Collection, asking: Iterable[Collection]) -> None:
-    """One question is frozen once at a time, and answered once."""
+def require_freezable(here: Collection, frozen: bytes, asking: Iterable[Collection]) -> bool:
+    """One question is frozen once at a time, and answered once; False if exactly this is frozen already."""
     if here.lost:
         raise restored()
+    if here.state is State.FROZEN and here.frozen is not None and here.frozen.digest == frozen:
+        return False
     advance("shuffler", here.state, State.FROZEN)
     for other in asking:
         if other.digest != here.digest and (is_answered(other) or other.state in UNDERWAY):
             raise answered_before(other.digest)
+    return True
 
 
 def require_standing(here: Collection, new: Standing, vector: Rows | None, *, has_vector: bool) -> None:
@@ -96,6 +99,12 @@ def require_standing(here: Collection, new: Standing, vector: Rows | None, *, ha
     same = (old.attempt, old.transcript) == (new.attempt, new.transcript)
     if new.place in KEEPS_VECTOR and vector is None and not (has_vector and same):
         raise LocalFault(f"a shuffler that is {new.place} has the final vector of that attempt")
+
+
+def require_same_vector(*, same: bool) -> None:
+    """Of one standing there is one final vector: some of it may have left already."""
+    if not same:
+        raise LocalFault("another final vector is kept for this standing", hint="it stays; nothing was changed")
 
 
 def standing_fields(digest: bytes, standing: Standing) -> dict[str, str | int]:

@@ -8,14 +8,14 @@ row without its file.
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
 from peos.collection.lifecycle import State
 from peos.collection.submission import Triple, Verdict
 from peos.crypto.randomness import Randomness
-from peos.errors import Conflict, LocalFault
+from peos.errors import Conflict, LocalFault, NotYet
 from peos.ldp.base import Question
 from peos.shuffle.rows import Rows
 from peos.shuffle.standing import Place, Standing
@@ -66,6 +66,7 @@ class SqliteStore(ShufflerStore):
         self._submissions = path / "submissions"
         self._files: dict[bytes, SubmissionFile] = {}  # the one used last at the end
         self._witness = witness or path / "witness"
+        self._witnessed = False  # whether the witness knows of the last change
         folder.private_folder(path)
         self._lock = folder.lock(path / "lock")
         try:
@@ -101,7 +102,8 @@ class SqliteStore(ShufflerStore):
             pass
         self._tidy()
         for (digest,) in self._database.rows("SELECT digest FROM collections WHERE erased = 1"):
-            self.erase(digest)
+            with suppress(NotYet):  # whoever reads must not keep the store from opening
+                self.erase(digest)
 
     def close(self) -> None:
         """Let go of it; what was acknowledged stays."""
@@ -110,6 +112,11 @@ class SqliteStore(ShufflerStore):
         self._files.clear()
         self._database.close()
         folder.unlock(self._lock)
+
+    def settle(self) -> None:
+        """See the contract."""
+        self._witness_now()
+        self._tidy()
 
     @property
     def identity(self) -> bytes:
@@ -132,6 +139,7 @@ class SqliteStore(ShufflerStore):
         if known is not None:
             if tuple(known) != (signed, roster):
                 raise Conflict("this collection is kept here with other addresses or another signature")
+            self.settle()
             return
         before = self.delivered_before(question)
         if before is not None:
@@ -154,9 +162,10 @@ class SqliteStore(ShufflerStore):
 
     def set_state(self, digest: bytes, state: State, reason: str = "") -> None:
         """See the contract."""
+        if rules.next_state(self.collection(digest), state) is None:
+            self.settle()
+            return
         with self._change("state", {"collection": digest.hex(), "state": state.value, "reason": reason}):
-            here = self.collection(digest)
-            rules.next_state(here, state)
             self._database.run(
                 "UPDATE collections SET state = ?, reason = ? WHERE digest = ?", state.value, reason, digest
             )
@@ -232,7 +241,9 @@ class SqliteStore(ShufflerStore):
     def put_frozen(self, digest: bytes, frozen: bytes, triples: Iterable[Triple]) -> None:
         """See the contract."""
         here = self.collection(digest)
-        rules.require_freezable(here, self._asking(here.question))
+        if not rules.require_freezable(here, frozen, self._asking(here.question)):
+            self.settle()
+            return
         count = self._file(digest).leave_out_all_but(triples)
         with self._change("frozen", {"collection": digest.hex(), "frozen": frozen.hex(), "count": count}):
             self._database.run(
@@ -256,6 +267,7 @@ class SqliteStore(ShufflerStore):
         here = self.collection(digest)
         rules.require_frozen(here)
         if row["fake_seed"] is not None:
+            self.settle()
             return bytes(row["fake_seed"])
         seed = rng.bytes(rules.SEED_BYTES)
         with self._change("fakes", {"collection": digest.hex()}):
@@ -272,6 +284,10 @@ class SqliteStore(ShufflerStore):
         named = _named(row) if standing.place in rules.KEEPS_VECTOR else None
         if vector is not None:
             named = self._vectors.write(f"{digest.hex()}.{standing.attempt}.{self.generation}", vector)
+        if standing == here.standing:
+            self.settle()  # and with it goes the file that was written again
+            rules.require_same_vector(same=named is None or named.hash == row["vector_hash"])
+            return
         with self._change("standing", rules.standing_fields(digest, standing)):
             self._database.run(
                 "UPDATE collections SET place = ?, attempt = ?, left_ = ?, transcript = ?, "
@@ -297,6 +313,7 @@ class SqliteStore(ShufflerStore):
         """See the contract. The first change makes it irrevocable; an opening completes what comes after."""
         row = self._row(digest)
         if row["erased"] == _ERASED:
+            self.settle()
             return
         if not row["erased"]:
             count = self._count(row)
@@ -311,9 +328,13 @@ class SqliteStore(ShufflerStore):
         if file is not None:
             file.close()
         wipe(self._path(digest))
+        if not self._database.empty_log():  # which still holds the seed of the fakes
+            raise NotYet(
+                "what was erased is still in the log of the database, because another process reads it",
+                hint="end what reads the shuffler's database; the erasure is repeated by itself",
+            )
         with self._change("erased", {"collection": digest.hex()}):
             self._database.run("UPDATE collections SET erased = ? WHERE digest = ?", _ERASED, digest)
-        self._database.settle_log()
 
     def _tidy(self) -> None:
         named = self._database.rows("SELECT vector FROM collections WHERE vector IS NOT NULL")
@@ -355,13 +376,20 @@ class SqliteStore(ShufflerStore):
         In this order: until a change returned nothing was said on its strength, so one that the witness does not know
         of may be forgotten, and one that the database does not know of must be noticed.
         """
+        self._witnessed = False
         with self._database.transaction():
             yield
             self._append(event, fields)
             if "collection" in fields:
                 self._seal(_COLLECTION, bytes.fromhex(str(fields["collection"])))
             self._database.run("UPDATE store SET generation = generation + 1")
-        folder.write_mark(self._witness, mark_of(self._database))
+        self._witness_now()
+
+    def _witness_now(self) -> None:
+        """Let the witness know of the last change, if it does not: it may have failed behind a commit."""
+        if not self._witnessed:
+            folder.write_mark(self._witness, mark_of(self._database))
+            self._witnessed = True
 
     def _seal(self, sql: str, *values: object) -> None:
         for row in self._database.rows(sql, *values):

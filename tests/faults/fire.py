@@ -38,7 +38,7 @@ def under_fire(ground: Ground, kills: int, seed: int) -> list[Kill]:
     ground.start()
     done: list[Kill] = []
     with subprocess.Popen(  # noqa: S603 - our own client
-        ground.words(ground.submitting(), None), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ground.words(ground.submitting()), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as client:
         try:
             for moment in moments(rng, kills, ground.users):

@@ -104,7 +104,12 @@ def bad_lines() -> list[Case]:
 
         return play
 
-    return [Case(name, all_as(link)) for name, link in links.items()]
+    # Where a quarter is lost a handshake can take longer than its call may; who cannot be reached is named then.
+    unheard = r"shuffler-\d.*(cannot be reached|did not answer in time)"
+    return [
+        Case(name, all_as(link), unheard, either=True) if link.loss > 0.2 else Case(name, all_as(link))
+        for name, link in links.items()
+    ]
 
 
 def pauses() -> list[Case]:

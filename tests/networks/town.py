@@ -136,10 +136,11 @@ class FarTown(Town):
             refused = self._answered(name)
             if refused:
                 return Ended("refused", refused, 0.0)
-            full(digest_of(self, name))
+            digest = digest_of(self, name)
+            full(digest)
             begun = time.monotonic()
             self._close(name, order)
-            state, reason = self._await_the_end(name, watch)
+            state, reason = self._await_the_end(name, digest, watch)
         seconds = time.monotonic() - begun
         watch.require_all_struck()
         self._check_logs(since)
@@ -171,14 +172,14 @@ class FarTown(Town):
 
         threading.Thread(target=give, name=f"freeze {name}", daemon=True).start()
 
-    def _await_the_end(self, name: str, watch: "_Watch") -> tuple[str, str]:
+    def _await_the_end(self, name: str, digest: str, watch: "_Watch") -> tuple[str, str]:
         give_up = time.monotonic() + WITHIN
         while True:
             time.sleep(0.1)
             if not watch.is_struck():
                 give_up = time.monotonic() + WITHIN
             state, reason = self._standing(name)
-            if state in _OVER and self._shufflers_over():
+            if state in _OVER and self._shufflers_over(digest):
                 return state, reason
             if time.monotonic() > give_up:
                 trouble = {party.name: _sentences(party, 0)[-400:] for party in self.cluster.parties}
@@ -189,8 +190,8 @@ class FarTown(Town):
         rows = rows_of(base, "SELECT state, reason FROM collection WHERE name = ?", name)
         return rows[0] if rows else ("", "")
 
-    def _shufflers_over(self) -> bool:
-        """Whether no shuffler is at anything any more, as far as they say where they are."""
+    def _shufflers_over(self, digest: str) -> bool:
+        """Whether no shuffler is at the collection any more, as far as they say where they are."""
         for party in self.cluster.shufflers:
             if party.process is None or party.process.poll() is not None:
                 continue  # one that has ended with a sentence
@@ -200,7 +201,7 @@ class FarTown(Town):
                 lines = json.loads((party.folder / "state" / "status.json").read_text())
             except (OSError, ValueError):
                 return False
-            if any(line["state"] not in _OVER and line["state"] != "draft" for line in lines):
+            if any(line["state"] not in _OVER for line in lines if line["collection"] == digest):
                 return False
         return True
 

@@ -18,7 +18,7 @@ from peos.compute import Inline
 from peos.errors import Closed, PeosError, WrongInput
 from peos.net.logs import Log
 from tests.unit.analyzer.fakes import FLOOR
-from tests.unit.analyzer.world import Silent, World, take
+from tests.unit.analyzer.world import USERS, Silent, World, take
 
 VALUES = np.repeat(np.arange(4), [20, 10, 6, 4])
 
@@ -73,19 +73,20 @@ def test_create_prints_invitation_digest_and_guarantees(world: World, capsys: py
     assert _create(world, "--json") == 0
     again = json.loads(capsys.readouterr().out)
     assert again["digest"] == kept.digest.hex()
-    assert len(again["guarantees"]) == 3
+    assert len(again["guarantees"]) == 4
+    assert again["guarantees"][3].startswith(f"This is for the {USERS} users who are expected. With no more than the ")
 
 
 def test_freeze_closes_with_every_shuffler_and_says_who_was_not_told(world: World) -> None:
     opened = world.home()
     kept = world.open(opened)
-    world.shufflers[2].trust.drop(opened.keys.card.member.certificate)
+    world.shufflers[2].trust.drop()
     with pytest.raises(PeosError, match=r"not every shuffler was told to close fruit: .*shuffler 3") as caught:
         orders.freeze(opened, kept)
     assert "again" in caught.value.hint
     assert [len(shuffler.orders) for shuffler in world.shufflers] == [1, 1, 0]
     assert opened.kept("fruit").state is State.OPEN
-    world.shufflers[2].trust.admit(opened.keys.certificate.pem)
+    world.shufflers[2].trust.admit([opened.keys.certificate.pem])
     orders.freeze(opened, kept)
     assert opened.kept("fruit").state is State.CLOSED
     assert [shuffler.orders[-1].abort for shuffler in world.shufflers] == [False] * 3

@@ -63,7 +63,7 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
     found = _result(home)
     assert set(found) == {
         *("schema", "ok", "digest", "collection", "users", "dropped", "fakes", "parameters", "labels", "frequency"),
-        *("stderr", "interval95", "truth", "guarantees", "cost", "checks", "inspection"),
+        *("stderr", "interval95", "significant", "truth", "guarantees", "together", "cost", "checks", "inspection"),
     }
     assert (found["schema"], found["ok"], found["digest"]) == (1, True, kept.digest.hex())
     assert (found["users"], found["dropped"], found["fakes"], found["truth"]) == (200, None, FAKES, None)
@@ -92,6 +92,9 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
     assert found["labels"] == ["0", "1", "2", "3"]
     assert [len(found[name]) for name in ("frequency", "stderr", "interval95")] == [4, 4, 4]
     assert all(low < middle < high for (low, high), middle in zip(found["interval95"], found["frequency"], strict=True))
+    assert found["significant"][0] is True
+    assert [type(one) for one in found["significant"]] == [bool] * 4
+    assert found["together"] is None, "no budget is set, and so no ledger kept"
     claims = guarantees(document.mechanism, 200, FAKES, 1e-6, 3)
     assert found["guarantees"] == {**claims.to_json(), "coalitions": list(claims.in_words())}
     (cost,) = found["cost"]

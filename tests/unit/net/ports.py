@@ -12,6 +12,7 @@ from peos.net import calls, server
 from peos.net.certificates import Certificate, make_certificate
 from peos.net.client import ONCE, channel
 from peos.net.guard import Context
+from peos.net.limits import PEERS, Limits
 from peos.net.logs import Log
 from peos.net.tls import Trust, peer_port, user_port
 from peos.wire.methods import GET_ANNOUNCEMENT
@@ -45,12 +46,12 @@ async def echo(request: bytes, _: Context) -> Announcement:
 
 @asynccontextmanager
 async def listening(
-    trust: Trust | None = None, behaviour: Behaviour = echo, *, own: Certificate = SERVER, **limits: int
+    trust: Trust | None = None, behaviour: Behaviour = echo, *, own: Certificate = SERVER, limits: Limits = PEERS
 ) -> AsyncIterator[server.Running]:
     """A user port, or with `trust` a peer port, on a free port of the loopback interface."""
     credentials = user_port(own) if trust is None else peer_port(own, trust)
     services = [calls.service({GET_ANNOUNCEMENT: behaviour})]
-    running = await server.serve("127.0.0.1:0", credentials, services, log=Log("test"), trust=trust, **limits)
+    running = await server.serve("127.0.0.1:0", credentials, services, log=Log("test"), trust=trust, limits=limits)
     try:
         yield running
     finally:

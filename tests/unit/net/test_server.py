@@ -11,6 +11,7 @@ from peos.errors import Full, LocalFault, RemoteFault, WrongInput
 from peos.net import calls, server
 from peos.net.client import channel
 from peos.net.guard import Context
+from peos.net.limits import Limits
 from peos.net.logs import Log
 from peos.net.tls import Trust, grpc, health_pb2, health_pb2_grpc, reflection_pb2, reflection_pb2_grpc, user_port
 from peos.wire.methods import DELIVER, GET_ANNOUNCEMENT, PROPOSE
@@ -103,7 +104,7 @@ def test_beyond_the_limit_callers_are_told_to_come_back() -> None:
         return Announcement(request, request)
 
     async def whole() -> list[Any]:
-        async with listening(behaviour=slow, max_calls=2) as running:
+        async with listening(behaviour=slow, limits=Limits(calls=2)) as running:
             return await asyncio.gather(*(asked(running) for _ in range(4)), return_exceptions=True)
 
     answers = run(whole())

@@ -28,7 +28,7 @@ from shuffler import life as life_
 from shuffler.freezing import signed
 from shuffler.life import Life
 from shuffler.meter import Meter
-from shuffler.storing import Stored
+from shuffler.storing import FAULTS, Stored
 from shuffler.telling import in_words, status
 from tests.unit.collection.made import COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
 from tests.unit.shuffler_process.played import HERE, LOG, ME, Other, memory, run, triples
@@ -369,7 +369,7 @@ def test_shares_that_are_lost_end_the_collection_with_a_tombstone_after_some_tri
         here = store.collection(COLLECTION)
         assert here.reason == "fewer shares are stored than were frozen"
         assert here.standing == Standing(Place.DEAD, 2, 1)
-        assert len(tries) == life_.FAULTS
+        assert len(tries) == FAULTS
 
     lived(test, memory(Place.FREE))
 
@@ -380,3 +380,118 @@ def test_notices_before_the_shuffle_are_asked_for_again_later() -> None:
             await alive(store, stored).hear(SignedNotice.sign(SHUFFLERS[0], HERE, Notice(NoticeKind.OPEN, 1, 1)))
 
     lived(test, memory(frozen=False))
+
+
+# Errors of the store, behind the change as well as before it.
+
+ERRORS: Final = (Full("there is no room left"), LocalFault("the store failed"), OSError(24, "too many open files"))
+
+
+def failing(store: MemoryStore, name: str, errors: list[Exception], *, behind: bool) -> None:
+    """A method of the store that fails with each of these, before or behind what it does, and then not any more."""
+    original = getattr(store, name)
+
+    def fails(*given: Any, **named: Any) -> Any:
+        result = original(*given, **named) if behind or not errors else None
+        if errors:
+            raise errors.pop(0)
+        return result
+
+    setattr(store, name, fails)
+
+
+@pytest.mark.parametrize("behind", [True, False])
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_an_order_that_fails_behind_its_change_is_answered_and_before_it_is_not(error: Exception, behind: bool) -> None:
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        life = alive(store, stored)
+        failing(store, "set_state", [error], behind=behind)
+        if not behind:
+            with pytest.raises(type(error)):
+                await life.order(CLOSE)
+            assert life.state is State.OPEN
+        await life.order(CLOSE)
+        assert (life.state, store.collection(COLLECTION).state) == (State.CLOSED, State.CLOSED)
+
+    lived(test, opened())
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_a_freeze_that_fails_behind_its_change_is_gone_on_from(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(life_, "check_minimum", lambda *_: None)  # six submissions, where there are 32 dummies
+
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        parties = others(triples())
+        failing(store, "put_frozen", [error], behind=True)
+        life = alive(store, stored, parties)
+        for number in (1, 2):
+            parties[number].answers[GET_FROZEN_DIGEST] = signed(SHUFFLERS[number - 1], COLLECTION, frozen_digest())
+        running = asyncio.ensure_future(life.run())
+        await reached(lambda: life.state is State.SHUFFLING and life.conductor is not None, "shuffling")
+        running.cancel()
+
+    lived(test, memory(frozen=False))
+
+
+def test_changes_that_are_there_though_they_failed_do_not_count_as_faults() -> None:
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        settle, asked = store.settle, list[State]()
+        failing(store, "fake_seed", [LocalFault("the store failed")] * (FAULTS - 1), behind=True)
+
+        def settled() -> None:
+            asked.append(store.collection(COLLECTION).state)
+            settle()
+
+        store.settle = settled  # type: ignore[method-assign]  # as a store that tells of it
+        life = alive(store, stored)
+        assert life.state is State.FROZEN
+        failing(store, "set_state", [LocalFault("the store failed")], behind=True)
+        running = asyncio.ensure_future(life.run())
+        await reached(lambda: life.conductor is not None, "shuffling")
+        assert asked == [State.FROZEN] * (FAULTS - 1) + [State.SHUFFLING], "each time before anything was concluded"
+        assert store.collection(COLLECTION).state is State.SHUFFLING
+        running.cancel()
+
+    lived(test, _frozen())
+
+
+def _frozen() -> MemoryStore:
+    """A store with one collection that was just frozen."""
+    store = memory(frozen=False)
+    store.put_frozen(COLLECTION, HERE.frozen, triples())
+    return store
+
+
+def test_no_error_ends_a_collection_without_a_word() -> None:
+    """Whatever it is: it is told, waited for, and tried again."""
+
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        errors: list[Exception] = [OSError(24, "too many open files"), KeyError("secret"), RuntimeError()] * 3
+        failing(store, "triples", errors, behind=False)
+        life = alive(store, stored)
+        running = asyncio.ensure_future(life.run())
+        await reached(lambda: "a step failed" in life.stalled, "told")
+        told = in_words(await status(life))
+        assert "a step failed (" in told, told
+        assert "secret" not in told
+        await reached(lambda: errors == [] and life.freezing is not None, "tried again")
+        assert not running.done()
+        running.cancel()
+
+    lived(test, memory(frozen=False))
+
+
+def test_an_erasure_that_cannot_be_yet_is_repeated_until_it_is() -> None:
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        errors: list[Exception] = [NotYet("another process reads it"), OSError(5, "input/output error")] * FAULTS
+        failing(store, "erase", errors, behind=False)
+        life = alive(store, stored)
+        running = asyncio.ensure_future(life.run())
+        await life.order(ABORT)
+        await asyncio.wait_for(running, 10)
+        here = store.collection(COLLECTION)
+        assert (errors, here.erased, here.state) == ([], True, State.ABORTED)
+
+    lived(test, opened())

@@ -121,6 +121,24 @@ def test_a_part_that_cannot_be_read_ends_the_stream_after_the_answers_before_it(
     run(test())
 
 
+def test_a_stream_that_brings_no_part_for_a_while_ends_after_its_answers() -> None:
+    async def silent() -> AsyncIterator[Part]:
+        for part in PARTS[:5]:
+            yield part
+        await asyncio.Event().wait()
+
+    async def test() -> None:
+        before = len(asyncio.all_tasks())
+        _, intake = port()
+        users = Users(cast(Any, Desk(State.OPEN)), cast(Any, intake), 0.05)
+        asyncio.get_running_loop().call_later(0.2, intake.settle)  # what it brought is answered all the same
+        got = [answer.id async for answer in users.submit_many(silent(), NOBODY)]
+        assert got == [part.id for part in PARTS[:5]]
+        assert len(asyncio.all_tasks()) == before
+
+    run(test())
+
+
 def test_a_user_who_leaves_in_the_middle_leaves_no_task_behind() -> None:
     async def test() -> None:
         users, intake = port()

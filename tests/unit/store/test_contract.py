@@ -81,14 +81,50 @@ def test_what_is_not_kept_is_unknown_to_every_call(store: ShufflerStore) -> None
 
 def test_states_follow_the_table_of_a_shuffler_and_nothing_else(store: ShufflerStore) -> None:
     opened(store)
-    for state in set(State) - set(SHUFFLER[State.OPEN]):
+    for state in set(State) - set(SHUFFLER[State.OPEN]) - {State.OPEN}:
         with pytest.raises(LocalFault):
             store.set_state(DIGEST, state)
     store.set_state(DIGEST, State.ABORTED, "the analyzer's order")
     assert (store.collection(DIGEST).state, store.collection(DIGEST).reason) == (State.ABORTED, "the analyzer's order")
-    for state in State:
+    for state in set(State) - {State.ABORTED}:
         with pytest.raises(LocalFault):
             store.set_state(DIGEST, state)
+
+
+def test_a_change_that_is_there_already_is_a_success_and_changes_nothing(store: ShufflerStore) -> None:
+    made = frozen(store)
+    store.put_frozen(DIGEST, FROZEN, [one.triple for one in made])
+    store.set_state(DIGEST, State.SHUFFLING)
+    store.put_standing(DIGEST, stored(1), vector(1))
+    seed, before, told = store.fake_seed(DIGEST, Randomness(bytes(32))), store.collection(DIGEST), store.verify_audit()
+    for _ in range(2):
+        opened(store)
+        store.set_state(DIGEST, State.SHUFFLING, "another reason")
+        store.put_standing(DIGEST, stored(1), vector(1))
+        store.put_standing(DIGEST, stored(1))
+        assert store.fake_seed(DIGEST, Randomness(b"\x01" * 32)) == seed
+        store.settle()
+    assert (store.collection(DIGEST), store.verify_audit()) == (before, told)
+    assert np.array_equal(store.final_vector(DIGEST), vector(1))
+    store.erase(DIGEST)
+    told = store.verify_audit()
+    store.erase(DIGEST)
+    assert store.verify_audit() == told
+
+
+def test_something_else_than_what_is_there_is_no_repetition(store: ShufflerStore) -> None:
+    frozen(store)
+    with pytest.raises(LocalFault, match="frozen cannot become frozen"):
+        store.put_frozen(DIGEST, b"\x00" * 32, [])
+    store.set_state(DIGEST, State.SHUFFLING)
+    with pytest.raises(LocalFault, match="shuffling cannot become frozen"):
+        store.put_frozen(DIGEST, FROZEN, [])  # it is further than that
+    store.put_standing(DIGEST, stored(1), vector(1))
+    for place in (Place.STORED, Place.SENDING):
+        store.put_standing(DIGEST, stored(1, place))
+        with pytest.raises(LocalFault, match="another final vector is kept for this standing"):
+            store.put_standing(DIGEST, stored(1, place), vector(2))
+        assert np.array_equal(store.final_vector(DIGEST), vector(1))
 
 
 def test_refusals_are_counted_by_reason(store: ShufflerStore) -> None:

@@ -4,6 +4,7 @@ import os
 import shutil
 import sqlite3
 import threading
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from peos.collection.lifecycle import State
 from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
-from peos.errors import Closed, Full, LocalFault, WrongInput
+from peos.errors import Closed, Full, LocalFault, NotYet, WrongInput
 from peos.ldp.base import Question
 from peos.shuffle.standing import Place, Standing
 from peos.store.sqlite import SqliteStore
@@ -248,13 +249,15 @@ def test_more_collections_than_open_files_are_served(tmp_path: Path) -> None:
 
 
 def test_a_vector_is_not_written_over_the_one_that_is_named(tmp_path: Path) -> None:
+    vectors = tmp_path / "party" / "vectors"
     with sqlite(tmp_path) as store:
         frozen(store)
         store.put_standing(DIGEST, stored(1), vector_of(1))
-        (first,) = (tmp_path / "party" / "vectors").iterdir()
-        store.put_standing(DIGEST, stored(1), vector_of(1))
-        (second,) = (tmp_path / "party" / "vectors").iterdir()
-        assert first != second
+        (first,) = vectors.iterdir()
+        for again in (vector_of(1), vector_of(2)):
+            with suppress(LocalFault):
+                store.put_standing(DIGEST, stored(1), again)
+            assert list(vectors.iterdir()) == [first], "and what was written beside it is gone"
         assert np.array_equal(store.final_vector(DIGEST), vector_of(1))
 
 
@@ -288,6 +291,32 @@ def test_an_erasure_that_was_interrupted_is_completed_when_the_store_opens(
         assert store.collection(DIGEST).erased
         assert list(store.triples(DIGEST)) == []
         assert not _is_somewhere(tmp_path, made[0].share)
+
+
+def test_an_erasure_that_a_reader_holds_up_is_not_called_done_and_is_completed_later(
+    tmp_path: Path, rng: Randomness
+) -> None:
+    with sqlite(tmp_path) as store:
+        frozen(store)
+        seed = store.fake_seed(DIGEST, rng)
+    with closing(sqlite3.connect(database(tmp_path), isolation_level=None)) as reader:
+        with sqlite(tmp_path) as store:
+            store.audit("operator", {"name": "alice"})
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM collections").fetchone()
+            for _ in range(2):
+                with pytest.raises(NotYet, match="another process reads it"):
+                    store.erase(DIGEST)
+            assert "erased" not in [entry.event for entry in store.audit_entries()]
+            assert _is_somewhere(tmp_path, seed), "or the test shows nothing"
+            with pytest.raises(LocalFault, match="seed of the fakes"):
+                store.fake_seed(DIGEST, rng)
+        with sqlite(tmp_path) as store:  # whoever reads does not keep it from opening
+            assert _is_somewhere(tmp_path, seed)
+            reader.execute("COMMIT")
+            store.erase(DIGEST)
+            assert not _is_somewhere(tmp_path, seed)
+            assert [entry.event for entry in store.audit_entries()][-1] == "erased"
 
 
 def _interrupted(*_: object) -> int:
