@@ -75,7 +75,10 @@ class Policy:
                 "wait until some are over, or abort what is not needed any more",
             )
         if document.closes_at <= now:
-            raise _refused("it has closed already", "create another collection")
+            raise _refused(
+                f"it has closed already, {document.closing(now)}",
+                "set the clock that is wrong, or create another collection",
+            )
         self._check_guarantees(document)
         return identities.index(me) + 1
 

@@ -64,7 +64,9 @@ def test_a_document_without_this_shuffler_is_refused() -> None:
 
 @pytest.mark.parametrize("now", [1.0, 2.0])
 def test_a_document_that_has_closed_is_refused(now: float) -> None:
-    with pytest.raises(Refused, match="it has closed already"):
+    with pytest.raises(
+        Refused, match=r"it has closed already, at 1970.* UTC, and the clock here says 1970-01-01 00:00 UTC"
+    ):
         POLICY.check(DOCUMENT, me=ME, now=now)
 
 
