@@ -199,7 +199,9 @@ class LocalCluster:
 
     def _write_passphrase(self, party: Party) -> None:
         """Beside what it opens: of a demo nothing is worth more than its folder's 0700."""
-        _write(party.folder / "passphrase", os.urandom(16).hex())
+        from peos.crypto.randomness import system
+
+        _write(party.folder / "passphrase", system().bytes(16).hex())
 
     def start(self) -> None:
         """Start every party, and wait until its ports answer."""
