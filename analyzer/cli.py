@@ -46,10 +46,8 @@ def init(config: Config) -> None:
     """Draw this analyzer's keys, and write the card to hand out; again, write the card anew."""
     from analyzer import keys
     from analyzer.config import read
-    from analyzer.vault import no_core_dumps
     from peos.crypto.randomness import system
 
-    no_core_dumps()
     settings = read(config)
     made = keys.make(settings, system())
     typer.echo(f"card      {settings.folder / keys.CARD}")

@@ -15,6 +15,7 @@ from analyzer.decryption import decrypt
 from analyzer.home import Home
 from analyzer.inspecting import Inspected, Inspecting
 from analyzer.ledger import together
+from analyzer.lists import lists_of
 from analyzer.receiving import Receiving
 from analyzer.report import REPORT, write_report
 from analyzer.result import result_json
@@ -130,9 +131,14 @@ class Publishing:
             received=received,
             published_at=int(time.time()),
             inspected=inspected,
+            lists=lists_of(self._home, kept, self._frozen(kept), self._log.of(kept.digest)),
             together=together(self._home, kept, users),
         )
         return json.dumps(result, ensure_ascii=False)
+
+    def _frozen(self, kept: Kept) -> bytes:
+        """The frozen digest of the output."""
+        return self._home.store.deliveries(kept.digest)[0].header.context.frozen
 
     def _is_withheld(self, kept: Kept) -> bool:
         """Whether nothing has changed since it was last found that this output cannot be published."""

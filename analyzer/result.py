@@ -30,6 +30,7 @@ def result_json(
     received: int,
     published_at: int,
     inspected: Inspected | None,
+    lists: dict[str, Any] | None,
     together: dict[str, Any] | None,
 ) -> dict[str, Any]:
     """What is published. It is put together only if every dummy came out and all parts were of one transcript."""
@@ -76,6 +77,7 @@ def result_json(
             {"party": "analyzer", "seconds": seconds, "sent": sent, "received": received, "peak_rss": peak_rss()},
         ],
         "checks": checks,
+        "lists": lists,  # signed by the shufflers; null if none showed them
         "inspection": inspected and {"dummies": inspected.dummies, "not_opened": list(inspected.missing)},
     }
 

@@ -233,6 +233,9 @@ def some_of(*words: str) -> Kind[tuple[str, ...]]:
     return Kind(f"a list of {quoted}, or of one of them", take)
 
 
+# [limits], for every process with a port for peers.
+PEER_CONNECTIONS: Final = Key("limits.peer_connections", count(8), 256)
+
 # [compute], for every process that works vectors.
 _ENGINE: Final = Key("compute.engine", one_of(*ENGINES), ENGINES[0])
 _SCHEDULER: Final[Key[str | None]] = Key("compute.scheduler", TEXT, None)

@@ -96,7 +96,7 @@ class Conductor:
         self._log = log
         self._clock = clock
         self._pause = tick
-        self._events: asyncio.Queue[Event] = asyncio.Queue()
+        self._events: asyncio.Queue[Event | Exception] = asyncio.Queue()  # an error ends `run`
         self._ordered = ""  # the reason of an end that was ordered
         self._passed: set[str] = set()
         self._seen: tuple[object, ...] = ()
@@ -148,7 +148,10 @@ class Conductor:
         self._help(self.delivering.watch(lambda: self.machine.standing, self.give, every=self._pause))
         try:
             while self.machine.standing.place not in ENDS:
-                await self._handle(await self._events.get())
+                event = await self._events.get()
+                if isinstance(event, Exception):
+                    raise event
+                await self._handle(event)
             return self.machine.standing
         finally:
             if self.machine.record is None:
@@ -227,11 +230,15 @@ class Conductor:
             await asyncio.gather(self._sending, return_exceptions=True)
         rows = in_rows(self.bench.vectors[vector]) if vector else None
         digest = self.context.collection
-        await self._store(lambda store: store.put_standing(digest, standing, rows))
+        await self._store.persistently(lambda store: store.put_standing(digest, standing, rows), self._wait)
         self._log.info("standing", state=standing.place.value, attempt=standing.attempt)
         self.bench.discard(standing.left)  # also what came for an attempt that was never entered here
         if standing.running and self._evidence is not None and standing.attempt != self._evidence.attempt:
             await self._forget_evidence()  # not when an attempt is left: others may deliver it all the same
+
+    def _wait(self, error: Exception) -> None:
+        self.trouble = str(error) if isinstance(error, PeosError) else type(error).__name__
+        self._log.warning("waiting", error, attempt=self.machine.standing.attempt)
 
     async def _work(self, task: Task, attempt: int) -> None:
         try:
@@ -299,10 +306,17 @@ class Conductor:
         self._log.warning("an attempt is left", reason=why, attempt=self.machine.standing.attempt)
 
     def _help(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(work)
+        task = asyncio.get_running_loop().create_task(self._watched(work))
         self._helpers.add(task)
         task.add_done_callback(self._helpers.discard)
         return task
+
+    async def _watched(self, work: Coroutine[Any, Any, None]) -> None:
+        """No helper ends by an error that nobody hears: `run` raises it, and what is durable is gone on from."""
+        try:
+            await work
+        except Exception as error:
+            self._events.put_nowait(error)
 
 
 def _end(event: Event) -> str:

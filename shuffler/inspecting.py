@@ -7,7 +7,7 @@ they can.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from peos.collection.document import Document
 from peos.collection.reveal import proved_case
-from peos.collection.submission import Triple
 from peos.crypto.kdf import Context
 from peos.errors import BadEncoding, Closed, Full, NotYet, PeosError, Refused, RemoteFault
 from peos.net.calls import Caller
@@ -26,7 +25,7 @@ from peos.shuffle.messages import Header, Kind, SignedReceipt, SignedReveal, Ste
 from peos.shuffle.opening import Nothing, Opening, open_rows
 from peos.wire import inspections
 from peos.wire.inspections import RevealedPart
-from peos.wire.methods import DELIVER, GET_DUMMIES
+from peos.wire.methods import DELIVER, GET_DUMMIES, GET_RECEIPT
 from peos.wire.shuffles import VectorReader
 from shuffler.background import in_background
 from shuffler.bench import Bench
@@ -83,7 +82,7 @@ class Inspecting:
         inspection = self._inspection
         return tuple(who for who in inspection.waiting if who != self._number) if inspection else ()
 
-    async def run(self, triples: Sequence[Triple]) -> None:
+    async def run(self, frozen: Sequence[bytes]) -> None:
         """Until all have shown what they have, or are waited for no longer."""
         try:
             async with asyncio.timeout(self._patience):
@@ -91,7 +90,7 @@ class Inspecting:
                     self._log.warning("nothing to open", reason=str(Nothing.LOST))
                     await self._show(Opening(self._number, nothing=Nothing.LOST))
                 else:
-                    await self._inspect(self._record, self._bench, triples)
+                    await self._inspect(self._record, self._bench, frozen)
         except TimeoutError:
             await self._end_waiting()
             self.trouble = f"the inspection took longer than {self._patience:.0f} s"
@@ -102,11 +101,13 @@ class Inspecting:
         except Closed as over:
             self.trouble = str(over)
             self._log.info("the inspection is over", reason=str(over))
-        except PeosError as error:
-            self.trouble = str(error)
-            self._log.warning("the inspection cannot be made", error)
+        except Exception as error:
+            self._cannot(error)
         if self._inspection is not None:
-            await in_background(self._judge)
+            try:
+                await in_background(self._judge)
+            except Exception as error:
+                self._cannot(error)
 
     async def _end_waiting(self) -> None:
         """Show what can be shown without those who are not heard of."""
@@ -132,10 +133,10 @@ class Inspecting:
             await in_background(lambda: evidence.hear(vector.header, rows))
         await self._came.put((vector.header, rows))
 
-    async def _inspect(self, record: Record, bench: Bench, triples: Sequence[Triple]) -> None:
+    async def _inspect(self, record: Record, bench: Bench, frozen: Sequence[bytes]) -> None:
         for told in await in_background(self._heard):
             self._came.put_nowait(told)
-        case = await self._revealed(triples, bench)
+        case = await self._revealed(frozen, bench)
         if case is None:
             return
         inspection = self._inspection = Inspection(self._number, case, record)
@@ -159,7 +160,7 @@ class Inspecting:
         """What others had told before this process was started."""
         return list(self._evidence.heard(self.context)) if self._evidence else []
 
-    async def _revealed(self, triples: Sequence[Triple], bench: Bench) -> Case | None:
+    async def _revealed(self, frozen: Sequence[bytes], bench: Bench) -> Case | None:
         """The dummies, as the analyzer shows and proves them; nothing, and that said to all, if it does not."""
         signed: SignedReveal | None = None
         try:
@@ -167,7 +168,7 @@ class Inspecting:
             revealed, signed = inspections.gathered(parts)
             document, transcript, own = self._document, self._receipt.transcript, signed
             return await in_background(
-                lambda: proved_case(document, bench.public, self.context, transcript, triples, revealed, own)
+                lambda: proved_case(document, bench.public, self.context, transcript, frozen, revealed, own)
             )
         except (NotYet, Full, Closed):
             raise
@@ -251,6 +252,10 @@ class Inspecting:
         if opening.nothing:
             await self._post.sent()
 
+    def _cannot(self, error: Exception) -> None:
+        self.trouble = str(error) if isinstance(error, PeosError) else type(error).__name__
+        self._log.warning("the inspection cannot be made", error)
+
     def _judge(self) -> None:
         assert self._inspection is not None, "there is something to judge"
         found = [str(finding) for finding in self._inspection.findings]
@@ -263,3 +268,20 @@ class Inspecting:
 
     def _header(self, step: Step, receiver: int) -> Header:
         return Header(self.context, step, self._number, receiver)
+
+
+async def receipt_of(
+    analyzer: Caller, document: Document, collection: bytes, patience: float, stalled: Callable[[str], None]
+) -> SignedReceipt | None:
+    """The analyzer's receipt, asked for again for as long as `patience` lasts; None if there is none to be had."""
+    give_up = time.monotonic() + patience
+    while True:
+        try:
+            found: SignedReceipt = await analyzer.ask(GET_RECEIPT, collection, step="inspection")
+        except PeosError as error:
+            if (isinstance(error, Refused) and not isinstance(error, NotYet | Full)) or time.monotonic() > give_up:
+                return None
+            stalled(str(error))
+            await asyncio.sleep(_AGAIN)
+        else:
+            return found if found.verifies(document.analyzer.identity) else None

@@ -1,11 +1,14 @@
 """What a shuffler's operator lets an analyzer ask: the rules under which a collection document is accepted."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from peos.collection.claims import claims_of
 from peos.collection.document import PEOS, Document
 from peos.errors import Refused
 from peos.privacy.guarantees import Claim, rounded_up
+
+_DAY: Final = 86_400
 
 
 @dataclass(frozen=True)
@@ -23,9 +26,14 @@ class Policy:
     protocols: tuple[str, ...] = (PEOS,)  # the sequential shuffle protects less, and is only run by who says so
     most_eps_server: float | None = None
     most_eps_users: float | None = None
+    most_fakes: int = 100_000_000
+    most_days: float = 90.0
+    most_open: int = 64
 
-    def check(self, document: Document, *, me: bytes, now: float) -> int:
+    def check(self, document: Document, *, me: bytes, now: float, open_: int = 0) -> int:
         """Refuse what the operator would not run; returns this shuffler's number in the document.
+
+        `open_` is how many collections of this analyzer are not over yet.
 
         That a question is answered once an epoch is the store's to refuse, which knows what was delivered.
         """
@@ -48,6 +56,19 @@ class Policy:
             )
         if document.fakes < self.least_fakes:
             raise _refused(f"it has {document.fakes} fakes, here there must be {self.least_fakes}", "add fakes")
+        if document.fakes > self.most_fakes:
+            raise _refused(f"it has {document.fakes} fakes, at most {self.most_fakes} are made here", "ask for fewer")
+        if document.erase_by > now + self.most_days * _DAY:
+            raise _refused(
+                f"it may last {(document.erase_by - now) / _DAY:,.1f} days until everything of it is erased, the limit "
+                f"here is {self.most_days:g}",
+                "let it be shuffled and erased sooner",
+            )
+        if open_ >= self.most_open:
+            raise _refused(
+                f"{open_} collections of this analyzer are not over yet, the limit here is {self.most_open}",
+                "wait until some are over, or abort what is not needed any more",
+            )
         if document.closes_at <= now:
             raise _refused("it has closed already", "create another collection")
         self._check_guarantees(document)

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from peos.collection.document import Document, Dummy
-from peos.collection.submission import Part, Triple, check_part, plain_share
+from peos.collection.document import ID_BYTES, Document, Dummy
+from peos.collection.submission import Part, check_part, plain_share
 from peos.crypto.identity import Identity, labelled
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import U64
@@ -63,7 +63,7 @@ def proved_case(
     public: PublicKey,
     context: Context,
     transcript: bytes,
-    triples: Sequence[Triple],
+    rows: Sequence[bytes],
     revealed: Sequence[Revealed],
     signed: SignedReveal,
 ) -> Case:
@@ -80,21 +80,21 @@ def proved_case(
         raise _refused("committed to one dummy twice")
     if tuple(Dummy(one.salt, one.id, one.words).commitment for one in revealed) != due:
         raise _refused(f"does not reveal the first {len(due)} dummies of the document in their order")
-    frozen = {triple.id: (place, triple) for place, triple in enumerate(triples)}
+    frozen = {row[:ID_BYTES]: (place, row) for place, row in enumerate(rows)}
     start: dict[int, int] = {}  # which of the dummies, by their places
     for number, one in enumerate(revealed):
         if one.id in frozen:
-            place, triple = frozen[one.id]
-            if _proved(one, document, public, context.collection) != triple:
+            place, row = frozen[one.id]
+            if _proved(one, document, public, context.collection) != row:
                 raise _refused("reveals parts of a dummy that are not those which were frozen")
             start[place] = number
     if len(start) < sum(one.id in frozen for one in revealed):
         raise _refused("committed to two dummies under one id")
     if not start:
         raise RemoteFault("none of the dummies was frozen", step="inspection", hint="no row can be followed")
-    rows, order = len(triples) + document.fakes, tuple(sorted(start))
+    total, order = len(rows) + document.fakes, tuple(sorted(start))
     numbers = tuple(start[place] for place in order)
-    return known_case(document, public, context, transcript, rows, (numbers, order), revealed, signed)
+    return known_case(document, public, context, transcript, total, (numbers, order), revealed, signed)
 
 
 def known_case(
@@ -127,7 +127,7 @@ def known_case(
     )
 
 
-def _proved(one: Revealed, document: Document, public: PublicKey, collection: bytes) -> Triple:
+def _proved(one: Revealed, document: Document, public: PublicKey, collection: bytes) -> bytes:
     shufflers = len(document.shufflers)
     if [part.shuffler for part in one.parts] != list(range(1, shufflers + 1)):
         raise _refused("does not reveal every part of a dummy")
@@ -149,7 +149,8 @@ def _hash(context: Context, revealed: Sequence[Revealed]) -> bytes:
 
 def _encoded(part: Part) -> bytes:
     number = part.shuffler.to_bytes(4, "big")
-    return labelled("part", part.collection, number, part.id, part.ticket, part.salt, part.share, *part.hashes)
+    fields = (part.collection, number, part.id, part.ticket, part.user_key, part.signature, part.salt, part.share)
+    return labelled("part", *fields, *part.hashes)
 
 
 def _refused(what: str) -> RemoteFault:

@@ -6,9 +6,11 @@ certificate cannot sign others, so pinning one admits one. Functions take PEM or
 
 import datetime
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import (
@@ -46,8 +48,7 @@ def make_certificate(
         raise WrongInput(f"a certificate's name has 1 to {_NAME_LIMIT} characters, not {len(name)}")
     key = ec.derive_private_key(rng.integer_below(_ORDER - 1) + 1, ec.SECP256R1())
     start = (now or datetime.datetime.now(datetime.UTC)) - datetime.timedelta(hours=1)
-    # TLS looks pinned certificates up by subject: two of one subject would hide each other, so the key is part of it.
-    shown = key.public_key().public_bytes(Encoding.X962, PublicFormat.CompressedPoint).hex()[2:]
+    shown = _shown(key.public_key())  # see `read_certificate`
     subject = x509.Name(
         [x509.NameAttribute(NameOID.COMMON_NAME, name), x509.NameAttribute(NameOID.SERIAL_NUMBER, shown)]
     )
@@ -81,8 +82,13 @@ def make_certificate(
     )
 
 
+@lru_cache(maxsize=1024)
 def read_certificate(data: bytes) -> x509.Certificate:
-    """Exactly one certificate, on P-256, for the name that all have; WrongInput otherwise."""
+    """Exactly one certificate, on P-256, for the name that all have, by the key that its subject names; or WrongInput.
+
+    TLS looks certificates up by subject. As the subject holds the key and the key has signed it, nobody can make one
+    that hides another party's: neither with that party's subject and a key of its own, nor with both and other dates.
+    """
     try:
         if _PEM not in data:
             certificate = x509.load_der_x509_certificate(data)
@@ -103,7 +109,19 @@ def read_certificate(data: bytes) -> x509.Certificate:
         raise WrongInput("a port's certificate is on the curve P-256", hint=_MAKE)
     if names.get_values_for_type(x509.DNSName) != [TARGET_NAME] or is_authority:
         raise WrongInput(f"a port's certificate is for {TARGET_NAME} and cannot sign others", hint=_MAKE)
+    named = [one.value for one in certificate.subject.get_attributes_for_oid(NameOID.SERIAL_NUMBER)]
+    if named != [_shown(key)]:
+        raise WrongInput("the subject of a port's certificate names its key, and this one names another", hint=_MAKE)
+    try:
+        certificate.verify_directly_issued_by(certificate)
+    except (ValueError, TypeError, InvalidSignature):
+        raise WrongInput("a port's certificate is signed by its own key, and this one is not", hint=_MAKE) from None
     return certificate
+
+
+def _shown(key: ec.EllipticCurvePublicKey) -> str:
+    """A key as a subject names it: its x coordinate, 64 digits, which a subject has room for."""
+    return key.public_bytes(Encoding.X962, PublicFormat.CompressedPoint).hex()[2:]
 
 
 def require_pair(own: Certificate) -> None:

@@ -17,11 +17,11 @@ from peos.collection.document import (
     MechanismChoice,
     Member,
 )
-from peos.collection.freeze import Announcement, FrozenDigest, check_minimum
-from peos.collection.prepare import Ticket, prepare
+from peos.collection.freeze import Freeze, check_minimum
+from peos.collection.prepare import prepare
 from peos.collection.reveal import Revealed, proved_case, reveal, sign_reveal
 from peos.collection.submission import Part
-from peos.collection.ticket import mint
+from peos.collection.ticket import Ticket, issue
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import U64, Randomness, system
@@ -139,6 +139,7 @@ class Simulation:
             self.node_type(n, self.signed, one, Randomness(self.rng.bytes(32)), floor=self.floor)
             for n, one in enumerate(identities, start=1)
         ]
+        self._tickets: dict[bytes, Ticket] = {}
         self.dummy_parts: list[tuple[Part, ...]] = []
         self.delivered: dict[int, analyzer.Part] = {}
         self.openings: dict[int, Opening] = {}
@@ -183,37 +184,48 @@ class Simulation:
 
     def parts_of(self, reports: U64, ids: Sequence[bytes]) -> list[tuple[Part, ...]]:
         """Each report's parts, ready to send."""
-        tickets = [Ticket(id_, mint(self.enrolment, self.digest, id_)) for id_ in ids]
+        tickets = [self.ticket(id_) for id_ in ids]
         public = self.key.public
         zeros = public.zero_source(self.rng, expected=reports.size)
         return prepare(self.digest, len(self.nodes), public, zeros, reports, tickets, self.rng)
+
+    def ticket(self, id_: bytes) -> Ticket:
+        """The ticket of a user: one for each id, with a key of hers."""
+        if id_ not in self._tickets:
+            self._tickets[id_] = issue(self.enrolment, self.digest, id_, Identity.generate(self.rng))
+        return self._tickets[id_]
 
     # Freeze.
 
     def freeze(self) -> None:
         """All pairs of shufflers agree on what counts."""
         freezing = {node.number: node.start_freeze() for node in self.nodes}
+        self._announce(freezing)  # each its own,
+        self._announce(freezing)  # then what it has heard of all
         for sender, receiver in self._pairs():
-            encoded = freezes.encode_announcement(Announcement(self.digest, freezing[sender].announcement))
-            self.traffic.count(sender, [encoded])
-            freezing[receiver].announced(sender, freezes.decode_announcement(encoded).hash)
-        for sender, receiver in self._pairs():
-            own = tuple(sorted(triple for triple, _ in self.nodes[sender - 1].parts.values()))
+            own = self.nodes[sender - 1].listed
             encoded_list = [freezes.encode_stretch(stretch) for stretch in freezes.stretches(self.digest, own)]
             self.traffic.count(sender, encoded_list)
-            shown = [triple for data in encoded_list for triple in freezes.decode_stretch(data).triples]
-            freezing[receiver].listed(sender, shown)
+            listing = freezing[receiver].listing(sender)
+            for data in encoded_list:
+                listing.feed(freezes.decode_stretch(data).rows)
+            listing.finish()
         for sender, receiver in self._pairs():
-            here = freezing[sender]
-            statement = FrozenDigest(self.digest, here.digest, here.sign(self.nodes[sender - 1].identity))
-            encoded = freezes.encode_frozen_digest(statement)
+            encoded = freezes.encode_frozen_digest(freezing[sender].sign())
             self.traffic.count(sender, [encoded])
             said = freezes.decode_frozen_digest(encoded)
             freezing[receiver].confirmed(sender, said.digest, said.signature)
         for node in self.nodes:
-            triples = freezing[node.number].triples
-            check_minimum(len(triples), len(self.dummies), self.document.minimum)
-            node.begin(triples, freezing[node.number].context)
+            counted = freezing[node.number].rows
+            check_minimum(len(counted), len(self.dummies), self.document.minimum)
+            node.begin(counted, freezing[node.number].context)
+
+    def _announce(self, freezing: Mapping[int, Freeze]) -> None:
+        """Every shuffler shows all others the announcements that it holds."""
+        held = {who: freezes.encode_announcements(one.announcements) for who, one in freezing.items()}
+        for sender, receiver in self._pairs():
+            self.traffic.count(sender, [held[sender]])
+            freezing[receiver].heard(sender, freezes.decode_announcements(held[sender]).held)
 
     # Shuffle.
 
@@ -349,7 +361,7 @@ class Simulation:
     def case(self, node: Node, revealed: Sequence[Revealed], signed: SignedReveal) -> Case:
         """What a shuffler may open of the output."""
         part = self.output
-        return proved_case(node.document, node.public, part.context, part.transcript, node.triples, revealed, signed)
+        return proved_case(node.document, node.public, part.context, part.transcript, node.frozen, revealed, signed)
 
     def follow(self, cases: Mapping[int, Case], signed: Mapping[int, SignedReveal]) -> None:
         """The inspection itself; what the shufflers and the analyzer find is kept for `publish`."""

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from peos.errors import Full, LocalFault, PeosError
-from peos.store.folder import is_full, private_file, sync_folder
+from peos.store.folder import has_descriptors, is_full, private_file, sync_folder
 
 _BUSY_MS: Final = 5_000
+_MOMENT_MS: Final = 200  # that a checkpoint waits for a reader; it is repeated later
 _SETTINGS: Final = (
     f"PRAGMA busy_timeout = {_BUSY_MS}",
     "PRAGMA journal_mode = WAL",
@@ -77,15 +78,16 @@ class Database:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
-                self._connection.execute("COMMIT")
+                commit(self._connection)
             except BaseException:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    def settle_log(self) -> None:
-        """Move everything from the write-ahead log into the file, and empty the log: it holds deleted pages too."""
-        self.row("PRAGMA wal_checkpoint(TRUNCATE)")
+    def empty_log(self) -> bool:
+        """See `empty_log`."""
+        with self._sentences():
+            return empty_log(self._connection)
 
     def _settle(self, path: Path, layout: Layout) -> None:
         """Make the tables of a new file; check those of another."""
@@ -121,9 +123,33 @@ class Database:
             raise failure(error, "the store", self._folder) from None
 
 
+def commit(connection: sqlite3.Connection) -> None:
+    """End a transaction: what it changed is durable when this returns, and may be when it raises."""
+    connection.execute("COMMIT")
+
+
+def empty_log(connection: sqlite3.Connection) -> bool:
+    """Move everything from the write-ahead log into the file, and cut the log off: it holds deleted pages too.
+
+    False if another connection still reads from the log, so that nothing was cut off: to be repeated.
+    """
+    (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    connection.execute(f"PRAGMA busy_timeout = {_MOMENT_MS}")
+    try:
+        (is_busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not is_busy
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {patience}")
+
+
 def failure(error: sqlite3.Error, what: str, folder: Path) -> PeosError:
     """What SQLite met, in a sentence: a disk without room shows in several ways, and is not a broken one."""
     name = getattr(error, "sqlite_errorname", "") or type(error).__name__
     if name.startswith("SQLITE_FULL") or (name.startswith("SQLITE_IOERR") and is_full(folder)):
         return Full(f"there is no room left where {what} is", hint="make room; nothing acknowledged is lost")
+    if name.startswith(("SQLITE_CANTOPEN", "SQLITE_IOERR")) and not has_descriptors():
+        return Full(
+            f"{what} cannot be opened: this process has as many files open as it may have",
+            hint="raise the limit of open files (`ulimit -n`); servers go on by themselves",
+        )
     return LocalFault(f"{what} failed ({name})", hint=f"check the disk, then {folder}")

@@ -57,8 +57,10 @@ class VectorFiles:
                 vector.flags.writeable = False
             else:
                 vector = mapped(path, *shape)
-        except OSError:
+        except FileNotFoundError:
             intact = False
+        except OSError as error:  # which may pass: nothing is known of the vector
+            raise folder.failure(error, path, "read") from None
         if not intact or _hash(vector) != named.hash:
             raise LocalFault(
                 f"the final vector {named.name} is damaged or gone", hint="check the disk; this delivery cannot go on"
@@ -67,9 +69,7 @@ class VectorFiles:
 
     def keep_only(self, names: Set[str]) -> None:
         """Wipe every other vector: of an erased collection, of an attempt that was left, of a crash."""
-        for path in self._path.iterdir():
-            if path.name not in names:
-                folder.wipe(path)
+        folder.wipe_all_but(self._path, names)
 
 
 def _hash(vector: Vector) -> bytes:

@@ -18,10 +18,10 @@ import numpy as np
 from peos.collection.delivered import check_delivery, judge_delivery
 from peos.collection.document import Document, Dummy, MechanismChoice
 from peos.collection.party import Card, Status
-from peos.collection.prepare import Ticket, prepare
+from peos.collection.prepare import prepare
 from peos.collection.reveal import Revealed, known_case, reveal, sign_reveal
 from peos.collection.submission import Part, Verdict
-from peos.collection.ticket import mint
+from peos.collection.ticket import issue
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes import scheme
@@ -146,7 +146,7 @@ class Played:
 
     def _prepare(self, reports: U64, ids: list[bytes]) -> list[tuple[Part, ...]]:
         public = key().public
-        tickets = [Ticket(id_, mint(ENROLMENT, self.digest, id_)) for id_ in ids]
+        tickets = [issue(ENROLMENT, self.digest, id_, Identity.generate(RNG)) for id_ in ids]
         zeros = public.zero_source(RNG, expected=len(ids))
         return prepare(self.digest, len(self.town.cards), public, zeros, reports, tickets, RNG)
 

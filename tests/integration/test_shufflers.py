@@ -206,7 +206,7 @@ def test_each_shuffler_is_killed_between_the_steps(town: Town) -> None:
             waiting = await play.until(
                 lambda here: here[0].waited_for == ("shuffler 3 (shuffler-3)",), "waiting for shuffler 3"
             )
-            assert waiting[0].step == "freeze, announcement"
+            assert waiting[0].step == "freeze, announcements"
             restart(town, 2, kill=True)  # closed, in the middle of the freeze
             town.cluster.restart(town.shufflers[2])
             await order_one(play, play.callers[2])

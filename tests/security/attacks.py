@@ -307,13 +307,27 @@ INTEGRITY: Final = (
     Attack(
         "one splitting to some shufflers, another to the rest",
         "users",
-        "the freeze compares submission digests",
+        "the freeze compares rows, which commit to the submission digest",
         _in(
             "security/test_splittings",
             "mixed_splittings_are_not_counted_and_everybody_elses_reports_come_out_exactly",
             "a_shuffler_refuses_another_submission_under_a_used_ticket_and_acknowledges_the_identical_repeat",
         ),
         _in("security/test_splittings", "freezing_by_id_alone_destroys_the_reports_of_all_mixers_unnoticed"),
+    ),
+    Attack(
+        "vote with tickets that reach it first",
+        "one shuffler",
+        "the ticket names the user's key, which signs her submission",
+        _in("security/test_stolen_tickets", "a_shuffler_that_saw_a_ticket_first_cannot_vote_with_it"),
+        _in("security/test_stolen_tickets", "without_the_users_signature_every_ticket_is_the_thiefs"),
+    ),
+    Attack(
+        "have honest shufflers accuse one another by showing them two lists",
+        "one shuffler",
+        "all compare all signed announcements before any list is shown",
+        _in("unit/collection/test_freeze_model", "one_list_is_frozen_or_none_and_only_the_deviating_shuffler_is_named"),
+        _in("unit/collection/test_freeze_model", "the_check_sees_announcements_that_are_not_compared"),
     ),
     Attack(
         "spoil other users' reports by an oversized plaintext",

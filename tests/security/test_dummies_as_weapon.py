@@ -12,9 +12,11 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
-from peos.collection.prepare import Ticket, prepare
+from peos.collection.document import ID_BYTES
+from peos.collection.prepare import prepare
 from peos.collection.reveal import Revealed, known_case, proved_case, reveal, sign_reveal
-from peos.collection.ticket import mint
+from peos.collection.ticket import issue
+from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.paillier import PaillierPrivateKey
@@ -48,7 +50,7 @@ class Weapon(Simulation):
     @cached_property
     def forged(self) -> list[Revealed]:
         """What the analyzer can reveal: its true dummies, and for the victim's id parts of its own making."""
-        ticket = Ticket(self.owned.id, mint(self.enrolment, self.digest, self.owned.id))
+        ticket = issue(self.enrolment, self.digest, self.owned.id, Identity.generate(self.rng))
         zeros, words = self.key.public.zero_source(self.rng), self.owned.words[None, :]
         own = prepare(self.digest, len(self.nodes), self.key.public, zeros, words, [ticket], self.rng)
         return reveal(self.dummies, [*own, *self.dummy_parts[1:]], self.key.public.ciphertext_bytes)
@@ -71,10 +73,10 @@ class Trusting(Weapon):
 
     def case(self, node: Node, revealed: Sequence[Revealed], signed: SignedReveal) -> Case:
         """What is opened by id alone."""
-        places = {triple.id: place for place, triple in enumerate(node.triples)}
+        places = {row[:ID_BYTES]: place for place, row in enumerate(node.frozen)}
         start = tuple(range(len(revealed))), tuple(places[one.id] for one in revealed)
         part = self.output
-        rows = len(node.triples) + self.document.fakes
+        rows = len(node.frozen) + self.document.fakes
         return known_case(self.document, self.key.public, part.context, part.transcript, rows, start, revealed, signed)
 
 
@@ -98,7 +100,7 @@ def word_read(made: Weapon) -> int | None:
 
 
 def _place(made: Weapon) -> int:
-    return [triple.id for triple in made.nodes[0].triples].index(made.owned.id)
+    return [row[:ID_BYTES] for row in made.nodes[0].frozen].index(made.owned.id)
 
 
 def test_a_user_named_as_a_dummy_is_not_opened_and_without_the_proof_her_word_is_read(key: PaillierPrivateKey) -> None:
@@ -129,7 +131,10 @@ def test_a_dummy_without_one_of_its_parts_or_with_another_s_is_refused(key: Pail
     one, other, *rest = made.reveal(1)
     with pytest.raises(RemoteFault, match="every part"):
         _case(made, [replace(one, parts=one.parts[:2]), other, *rest])
-    mixed = replace(one, parts=(*one.parts[:2], replace(other.parts[2], id=one.id, ticket=one.parts[0].ticket)))
+    first = one.parts[0]
+    strange = replace(other.parts[2], id=first.id, ticket=first.ticket, user_key=first.user_key)
+    strange = replace(strange, signature=made.ticket(first.id).key.sign("submission", strange.digest))
+    mixed = replace(one, parts=(*one.parts[:2], strange))
     with pytest.raises(RemoteFault, match="not of one submission"):
         _case(made, [mixed, other, *rest])
     broken = replace(one, parts=(*one.parts[:2], replace(one.parts[2], share=bytes(8))))
@@ -147,7 +152,7 @@ def test_what_the_analyzer_did_not_sign_is_refused(key: PaillierPrivateKey) -> N
         sign_reveal(made.analyzer, Context(made.digest, b"another list".ljust(32)), revealed),
     ):
         with pytest.raises(RemoteFault, match="did not sign what it reveals"):
-            proved_case(made.document, node.public, part.context, part.transcript, node.triples, revealed, signed)
+            proved_case(made.document, node.public, part.context, part.transcript, node.frozen, revealed, signed)
 
 
 def test_a_dummy_that_was_not_frozen_is_left_out_and_the_others_stand_in_the_order_of_the_list(
@@ -155,12 +160,12 @@ def test_a_dummy_that_was_not_frozen_is_left_out_and_the_others_stand_in_the_ord
 ) -> None:
     made = armed(key, Simulation, 1)
     revealed, node, part = made.reveal(1), made.nodes[0], made.output
-    triples = [triple for triple in node.triples if triple.id != revealed[3].id]
+    rows = [row for row in node.frozen if row[:ID_BYTES] != revealed[3].id]
     signed = sign_reveal(made.analyzer, part.context, revealed)
-    case = proved_case(made.document, node.public, part.context, part.transcript, triples, revealed, signed)
-    ids = [triple.id for triple in triples]
+    case = proved_case(made.document, node.public, part.context, part.transcript, rows, revealed, signed)
+    ids = [row[:ID_BYTES] for row in rows]
     assert case.start == tuple(sorted(ids.index(one.id) for one in revealed if one.id != revealed[3].id))
-    users = [triple for triple in triples if triple.id not in {one.id for one in revealed}]
+    users = [row for row in rows if row[:ID_BYTES] not in {one.id for one in revealed}]
     with pytest.raises(RemoteFault, match="none of the dummies was frozen") as none:
         proved_case(made.document, node.public, part.context, part.transcript, users, revealed, signed)
     assert not none.value.party, "others may have left them out"
@@ -169,4 +174,4 @@ def test_a_dummy_that_was_not_frozen_is_left_out_and_the_others_stand_in_the_ord
 def _case(made: Simulation, revealed: list[Revealed]) -> Case:
     part, node = made.output, made.nodes[0]
     signed = sign_reveal(made.analyzer, part.context, revealed)
-    return proved_case(made.document, node.public, part.context, part.transcript, node.triples, revealed, signed)
+    return proved_case(made.document, node.public, part.context, part.transcript, node.frozen, revealed, signed)

@@ -11,9 +11,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from peos.collection.prepare import Ticket, prepare
+from peos.collection.document import ID_BYTES
+from peos.collection.prepare import prepare
 from peos.collection.reveal import Revealed, known_case
-from peos.collection.ticket import mint
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.ldp import GRR
@@ -67,9 +67,9 @@ class Believing(Lying):
 
     def case(self, node: Node, revealed: Sequence[Revealed], signed: SignedReveal) -> Case:
         """What is opened if the analyzer says which, and in what order."""
-        places = {triple.id: place for place, triple in enumerate(node.triples)}
+        places = {row[:ID_BYTES]: place for place, row in enumerate(node.frozen)}
         start, part = (tuple(range(len(revealed))), tuple(places[one.id] for one in revealed)), self.output
-        rows, same = len(node.triples) + self.document.fakes, replace(signed, hash=b"same".ljust(32))
+        rows, same = len(node.frozen) + self.document.fakes, replace(signed, hash=b"same".ljust(32))
         return known_case(node.document, node.public, part.context, part.transcript, rows, start, revealed, same)
 
 
@@ -98,7 +98,7 @@ def other_parts(made: Lying, shown: Shown) -> Shown:
     """Another splitting of the first dummy, under its ticket."""
     one = shown[0]
     words: U64 = one.words[None, :]
-    ticket = Ticket(one.id, mint(made.enrolment, made.digest, one.id))
+    ticket = made.ticket(one.id)
     zeros = made.key.public.zero_source(made.rng)
     (parts,) = prepare(made.digest, len(made.nodes), made.key.public, zeros, words, [ticket], made.rng)
     return [replace(one, parts=parts), *shown[1:]]

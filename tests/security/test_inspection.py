@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from peos.collection.submission import Triple
 from peos.crypto.kdf import Context, StreamKey
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes import rows as packed
@@ -249,9 +248,9 @@ def pointing(inspection: type[Inspection], *, who: int) -> type[WatchedNode]:
     """Nodes of which `who` works as it should and says something else of it."""
 
     class Placed(WatchedNode):
-        def begin(self, triples: Sequence[Triple], context: Context) -> None:
+        def begin(self, frozen: Sequence[bytes], context: Context) -> None:
             self.inspection_type = inspection if self.number == who else Inspection
-            super().begin(triples, context)
+            super().begin(frozen, context)
 
     return Placed
 

@@ -2,7 +2,6 @@
 
 import io
 import logging
-import resource
 import stat
 
 import numpy as np
@@ -155,11 +154,6 @@ def test_no_secret_is_in_a_repr_or_in_the_log(world: World) -> None:
     for name, secret in _secrets(world).items():
         for spelt in (repr(secret)[2:-1], secret.hex(), str(int.from_bytes(secret, "big"))):
             assert spelt not in shown, name
-
-
-def test_core_dumps_are_off_in_an_opened_home(world: World) -> None:
-    world.home()
-    assert resource.getrlimit(resource.RLIMIT_CORE)[0] == 0
 
 
 def test_the_database_alone_opens_nothing(world: World) -> None:

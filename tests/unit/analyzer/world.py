@@ -113,7 +113,7 @@ class World:
         )
         made = keys.make(self.config, self.rng)
         for shuffler in self.shufflers:
-            shuffler.trust.admit(made.certificate.pem)
+            shuffler.trust.admit([made.certificate.pem])
         self._homes: list[Home] = []
 
     @property

@@ -29,6 +29,18 @@ def test_a_document_at_every_limit_is_accepted_under_this_shufflers_number() -> 
         (POLICY, replace(DOCUMENT, choice=MechanismChoice.of(GRR(16, 2.001))), "its ε_l is 2.001, the limit here is 2"),
         (POLICY, replace(DOCUMENT, minimum=4), "its minimum is 4 reports, here it must be 5"),
         (POLICY, replace(DOCUMENT, fakes=9), "it has 9 fakes, here there must be 10"),
+        (replace(POLICY, most_fakes=10), replace(DOCUMENT, fakes=11), "it has 11 fakes, at most 10 are made here"),
+        (POLICY, replace(DOCUMENT, fakes=2**31 - 1), "it has 2147483647 fakes, at most 100000000 are made here"),
+        (
+            replace(POLICY, most_days=2),
+            replace(DOCUMENT, shuffle_by=10, erase_by=3 * 86_400),
+            "it may last 3.0 days until everything of it is erased, the limit here is 2",
+        ),
+        (
+            POLICY,
+            replace(DOCUMENT, shuffle_by=2**39, erase_by=2**39 + 1),
+            "it may last 6,362,914.5 days until everything of it is erased, the limit here is 90",
+        ),
     ],
 )
 def test_each_limit_refuses_on_its_own(policy: Policy, document: Document, sentence: str) -> None:
@@ -36,6 +48,13 @@ def test_each_limit_refuses_on_its_own(policy: Policy, document: Document, sente
         policy.check(document, me=ME, now=BEFORE)
     assert str(caught.value) == f"the collection is not accepted: {sentence}"
     assert caught.value.hint
+
+
+def test_so_many_collections_of_one_analyzer_are_open_and_no_more() -> None:
+    policy = replace(POLICY, most_open=3)
+    assert policy.check(DOCUMENT, me=ME, now=BEFORE, open_=2) == 2
+    with pytest.raises(Refused, match="3 collections of this analyzer are not over yet, the limit here is 3"):
+        policy.check(DOCUMENT, me=ME, now=BEFORE, open_=3)
 
 
 def test_a_document_without_this_shuffler_is_refused() -> None:

@@ -44,7 +44,7 @@ OPENING = Opening(
 
 def part(number: int, of: int = 3) -> Part:
     hashes = tuple(bytes([one]) * 32 for one in range(of))
-    return Part(b"c" * 32, number, b"i" * 16, b"t" * 64, b"s" * 16, hashes, bytes(8 * number))
+    return Part(b"c" * 32, number, b"i" * 16, b"t" * 64, b"k" * 32, b"u" * 64, b"s" * 16, hashes, bytes(8 * number))
 
 
 def same(one: Opening, other: Opening) -> bool:
