@@ -22,11 +22,11 @@ from peos.collection.submission import Verdict
 from peos.crypto.kdf import Context
 from peos.crypto.onion import OnionKeys
 from peos.crypto.schemes.base import PublicKey
-from peos.errors import Closed, NotYet, Refused, RemoteFault
+from peos.errors import Closed, LocalFault, NotYet, Refused, RemoteFault
 from peos.net.logs import Log
 from peos.shuffle.messages import SignedReceipt, VectorHeader
 from peos.store.folder import private_folder, sync_folder, wipe, wipe_folder
-from peos.store.mapped import mapped
+from peos.store.mapped import mapped, sha256_of
 from peos.wire.shuffles import ChunkReader, decode_receipt, encode_receipt
 
 VECTORS: Final = "vectors"
@@ -187,4 +187,10 @@ def _name(header: VectorHeader) -> str:
 
 def _mapped(folder: Path, header: VectorHeader) -> NDArray[np.uint8]:
     path = folder / _name(header)
-    return mapped(path, header.rows, header.row_bytes)
+    rows = mapped(path, header.rows, header.row_bytes)
+    if sha256_of(rows) != header.sha256:
+        raise LocalFault(
+            f"the vector {path.name} on this disk is not what shuffler {header.header.sender} delivered",
+            hint=f"check the disk, and restore {path} from a backup; nothing is published meanwhile",
+        )
+    return rows

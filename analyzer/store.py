@@ -88,7 +88,7 @@ class Store:
 
     def __init__(self, file: Path) -> None:
         private_file(file)
-        self._folder = file.parent
+        self._file = file
         self._lock = threading.Lock()
         try:
             # Autocommit: transactions are begun and ended here, and nowhere by the library.
@@ -96,6 +96,7 @@ class Store:
             for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
                 self._base.execute(f"PRAGMA {pragma}")
             self._base.executescript(_SCHEMA + audit.SCHEMA)
+            database.require_sound(self._base, file)
         except sqlite3.Error as error:
             found = self._failure(error)
             if isinstance(found, Full):
@@ -275,7 +276,7 @@ class Store:
                 raise self._failure(error) from None
 
     def _failure(self, error: sqlite3.Error) -> PeosError:
-        return database.failure(error, "the analyzer's database", self._folder)
+        return database.failure(error, "the analyzer's database", self._file)
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:

@@ -7,7 +7,7 @@ from typing import Final
 from peos import configuration
 from peos.collection.document import PEOS, PROTOCOLS
 from peos.collection.party import Card
-from peos.collection.policy import Policy
+from peos.collection.policy import PER_ANALYZER, PER_QUESTION, Policy
 from peos.compute import Choice
 from peos.configuration import ADDRESS, FLAG, NAME, POSITIVE, TEXT, TEXTS, Key, at_least, count, one_of, some_of
 from peos.errors import WrongInput
@@ -28,6 +28,8 @@ _LEAST_FAKES: Final = Key("policy.least_fakes", count(0), 0)
 _PROTOCOLS: Final = Key("policy.protocols", some_of(*PROTOCOLS), (PEOS,))
 _MOST_EPS_SERVER: Final[Key[float | None]] = Key("policy.most_eps_server", POSITIVE, None)
 _MOST_EPS_USERS: Final[Key[float | None]] = Key("policy.most_eps_users", POSITIVE, None)
+_PER_QUESTION: Final = Key("policy.most_per_question_and_day", count(1), PER_QUESTION)
+_PER_ANALYZER: Final = Key("policy.most_per_analyzer_and_day", count(1), PER_ANALYZER)
 _STATISTICAL: Final = Key("encryption.statistical", FLAG, False)
 _STEP_SECONDS: Final = Key("limits.step_seconds", at_least(1.0), 60.0)
 _WORKERS: Final[Key[int | None]] = Key("limits.workers", count(1), None)
@@ -42,6 +44,7 @@ KEYS: Final = (
     *(_NAME, _FOLDER, _PASSPHRASE, _USERS, _PEERS, _ANALYZERS, _ACCEPT, _MOST_EPS_LOCAL, _LEAST_REPORTS, _LEAST_FAKES),
     *(_PROTOCOLS, _MOST_EPS_SERVER, _MOST_EPS_USERS, _STATISTICAL, _STEP_SECONDS, _WORKERS, _ZEROS),
     *(_MOST_FAKES, _MOST_DAYS, _MOST_OPEN, _USER_CONNECTIONS, _PER_ADDRESS, _SILENT, configuration.PEER_CONNECTIONS),
+    *(_PER_QUESTION, _PER_ANALYZER),
     *configuration.COMPUTE,
 )
 
@@ -64,6 +67,8 @@ class Config:
     protocols: tuple[str, ...]
     most_eps_server: float | None
     most_eps_users: float | None
+    most_per_question_and_day: int
+    most_per_analyzer_and_day: int
     statistical: bool  # re-randomise without assuming an honestly made key, at a hundred times the price
     step_seconds: float  # how long a step of the shuffle may take, beside what its rows take
     workers: int | None  # processes for passes over ciphertexts; one a core if not given
@@ -90,6 +95,8 @@ class Config:
             self.most_fakes,
             self.most_days,
             self.most_open,
+            most_per_question_and_day=self.most_per_question_and_day,
+            most_per_analyzer_and_day=self.most_per_analyzer_and_day,
         )
 
     def analyzer_cards(self) -> list[Card]:
@@ -119,6 +126,8 @@ def read(path: Path) -> Config:
         most_eps_server=found[_MOST_EPS_SERVER],
         most_eps_users=found[_MOST_EPS_USERS],
         protocols=found[_PROTOCOLS],
+        most_per_question_and_day=found[_PER_QUESTION],
+        most_per_analyzer_and_day=found[_PER_ANALYZER],
         statistical=found[_STATISTICAL],
         step_seconds=found[_STEP_SECONDS],
         workers=found[_WORKERS],

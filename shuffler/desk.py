@@ -10,6 +10,7 @@ from typing import Final
 from peos.collection.document import SEQUENTIAL, Document
 from peos.collection.lifecycle import State
 from peos.collection.party import Card, check_roster
+from peos.collection.policy import DAY
 from peos.compute import Background, Engine
 from peos.crypto.randomness import system
 from peos.errors import PeosError, Refused, Unknown, WrongInput
@@ -111,7 +112,7 @@ class Desk:
         state = State.DRAFT if self._config.ask_operator else State.OPEN
         question = Question(document.analyzer.identity, document.question, document.epoch)
         roster = encode_proposal(proposal.document, proposal.signed_cards)
-        await self.store(lambda store: store.put_collection(signed.digest, proposal.document, roster, question, state))
+        await self.store(lambda store: self._keep(store, signed, proposal.document, roster, question, state))
         kept = await self.store(lambda store: store.collection(signed.digest))
         if signed.digest not in self.lives:
             self._trust.admit(self._others(proposal.cards), signed.digest)
@@ -126,6 +127,22 @@ class Desk:
     def _others(self, cards: tuple[Card, ...]) -> list[bytes]:
         """The certificates of the others who take part."""
         return [card.peer_certificate for card in cards if card.identity != self._keys.identity.public]
+
+    def _keep(
+        self,
+        store: ShufflerStore,
+        signed: SignedDocument,
+        given: bytes,
+        roster: bytes,
+        question: Question,
+        state: State,
+    ) -> None:
+        """Keep a proposal, if it is not one too many a day: counted and kept in one go, as the store's thread does."""
+        try:
+            store.collection(signed.digest)
+        except Unknown:
+            self._policy.check_often(signed.document, store.asked_since(question.analyzer, time.time() - DAY))
+        store.put_collection(signed.digest, given, roster, question, state)
 
     def _live(self, signed: SignedDocument, cards: tuple[Card, ...], kept: Collection) -> None:
         document = signed.document

@@ -1,5 +1,6 @@
 """The port for the analyzer and the other shufflers: proposals, orders, status, the freeze and the shuffle."""
 
+import time
 from collections.abc import AsyncIterator
 
 from peos.collection.freeze import Announcements, FrozenDigest, Stretch
@@ -143,7 +144,7 @@ class Peers:
             raise Refused("lists are shown to the collection's shufflers only")
         if life.freezing is None:
             _require_going_on(life)
-            raise NotYet("the collection is not closed here yet")
+            raise NotYet(f"the collection is not closed here yet: it closes {life.document.closing(time.time())}")
         return life.freezing
 
     def _member(self, header: Header, context: Context) -> Life:

@@ -63,9 +63,10 @@ def write_key(path: Path, key: Identity) -> None:
 
 def read_value(text: str) -> int:
     """A value as it is typed."""
-    if not _VALUE.fullmatch(text.strip()):
+    digits = text.strip()  # of more characters than int() takes for blank
+    if not _VALUE.fullmatch(digits):
         raise WrongInput("the value is not a whole number", hint="values are counted from 0")
-    return int(text)
+    return int(digits)
 
 
 def read_one_ticket(path: Path, key: Identity | None = None) -> Ticket:
@@ -96,7 +97,7 @@ def read_answers(tickets: Path, values: Path) -> list[tuple[int, Ticket]]:
         faults.append(f"{values} has no values")
     if faults:
         raise WrongInput("; ".join(faults), hint=f"nothing was sent; {_FORM}; a value is one whole number a line")
-    return [(int(value), read_ticket(ticket)) for value, ticket in zip(value_lines, ticket_lines, strict=False)]
+    return [(read_value(value), read_ticket(ticket)) for value, ticket in zip(value_lines, ticket_lines, strict=False)]
 
 
 def located(faults: Sequence[tuple[int, str]], values: Path, tickets: Path) -> str:

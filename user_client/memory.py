@@ -107,18 +107,18 @@ class Memory:
 
     def __init__(self, folder: Path) -> None:
         private_folder(folder)
-        self._folder = folder
-        path = folder / NAME
+        self._path = path = folder / NAME
         private_file(path)
         sync_folder(folder)  # the file's name is durable before anything is kept in it
         try:
             self._connection = sqlite3.connect(path, isolation_level=None)
             for pragma in _PRAGMAS:
                 self._connection.execute(pragma).close()
+            database.require_sound(self._connection, path)
             self._make()
             database.empty_log(self._connection)  # as a reader or a crash may have kept the last client from it
         except sqlite3.DatabaseError as error:
-            found = database.failure(error, "the memory", folder)
+            found = database.failure(error, "the memory", path)
             if isinstance(found, Full):
                 raise found from None
             raise LocalFault(f"the memory {path} cannot be used: {error}", hint="restore it from a backup") from None
@@ -144,7 +144,7 @@ class Memory:
             database.commit(self._connection)
         except sqlite3.Error as error:
             self._roll_back()
-            raise database.failure(error, "the memory", self._folder) from None
+            raise database.failure(error, "the memory", self._path) from None
         except BaseException:
             self._roll_back()
             raise

@@ -5,7 +5,6 @@ collection is asked about.
 """
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Final
 
 from peos.collection.document import SEQUENTIAL, Document
@@ -51,8 +50,10 @@ def open_document(
 def require_open(document: Document, now: float) -> None:
     """Refuse a collection that has closed."""
     if now >= document.closes_at:
-        moment = datetime.fromtimestamp(document.closes_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
-        raise Refused(f"the collection closed at {moment}", hint="nothing was sent; wait for another invitation")
+        raise Refused(
+            f"the collection closed {document.closing(now)}",
+            hint="nothing was sent; wait for another invitation, or set the clock if it is wrong",
+        )
 
 
 def require_pinned(invitation: Invitation, config: Config) -> None:

@@ -99,11 +99,13 @@ def read_certificate(data: bytes) -> x509.Certificate:
         key = certificate.public_key()
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         is_authority = certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+        # The library reads these when they are asked for, and may fail as late as that.
+        _ = certificate.subject, certificate.not_valid_before_utc, certificate.not_valid_after_utc
     except x509.ExtensionNotFound:
         raise WrongInput("the certificate lacks an extension that every party's has", hint=_MAKE) from None
-    except ValueError as error:
-        if isinstance(error, WrongInput):
-            raise
+    except WrongInput:
+        raise
+    except Exception:  # for a stranger's bytes the library raises ValueError, TypeError and kinds of its own
         raise WrongInput("this is not a certificate", hint=_MAKE) from None
     if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
         raise WrongInput("a port's certificate is on the curve P-256", hint=_MAKE)
@@ -128,7 +130,7 @@ def require_pair(own: Certificate) -> None:
     """WrongInput unless the key is the certificate's: it would show as a handshake that fails for no reason."""
     try:
         key = load_pem_private_key(own.key, None)
-    except (ValueError, TypeError):
+    except Exception:  # whatever is wrong with a file that others may have written
         raise WrongInput("the private key of a port's certificate cannot be read", hint=_RESTORE) from None
     form = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     if key.public_key().public_bytes(*form) != read_certificate(own.pem).public_key().public_bytes(*form):
@@ -138,13 +140,27 @@ def require_pair(own: Certificate) -> None:
 def require_current(own: Certificate, port: str, *, hint: str) -> None:
     """WrongInput unless the certificate is valid by this machine's clock: whoever connects would be told nothing."""
     if is_expired(own.pem):
-        found = read_certificate(own.pem)
-        first, last = (one.strftime("%Y-%m-%d") for one in (found.not_valid_before_utc, found.not_valid_after_utc))
-        today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
-        raise WrongInput(
-            f"the certificate of the port for {port} is valid from {first} to {last}, and the clock here says {today}",
-            hint=hint,
-        )
+        raise WrongInput(f"the certificate of the port for {port} is {validity(own.pem)}", hint=hint)
+
+
+def require_valid(data: bytes, what: str) -> None:
+    """WrongInput unless another party's certificate is valid by this machine's clock.
+
+    One that is not valid yet was made before it was handed on: it is a clock that is wrong, and most likely this one.
+    """
+    if not is_expired(data):
+        return
+    is_early = datetime.datetime.now(datetime.UTC) < read_certificate(data).not_valid_before_utc
+    why = "is not valid yet, so a clock is wrong" if is_early else "has expired"
+    raise WrongInput(f"{what} {why}: it is {validity(data)}")
+
+
+def validity(data: bytes) -> str:
+    """From when to when, beside what the clock here says."""
+    found = read_certificate(data)
+    times = found.not_valid_before_utc, found.not_valid_after_utc, datetime.datetime.now(datetime.UTC)
+    first, last, now = (one.strftime("%Y-%m-%d %H:%M UTC") for one in times)
+    return f"valid from {first} to {last}, and the clock here says {now}"
 
 
 _RESTORE: Final = "restore both from a backup"

@@ -162,6 +162,10 @@ class ShufflerStore(ABC):
         """
 
     @abstractmethod
+    def asked_since(self, analyzer: bytes, moment: float) -> list[str]:
+        """The question of each collection of an analyzer that came since then, but for those aborted without output."""
+
+    @abstractmethod
     def note_refused(self, digest: bytes, reasons: Mapping[str, int]) -> None:
         """Count refused submissions by reason; gather some before calling. CONFLICTs are counted by the store."""
 

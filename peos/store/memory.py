@@ -100,6 +100,11 @@ class MemoryStore(ShufflerStore):
         """See the contract."""
         return next((here.digest for here in self._asking(question) if rules.is_answered(here)), None)
 
+    def asked_since(self, analyzer: bytes, moment: float) -> list[str]:
+        """See the contract."""
+        came = [entry.fields["collection"] for entry in self._log if entry.event == "accepted" and entry.time >= moment]
+        return rules.asked_by(analyzer, [self.collection(bytes.fromhex(str(digest))) for digest in came])
+
     def note_refused(self, digest: bytes, reasons: Mapping[str, int]) -> None:
         """See the contract."""
         rules.require_reasons(reasons)

@@ -55,6 +55,12 @@ def is_answered(here: Collection) -> bool:
     return here.state in ANSWERED or here.standing.place in BEGUN or here.lost
 
 
+def asked_by(analyzer: bytes, came: Iterable[Collection]) -> list[str]:
+    """The questions of an analyzer's collections that have an output, or may still have one."""
+    mine = (here for here in came if here.question.analyzer == analyzer)
+    return [here.question.question for here in mine if here.state is not State.ABORTED or is_answered(here)]
+
+
 def next_state(here: Collection, there: State) -> State | None:
     """`there`, if a collection may go on to it, or None if it is there already; FROZEN comes with what was frozen."""
     if there is State.FROZEN:

@@ -37,7 +37,8 @@ _TABLES: Final = (
         rows        INTEGER,
         row_bytes   INTEGER,
         erased      INTEGER NOT NULL DEFAULT 0, -- 0 no, 1 begun, 2 done: the tombstone; only grows
-        lost        INTEGER NOT NULL DEFAULT 0  -- restored from a backup; only grows
+        lost        INTEGER NOT NULL DEFAULT 0, -- restored from a backup; only grows
+        seal        BLOB NOT NULL DEFAULT x''   -- of all the others but the seed, whose bits may be any
     ) STRICT
     """,
     "CREATE INDEX questions ON collections (analyzer, question, epoch)",

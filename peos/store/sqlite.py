@@ -21,7 +21,7 @@ from peos.shuffle.rows import Rows
 from peos.shuffle.standing import Place, Standing
 from peos.store import audit, folder, rules
 from peos.store.base import AuditEntry, Collection, Frozen, Judged, Lists, Plain, ShufflerStore, Submission, Vector
-from peos.store.database import Database
+from peos.store.database import Database, seal
 from peos.store.restored import mark_of, settle_witness
 from peos.store.schema import LAYOUT
 from peos.store.submissions import SubmissionFile, read_lists, wipe, write_lists
@@ -34,7 +34,7 @@ _OPEN_FILES: Final = 4
 _ERASED: Final = 2
 _COLUMNS: Final = (
     "number, digest, signed, roster, analyzer, question, epoch, state, reason, count, frozen, frozen_count, "
-    "announcements, place, attempt, left_, transcript, vector, vector_hash, rows, row_bytes, erased, lost"
+    "announcements, place, attempt, left_, transcript, vector, vector_hash, rows, row_bytes, erased, lost, seal"
 )  # all but the seed of the fakes, which is read where it is needed
 _COLLECTIONS: Final = f"SELECT {_COLUMNS} FROM collections ORDER BY number"  # noqa: S608 (constants are joined)
 _COLLECTION: Final = f"SELECT {_COLUMNS} FROM collections WHERE digest = ?"  # noqa: S608 (likewise)
@@ -85,10 +85,17 @@ class SqliteStore(ShufflerStore):
     def _open(self, rng: Randomness, *, accept: bool) -> None:
         if self._database.row("SELECT 1 FROM store") is None:
             self._database.run("INSERT INTO store VALUES (1, ?, 0)", rng.bytes(IDENTITY_BYTES))
+        self._database.require_sound()
+        for row in self._database.rows(_COLLECTIONS):
+            self._sound(row)
         mark = folder.read_mark(self._witness)
         kept = [row["digest"] for row in self._database.rows("SELECT digest FROM collections WHERE erased = 0")]
         missing = [digest for digest in kept if not self._path(digest).exists()]
-        lost = settle_witness(self._database, mark, len(missing), accept=accept)
+        for digest in (one for one in kept if one not in missing):
+            self._file(digest).require_sound()
+        lost = settle_witness(
+            self._database, mark, len(missing), accept=accept, reseal=lambda: self._seal(_COLLECTIONS)
+        )
         for digest in missing:
             self._file(digest, new=True)
         with self._change("opened", {"lost": lost}):
@@ -147,7 +154,7 @@ class SqliteStore(ShufflerStore):
 
     def collections(self) -> list[Collection]:
         """See the contract."""
-        return [self._collection(row) for row in self._database.rows(_COLLECTIONS)]
+        return [self._collection(self._sound(row)) for row in self._database.rows(_COLLECTIONS)]
 
     def collection(self, digest: bytes) -> Collection:
         """See the contract."""
@@ -169,6 +176,14 @@ class SqliteStore(ShufflerStore):
             if rules.is_answered(here):
                 return here.digest
         return None
+
+    def asked_since(self, analyzer: bytes, moment: float) -> list[str]:
+        """See the contract."""
+        came = self._database.rows(
+            "SELECT fields FROM audit WHERE event = 'accepted' AND at >= ?", round(moment * 1000)
+        )
+        found = [self.collection(bytes.fromhex(json.loads(fields)["collection"])) for (fields,) in came]
+        return rules.asked_by(analyzer, found)
 
     def note_refused(self, digest: bytes, reasons: Mapping[str, int]) -> None:
         """See the contract."""
@@ -394,6 +409,8 @@ class SqliteStore(ShufflerStore):
         with self._database.transaction():
             yield
             self._append(event, fields)
+            if "collection" in fields:
+                self._seal(_COLLECTION, bytes.fromhex(str(fields["collection"])))
             self._database.run("UPDATE store SET generation = generation + 1")
         self._witness_now()
 
@@ -403,8 +420,19 @@ class SqliteStore(ShufflerStore):
             folder.write_mark(self._witness, mark_of(self._database))
             self._witnessed = True
 
+    def _seal(self, sql: str, *values: object) -> None:
+        for row in self._database.rows(sql, *values):
+            self._database.run("UPDATE collections SET seal = ? WHERE number = ?", _sealed(row), row["number"])
+
+    def _sound(self, row: Any) -> Any:
+        """A collection's row, if it is what was written: a standing that is not may send a second output."""
+        if row["seal"] != _sealed(row):
+            raise self._database.damaged(f"collection {row['number']}")
+        return row
+
     def _find(self, digest: bytes) -> Any:
-        return self._database.row(_COLLECTION, digest)
+        row = self._database.row(_COLLECTION, digest)
+        return None if row is None else self._sound(row)
 
     def _row(self, digest: bytes) -> Any:
         row = self._find(digest)
@@ -428,7 +456,7 @@ class SqliteStore(ShufflerStore):
         )
 
     def _asking(self, question: Question) -> list[Collection]:
-        return [self._collection(row) for row in self._database.rows(_ASKING, *_asked(question))]
+        return [self._collection(self._sound(row)) for row in self._database.rows(_ASKING, *_asked(question))]
 
     def _count_refused(self, number: int, reasons: Mapping[str, int]) -> None:
         for reason, count in reasons.items():
@@ -436,6 +464,11 @@ class SqliteStore(ShufflerStore):
                 "INSERT INTO refused VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
                 *(number, reason, count),
             )
+
+
+def _sealed(row: Any) -> bytes:
+    """The seal of a collection's row."""
+    return seal(*(repr(row[name]).encode() for name in row.keys() if name != "seal"))  # noqa: SIM118 - a row is no mapping
 
 
 def _asked(question: Question) -> tuple[bytes, str, str]:

@@ -14,7 +14,7 @@ from peos.collection.submission import Verdict, judge
 from peos.errors import Closed, LocalFault
 from peos.store import folder, rules
 from peos.store.base import Judged, Lists, Submission
-from peos.store.database import Database, Layout
+from peos.store.database import SEAL_BYTES, Database, Layout, seal
 
 _RECORD: Final = ROW_BYTES + 1
 _STRETCH: Final = 4096  # rows in memory at a time
@@ -22,9 +22,10 @@ _STRETCH_BYTES: Final = 16 << 20
 _SIDES: Final = ("-wal", "-shm")  # files that SQLite keeps beside its own
 _KEPT: Final = "FROM submissions AS s WHERE id > ?"
 _COUNTED: Final = f"{_KEPT} AND NOT EXISTS (SELECT 1 FROM uncounted AS u WHERE u.id = s.id)"  # noqa: S608 (joins constants)
-_ALL_ROWS: Final = f"SELECT id, commitment {_KEPT} ORDER BY id LIMIT ?"
-_COUNTED_ROWS: Final = f"SELECT id, commitment {_COUNTED} ORDER BY id LIMIT ?"
-_COUNTED_SHARES: Final = f"SELECT id, share {_COUNTED} ORDER BY id LIMIT ?"
+_ALL_ROWS: Final = f"SELECT id, commitment, seal, number {_KEPT} ORDER BY id LIMIT ?"
+_COUNTED_ROWS: Final = f"SELECT id, commitment, seal, number {_COUNTED} ORDER BY id LIMIT ?"
+_COUNTED_SHARES: Final = f"SELECT id, share, seal, number {_COUNTED} ORDER BY id LIMIT ?"
+_ALL_SHARES: Final = f"SELECT id, share, seal, number {_KEPT} ORDER BY id LIMIT ?"
 
 LAYOUT: Final = Layout(
     version=2,
@@ -36,7 +37,8 @@ LAYOUT: Final = Layout(
             number      INTEGER PRIMARY KEY,    -- from 1, without gaps
             id          BLOB NOT NULL UNIQUE,   -- so one a ticket, which names its id
             commitment  BLOB NOT NULL,
-            share       BLOB NOT NULL
+            share       BLOB NOT NULL,
+            seal        BLOB NOT NULL           -- of id and commitment, then of id and share
         ) STRICT
         """,
         """
@@ -71,8 +73,8 @@ class SubmissionFile:
         id_, commitment = one.row[:ID_BYTES], one.row[ID_BYTES:]
         if refusal is None:
             inserted = self._database.run(
-                "INSERT INTO submissions (id, commitment, share) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                *(id_, commitment, one.share),
+                "INSERT INTO submissions (id, commitment, share, seal) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                *(id_, commitment, one.share, seal(id_, commitment) + seal(id_, one.share)),
             )
             if inserted.rowcount:
                 return Verdict.STORE
@@ -96,9 +98,23 @@ class SubmissionFile:
 
     def counted_shares(self) -> Iterator[bytes]:
         """Their shares, in the same order."""
+        return self._shares(_COUNTED_SHARES)
+
+    def require_sound(self) -> None:
+        """LocalFault unless every page and every submission is what was written."""
+        self._database.require_sound()
+        for _ in self.rows():
+            pass
+        for _ in self._shares(_ALL_SHARES):
+            pass
+
+    def _shares(self, sql: str) -> Iterator[bytes]:
         last, length = b"", _STRETCH_BYTES
-        while stretch := self._database.rows(_COUNTED_SHARES, last, min(_STRETCH, max(1, _STRETCH_BYTES // length))):
-            yield from (row["share"] for row in stretch)
+        while stretch := self._database.rows(sql, last, min(_STRETCH, max(1, _STRETCH_BYTES // length))):
+            for row in stretch:
+                if seal(row["id"], row["share"]) != row["seal"][SEAL_BYTES:]:
+                    raise self._database.damaged(f"the share of submission {row['number']}")
+                yield row["share"]
             last, length = stretch[-1]["id"], max(1, len(stretch[-1]["share"]))
 
     def leave_out_all_but(self, counted: Iterable[bytes]) -> int:
@@ -114,7 +130,10 @@ class SubmissionFile:
         # Each stretch is a query of its own, so that writes in between disturb nothing.
         last = b""
         while stretch := self._database.rows(sql, last, _STRETCH):
-            yield from (row[0] + row[1] for row in stretch)
+            for id_, commitment, sealed, number in stretch:
+                if seal(id_, commitment) != sealed[:SEAL_BYTES]:
+                    raise self._database.damaged(f"submission {number}")
+                yield id_ + commitment
             last = stretch[-1]["id"]
 
 

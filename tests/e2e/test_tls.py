@@ -113,7 +113,7 @@ def test_swapped_certificates_are_noticed_by_whoever_calls(concluded: Concluded)
         (second.peer_address, first.peer_certificate),
         (first.peer_address, first.user_certificate),
     ):
-        with pytest.raises(RemoteFault, match="another certificate than the one that is pinned"):
+        with pytest.raises(RemoteFault, match="another certificate than the pinned one"):
             asked(address, other, GUEST)
 
 
@@ -129,7 +129,7 @@ def test_a_user_notices_it_too(concluded: Concluded) -> None:
         first.user_address,
         second.user_certificate,
     )
-    with pytest.raises(RemoteFault, match="another certificate than the one that is pinned"):
+    with pytest.raises(RemoteFault, match="another certificate than the pinned one"):
         describe(swapped, digest)
 
 

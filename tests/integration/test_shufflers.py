@@ -308,6 +308,27 @@ def test_what_the_policy_forbids_is_refused_with_its_reason(
     run(test())
 
 
+def test_a_fifth_collection_of_a_question_within_a_day_is_refused_whatever_its_epoch_and_blanks(town: Town) -> None:
+    """Those that were aborted without an output make room again, and the same proposal again is no other."""
+
+    async def test() -> None:
+        plays = [Played(town, town.document("How often?", epoch=str(number))) for number in range(4)]
+        late = Played(town, town.document("How  often? ", epoch="4"))
+        try:
+            for play in (*plays, plays[0]):
+                await play.propose()
+            with pytest.raises(Refused, match="4 of this question came here within a day, the limit is 4"):
+                await late.propose()
+            await plays[0].order(abort=True)
+            await plays[0].until_all("aborted")
+            await late.propose()
+        finally:
+            for play in (*plays, late):
+                await play.close()
+
+    run(test())
+
+
 def test_a_message_under_another_shufflers_certificate_is_refused(town: Town) -> None:
     async def test() -> None:
         async with played(town, "posing", listening=False) as play:

@@ -143,6 +143,18 @@ PRIVACY: Final = (
         ),
     ),
     Attack(
+        "learn from many collections how to bet on the order of two rows, by all messages, a lost attempt included",
+        "c shufflers, the analyzer, all users",
+        "all of the above; messages of one number, order and length",
+        _in(
+            "security/linking/test_linking_by_the_key_holder",
+            "the_kept_figures_are_under_the_bar_for_every_coalition",
+            "messages_are_the_same_in_number_order_and_length_whatever_the_permutation",
+        ),
+        _in("security/linking/test_linking_by_the_key_holder", "each_planted_weakness_is_seen"),
+        ("tests/security/results/linking-3.json", "tests/security/results/linking-5.json"),
+    ),
+    Attack(
         "mark ciphertexts and find the marks again",
         "users, a holder",
         "Joye-Libert: the Jacobi symbol at every hand-over; Paillier: the widths",
@@ -190,6 +202,80 @@ PRIVACY: Final = (
         ),
     ),
     Attack(
+        "read values, dummies or fakes off lengths, order and work",
+        "an observer of the network",
+        "one length and one amount of work for all",
+        _in(
+            "security/test_network_observer",
+            "a_whole_collection_is_the_same_on_the_wire_whatever_its_users_values",
+            "a_dummys_parts_are_as_long_and_come_in_the_same_order_as_a_users",
+            "every_value_takes_the_same_powers_and_the_same_coins",
+        ),
+        _in(
+            "security/test_network_observer",
+            "work_that_depends_on_the_value_would_be_seen",
+            "a_client_whose_encoding_is_shorter_for_small_numbers_is_read_off_its_lengths",
+        ),
+    ),
+    Attack(
+        "ask again, to average",
+        "the analyzer",
+        "the client's memory and budget",
+        _in(
+            "security/test_asking_again",
+            "with_her_memory_the_analyzer_gets_what_her_budget_pays_for_and_in_one_collection_one_report",
+        ),
+        _in("security/test_asking_again", "without_a_memory_repeated_answers_average_to_her_value"),
+    ),
+    Attack(
+        "intersect two outputs of the same users",
+        "the analyzer",
+        "a report is never sent into a second collection",
+        _in(
+            "security/test_asking_again",
+            "fresh_reports_in_every_collection_have_nothing_in_common",
+            "the_client_sends_a_fresh_report_into_another_epoch_and_none_into_another_collection_of_the_same",
+        ),
+        _in(
+            "security/test_asking_again",
+            "clients_that_send_a_remembered_report_again_lose_the_fakes_and_show_who_was_missing",
+        ),
+    ),
+    Attack(
+        "compare collections whose users differ by one",
+        "the analyzer, with all other users",
+        "shufflers take few of a question a day; her budget",
+        (
+            *_in(
+                "security/test_asking_again",
+                "as_many_collections_as_shufflers_take_in_a_day_tell_little_of_her_and_many_tell_her_value",
+            ),
+            *_in(
+                "integration/test_shufflers",
+                "a_fifth_collection_of_a_question_within_a_day_is_refused_whatever_its_epoch_and_blanks",
+            ),
+        ),
+        _in(
+            "security/test_asking_again",
+            "without_the_policy_a_thousand_collections_that_differ_by_her_tell_her_value",
+        ),
+    ),
+    Attack(
+        "single out one user by a document, or shufflers, of her own",
+        "the analyzer",
+        "the client asks every shuffler, and pins them",
+        _in(
+            "security/test_singling_out",
+            "a_document_for_her_alone_is_not_answered",
+            "shufflers_that_nobody_knows_are_not_answered",
+        ),
+        _in(
+            "security/test_singling_out",
+            "a_client_that_asks_one_shuffler_only_answers_a_document_for_her_alone",
+            "a_client_that_pins_nobody_hands_its_report_to_an_analyzer_that_is_every_shuffler",
+        ),
+    ),
+    Attack(
         "tell neighbouring data sets apart better than claimed",
         "the analyzer, with and without all other users",
         "exact accounting, thresholds rounded to the private side",
@@ -213,6 +299,21 @@ INTEGRITY: Final = (
         "a fake is the sum of one share of each shuffler",
         _in("security/test_fakes", "all_shufflers_but_one_cannot_make_the_fakes_tell_a_value"),
         _in("security/test_fakes", "in_a_sequential_shuffle_skewed_fakes_shift_the_estimate_by_as_much_as_predicted"),
+    ),
+    Attack(
+        "promote values beyond one report each",
+        "a fraction of the users",
+        "one report a ticket; every ciphertext is one word",
+        _in(
+            "security/test_targeted_promotion",
+            "the_gain_is_what_theory_says_and_no_more_than_one_report_each_allows",
+            "a_huge_plaintext_is_one_report_like_any_other",
+            "a_second_report_under_one_ticket_is_refused",
+        ),
+        _in(
+            "security/test_targeted_promotion",
+            "the_gain_is_what_theory_says_and_no_more_than_one_report_each_allows",
+        ),
     ),
     Attack(
         "replace or drop rows",

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -195,6 +196,46 @@ def test_a_stop_during_decryption_aborts_nothing_and_the_next_start_goes_on_from
     assert second.rows == ROWS - 100
     assert first.passes == second.passes == {2}, "as many as three shufflers make: it decides the width of slots"
     assert home.kept("fruit").state is State.PUBLISHED
+
+
+@pytest.mark.parametrize("at", [0, 399, 405, 500], ids=["a word", "the last word", "a seal", "the second block"])
+def test_words_that_changed_on_the_disk_are_decrypted_again(
+    world: World, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    monkeypatch.setattr(decryption, "BLOCK", 50)
+    home = world.home()
+    kept = _delivered(world, home)
+    with pytest.raises(LocalFault, match="given up"):
+        _publishing(world, home, _Stopping(blocks=2)).publish(kept)
+    words = home.folder(kept) / VECTORS / "decrypted.words"
+    _flip(words, at)
+    engine = _Stopping(blocks=99)
+    _publishing(world, home, engine).publish(home.kept("fruit"))
+    assert engine.rows == ROWS - (50 if at == 500 else 0)
+    found = _result(home)
+    assert (np.abs(np.array(found["frequency"]) - FREQUENCIES) / np.array(found["stderr"])).max() < LARGEST
+
+
+@pytest.mark.parametrize("sender", [2, 3])
+def test_a_vector_that_changed_on_the_disk_is_named_and_nothing_is_published(world: World, sender: int) -> None:
+    home = world.home()
+    kept = _delivered(world, home)
+    (path,) = (home.folder(kept) / VECTORS).glob(f"{sender}-*.rows")
+    _flip(path, 77)
+    with pytest.raises(
+        LocalFault, match=rf"the vector {path.name} on this disk is not what shuffler {sender} delivered"
+    ):
+        _publishing(world, home).publish(kept)
+    assert home.kept("fruit").state is State.DELIVERED
+    _flip(path, 77)
+    _publishing(world, home).publish(home.kept("fruit"))
+    assert home.kept("fruit").state is State.PUBLISHED
+
+
+def _flip(path: Path, at: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
 
 
 def test_a_stop_between_the_result_and_the_erasure_is_made_good(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

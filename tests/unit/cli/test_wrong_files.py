@@ -260,7 +260,7 @@ def test_what_is_wrong_is_an_object_where_objects_are_asked_for(household: House
 @pytest.mark.parametrize(
     ("command", "spoil", "sentence"),
     [
-        ("shuffler", write("north/store.sqlite", b"rubbish" * 999, 0o600), "the store failed (SQLITE_NOTADB)"),
+        ("shuffler", write("north/store.sqlite", b"rubbish" * 999, 0o600), "is damaged (SQLITE_NOTADB)"),
         ("ledger", write("memory/memory.sqlite", b"rubbish" * 999), "memory/memory.sqlite cannot be used"),
     ],
 )

@@ -1,5 +1,6 @@
 """Parts on their way to shufflers: the same bytes until each has its final answer, and errors that name who failed."""
 
+import datetime
 import threading
 import time
 from collections.abc import Iterator
@@ -12,9 +13,10 @@ from peos.collection.prepare import prepare
 from peos.collection.submission import Part
 from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault, Refused, RemoteFault, Unknown
+from peos.net.certificates import as_der, make_certificate
 from peos.net.submit import WINDOW, describe, send_parts
 from peos.wire.submissions import encode_part
-from tests.unit.user_client.town import Town, certificate, full_key, refuse
+from tests.unit.user_client.town import Town, full_key, refuse
 
 
 @pytest.fixture
@@ -205,11 +207,24 @@ def test_what_a_shuffler_says_is_one_printable_line(town: Town, rng: Randomness)
     assert len(sentence) <= 300
 
 
-def test_an_expired_certificate_is_named(town: Town, rng: Randomness, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("peos.net.lane.is_expired", lambda _: True)
-    with pytest.raises(RemoteFault, match=r"shuffler . \(org-.\), submission: its certificate for users has expired"):
-        send_parts(town.cards, made(town, rng, 1), rng=rng)
-    assert certificate("org-1").pem.startswith(b"-----BEGIN")
+@pytest.mark.parametrize(
+    ("years", "sentence"),
+    [(10, "has expired: it is valid from"), (-10, "is not valid yet, so a clock is wrong: it is valid from")],
+    ids=["her clock is ahead", "her clock is behind"],
+)
+def test_a_certificate_that_is_not_valid_by_her_clock_is_told_with_the_clock(
+    town: Town, rng: Randomness, years: int, sentence: str
+) -> None:
+    """Ten years off: what she sees is a certificate of another time, and her clock is the likelier mistake."""
+    now = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=365 * years)
+    other = make_certificate("org-1", rng, now=now)
+    cards = (replace(town.cards[0], user_certificate=as_der(other.pem)), *town.cards[1:])
+    today = rf"{datetime.datetime.now(datetime.UTC):%Y-%m-}\d\d \d\d:\d\d UTC"
+    with pytest.raises(
+        RemoteFault, match=rf"1 \(org-1\), .*users {sentence} .*, and the clock here says {today}"
+    ) as found:
+        send_parts(cards, made(town, rng, 1), rng=rng)
+    assert "set this machine's clock if it is wrong" in found.value.hint
 
 
 def test_nothing_runs_on_after_the_caller_stopped_reading(town: Town, rng: Randomness) -> None:

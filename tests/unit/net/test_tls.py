@@ -89,7 +89,7 @@ def test_a_channel_refuses_a_server_with_another_certificate_than_the_pinned_one
     async def whole() -> None:
         async with listening(Trust([PEER.pem]) if own else None, own=STRANGER) as running:
             started = time.monotonic()
-            with pytest.raises(RemoteFault, match="another certificate than the one that is pinned"):
+            with pytest.raises(RemoteFault, match="another certificate than the pinned one"):
                 await asked(running, own)
             assert time.monotonic() - started < SECONDS
 

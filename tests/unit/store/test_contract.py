@@ -1,5 +1,6 @@
 """The store's contract, on every store there is: collections, submissions, the freeze."""
 
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -47,6 +48,30 @@ def test_collections_come_in_the_order_of_arrival(store: ShufflerStore) -> None:
     for number, digest in enumerate(digests):
         opened(store, digest, Question(b"a", f"question {number}"))
     assert [here.digest for here in store.collections()] == digests
+
+
+def test_an_analyzers_questions_are_listed_since_a_moment_but_for_those_aborted_without_output(
+    store: ShufflerStore,
+) -> None:
+    before = time.time() - 3600
+    assert store.asked_since(ASKED.analyzer, before) == []
+    opened(store)
+    opened(store, OTHER, Question(ASKED.analyzer, "Another?", "2030-01"))
+    opened(store, b"\x03" * 32, Question(b"\x0b" * 32, ASKED.question, "2030-01"))
+    opened(store, b"\x04" * 32, Question(ASKED.analyzer, ASKED.question, "2030-02"))
+    assert store.asked_since(ASKED.analyzer, before) == [ASKED.question, "Another?", ASKED.question]
+    assert store.asked_since(ASKED.analyzer, time.time() + 3600) == []
+    store.set_state(OTHER, State.ABORTED)
+    assert store.asked_since(ASKED.analyzer, before) == [ASKED.question] * 2
+
+
+def test_a_collection_that_was_aborted_while_it_was_sent_counts_as_asked(store: ShufflerStore) -> None:
+    frozen(store)
+    store.set_state(DIGEST, State.SHUFFLING)
+    store.put_standing(DIGEST, stored(1), vector(1))
+    store.put_standing(DIGEST, stored(1, Place.SENDING))
+    store.set_state(DIGEST, State.ABORTED)
+    assert store.asked_since(ASKED.analyzer, time.time() - 3600) == [ASKED.question]
 
 
 def test_a_collection_begins_as_a_draft_or_open(store: ShufflerStore) -> None:

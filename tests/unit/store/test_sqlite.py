@@ -118,7 +118,7 @@ def test_a_store_of_another_version_or_program_is_refused(tmp_path: Path) -> Non
     sqlite(tmp_path).close()
     for pragma, sentence in (
         ("user_version = 1", "is of version 1"),
-        ("user_version = 3", "is of version 3"),
+        ("user_version = 9", "is of version 9"),
         ("application_id = 7", "not a store"),
     ):
         _tamper(tmp_path, f"PRAGMA {pragma}")
@@ -129,7 +129,7 @@ def test_a_store_of_another_version_or_program_is_refused(tmp_path: Path) -> Non
 def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path) -> None:
     sqlite(tmp_path).close()
     database(tmp_path).write_bytes(b"not a database, but long enough to have a header of its own" * 40)
-    with pytest.raises(LocalFault, match="the store failed"):
+    with pytest.raises(LocalFault, match=r"store\.sqlite is damaged \(SQLITE_NOTADB\)"):
         sqlite(tmp_path)
 
 
