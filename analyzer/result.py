@@ -112,7 +112,7 @@ def show(found: dict[str, Any], console: Console, *, everything: bool = False) -
     if significant[0] is not None:
         console.print(f"{sum(significant):,} of {len(order):,} values found; {CERTAIN}", soft_wrap=True)
     console.print()
-    if (seen := found["inspection"]) and seen["not_opened"]:
+    if (seen := found.get("inspection")) and seen["not_opened"]:
         whom = ", ".join(f"shuffler {who}" for who in seen["not_opened"])
         console.print(f"Published at the analyst's word without having seen the rows of {whom}.", style="bold")
     for sentence in found["guarantees"]["coalitions"]:

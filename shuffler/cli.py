@@ -23,10 +23,6 @@ app = typer.Typer(
 _SHOWN: Final = {"collection", "state", "reason", "reports", "sent", "received", "refused"} | {
     *("step", "done", "total", "seconds", "waited_for")
 }
-UNLOCKED: Final = (
-    "whoever takes this disk has this shuffler's identity, can act in its name, and sees its masks and permutations of "
-    "every shuffle whose inspection is not over"
-)
 STALE: Final = 10.0  # seconds after which a status is no longer that of a running process
 Config = Annotated[Path, typer.Option("--config", help="shuffler.toml")]
 
@@ -59,11 +55,7 @@ def serve(
 
     settings = read(config)
     handler = configure(log)
-    told = Log().bind(party=settings.name)
-    if settings.passphrase_file is None:
-        told.warning("no passphrase", reason=UNLOCKED)
-        typer.echo(f"{settings.path} sets no passphrase_file: {UNLOCKED}", err=True)
-    asyncio.run(run(settings, told, restored=restored))
+    asyncio.run(run(settings, Log().bind(party=settings.name), restored=restored))
     if is_left():
         # A thread deep in arithmetic would hold up the end; everything durable is closed.
         handler.flush()

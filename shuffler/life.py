@@ -110,11 +110,8 @@ class Life:
             else None
         )
         self._post = Post(callers, self._log)
-        self._evidence = (
-            None
-            if isinstance(self.public, OnionKeys)
-            else Evidence(folder, vault, number, self.document.schedule, signed.digest)
-        )
+        evidence = Evidence(folder, vault, number, self.document.schedule, signed.digest)
+        self._evidence = None if isinstance(self.public, OnionKeys) else evidence
         self._ending = Ending(number, self.document, signed.digest, identity, store, self._post)
         self._doom = LOST if kept.lost and kept.state not in OVER else ""  # why it must end
         self._faults = 0

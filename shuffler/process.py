@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import signal
+import sys
 import threading
 from dataclasses import asdict
 from pathlib import Path
@@ -32,6 +33,10 @@ from shuffler.users import Users
 GRACE: Final = 2.0  # seconds for calls and for work that are under way
 GLANCE: Final = 0.5  # seconds between looks at the operator's folder, and writings of the status
 STATUS: Final = "status.json"
+UNLOCKED: Final = (
+    "whoever takes this disk has this shuffler's identity, can act in its name, and sees its masks and permutations of "
+    "every shuffle whose inspection is not over"
+)
 ACCEPTED: Final = "accept"
 
 
@@ -77,6 +82,9 @@ async def _serve(
         ports.append(await serve(config.users, user_port(keys.users), [users], log=log, limits=to_users))
         mutual = peer_port(keys.peers, trust)
         ports.append(await serve(config.peers, mutual, [peers], log=log, trust=trust, limits=to_peers))
+        if config.passphrase_file is None:
+            log.warning("no passphrase", reason=UNLOCKED)
+            sys.stderr.write(f"{config.path} sets no passphrase_file: {UNLOCKED}\n")
         await stop.wait()
         log.info("draining")
     finally:

@@ -149,7 +149,8 @@ def _hash(context: Context, revealed: Sequence[Revealed]) -> bytes:
 
 def _encoded(part: Part) -> bytes:
     number = part.shuffler.to_bytes(4, "big")
-    return labelled("part", part.collection, number, part.id, part.ticket, part.salt, part.share, *part.hashes)
+    fields = (part.collection, number, part.id, part.ticket, part.user_key, part.signature, part.salt, part.share)
+    return labelled("part", *fields, *part.hashes)
 
 
 def _refused(what: str) -> RemoteFault:

@@ -168,8 +168,7 @@ class WithOneLeftOut(Lying):
 
     def left_out(self) -> None:
         """Before the freeze."""
-        ticket = self.dummy_parts[0][0].ticket
-        del self.nodes[1].parts[ticket]
+        del self.nodes[1].parts[self.dummy_parts[0][0].id]
 
 
 @pytest.mark.parametrize("to", [(1,), (2,), (3,), (1, 2), (2, 3)])

@@ -48,10 +48,10 @@ def test_a_damaged_file_of_keys_looks_like_a_wrong_passphrase(world: World) -> N
     whole = file.read_bytes()
     for at in (0, 12, 20, 40, len(whole) - 1):
         file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        with pytest.raises(WrongInput, match="does not open the analyzer's keys"):
+        with pytest.raises(WrongInput, match="does not open the keys"):
             keys.load(world.config, world.rng)
     file.write_bytes(whole[:10])
-    with pytest.raises(WrongInput, match="does not open the analyzer's keys"):
+    with pytest.raises(WrongInput, match="does not open the keys"):
         keys.load(world.config, world.rng)
 
 

@@ -472,7 +472,7 @@ def test_no_error_ends_a_collection_without_a_word() -> None:
 
     async def test(store: MemoryStore, stored: Stored) -> None:
         errors: list[Exception] = [OSError(24, "too many open files"), KeyError("secret"), RuntimeError()] * 3
-        failing(store, "triples", errors, behind=False)
+        failing(store, "rows", errors, behind=False)
         life = alive(store, stored)
         running = asyncio.ensure_future(life.run())
         await reached(lambda: "a step failed" in life.stalled, "told")
