@@ -17,12 +17,13 @@ from peos.collection.prepare import Ticket
 from peos.collection.submission import plain_share
 from peos.collection.ticket import mint
 from peos.errors import PeosError, Refused
+from peos.net.submit import describe
 from peos.wire import documents, parties
 from tests.security.verdict import of_rate
 from tests.unit.user_client.town import NOW, Town, full_key
 from user_client.client import Client
 from user_client.config import Config
-from user_client.opening import Describe, describe
+from user_client.opening import Describe
 
 TRIALS: Final = 12
 

@@ -66,7 +66,8 @@ def maximal_gain(mechanism: Mechanism, rng: Randomness) -> U64:
         return mechanism.encode(np.array(TARGETS)[np.arange(ATTACKERS) % len(TARGETS)], rng)
     tried = rng.uint64((2_000, 1))
     best = tried[supported(mechanism, tried) == len(TARGETS)]
-    return best[np.arange(ATTACKERS) % len(best)]
+    repeated: U64 = best[np.arange(ATTACKERS) % len(best)]
+    return repeated
 
 
 def supports(mechanism: Mechanism, craft: Craft) -> float:
