@@ -62,12 +62,13 @@ def of_analyzer(home: Home) -> dict[str, list[bytes]]:
 
 
 def of_users(client: Party, tickets: Path) -> dict[str, list[bytes]]:
-    """The tickets' signatures, and the shares that were sent with them."""
-    lines = tickets.read_text(encoding="ascii").split()
+    """The tickets' signatures, the seeds of the users' keys, and the shares that were sent with them."""
+    fields = [line.split(":") for line in tickets.read_text(encoding="ascii").split()]
     with closing(sqlite3.connect(f"file:{client.folder / 'memory' / 'memory.sqlite'}?mode=ro", uri=True)) as memory:
         parts = [decode_part(row[0]) for row in memory.execute("SELECT encoded FROM parts")]
     return {
-        f"tickets of {client.name}": [bytes.fromhex(line.partition(":")[2]) for line in lines],
+        f"tickets of {client.name}": [bytes.fromhex(signature) for _, signature, _ in fields],
+        f"keys of {client.name}": [bytes.fromhex(seed) for _, _, seed in fields],
         f"shares of {client.name}": [part.share for part in parts],
     }
 
