@@ -120,7 +120,7 @@ def desk(folder: Path) -> Iterator[Desk]:
 def test_the_walk_in_three_terminals_goes_as_printed(tmp_path: Path) -> None:
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", PORT)), f"port {PORT}, which the README uses, is taken on this machine"
-    analyst, cluster, collection, user, others, end = blocks("sh")
+    analyst, cluster, collection, user, others, end, asking = blocks("sh")
     (printed,) = blocks("text")
     with desk(tmp_path / "walk") as person:
         identity = person.type(analyst).splitlines()[1].split()
@@ -142,6 +142,7 @@ def test_the_walk_in_three_terminals_goes_as_printed(tmp_path: Path) -> None:
         result = person.type(end).splitlines()
         assert result[0] == "pets is closed"
         compare(result[1:], printed.splitlines())
+        assert person.type(asking).startswith("20 of 20 reports were counted")
     assert not leftovers(tmp_path), "everything has ended"
 
 
