@@ -1,4 +1,4 @@
-"""`peos analyzer`: init, serve, create, freeze, abort, status, result."""
+"""`peos analyzer`: init, serve, create, freeze, abort, publish, status, result."""
 
 import asyncio
 import json
@@ -168,6 +168,27 @@ def abort(config: Config, name: Name) -> None:
         teller.say("telling every shuffler")
         orders.abort(home, kept)
     typer.echo(f"{name} is aborted")
+
+
+@app.command()
+def publish(
+    config: Config,
+    name: Name,
+    unopened: Annotated[
+        list[str] | None,
+        typer.Option(help="Although the rows of this shuffler, by number, were not seen; several: 1,3."),
+    ] = None,
+) -> None:
+    """Say that a delivered collection is to be published; without --unopened only if all rows were seen."""
+    from analyzer import orders
+
+    numbers = [number.strip() for given in unopened or () for number in given.split(",")]
+    if not all(number.isascii() and number.isdigit() for number in numbers):
+        raise WrongInput(f"--unopened takes numbers of shufflers, not {','.join(numbers)[:60]!r}", hint="like 1,3")
+    with _home(config) as home:
+        orders.publish(home, home.kept(name), frozenset(map(int, numbers)))
+    without = f" without the rows of {', '.join(f'shuffler {number}' for number in numbers)}" if numbers else ""
+    typer.echo(f"{name} is being published{without}; `peos analyzer serve` does it")
 
 
 @app.command()

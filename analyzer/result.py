@@ -30,13 +30,14 @@ def result_json(
     received: int,
     published_at: int,
     inspected: Inspected | None,
+    lists: dict[str, Any] | None,
     together: dict[str, Any] | None,
 ) -> dict[str, Any]:
     """What is published. It is put together only if every dummy came out and all parts were of one transcript."""
     mechanism: Mechanism = document.mechanism
-    checks = {"dummies": True, "digests": True}
+    checks: dict[str, bool | None] = {"dummies": True, "digests": True}
     if inspected is not None:  # a sequential shuffle has nothing to open
-        checks["inspection"] = not inspected.findings
+        checks["inspection"] = None if inspected.missing else not inspected.findings
     return {
         "schema": SCHEMA,
         "ok": all(checks.values()),
@@ -76,6 +77,7 @@ def result_json(
             {"party": "analyzer", "seconds": seconds, "sent": sent, "received": received, "peak_rss": peak_rss()},
         ],
         "checks": checks,
+        "lists": lists,  # signed by the shufflers; null if none showed them
         "inspection": inspected and {"dummies": inspected.dummies, "not_opened": list(inspected.missing)},
     }
 
@@ -110,6 +112,9 @@ def show(found: dict[str, Any], console: Console, *, everything: bool = False) -
     if significant[0] is not None:
         console.print(f"{sum(significant):,} of {len(order):,} values found; {CERTAIN}", soft_wrap=True)
     console.print()
+    if (seen := found.get("inspection")) and seen["not_opened"]:
+        whom = ", ".join(f"shuffler {who}" for who in seen["not_opened"])
+        console.print(f"Published at the analyst's word without having seen the rows of {whom}.", style="bold")
     for sentence in found["guarantees"]["coalitions"]:
         console.print(sentence, soft_wrap=True)
     together = found.get("together")

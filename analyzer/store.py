@@ -10,7 +10,7 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,6 +47,9 @@ CREATE TABLE IF NOT EXISTS delivery (
 ) STRICT;
 CREATE TABLE IF NOT EXISTS erasing (  -- erased above, and perhaps not yet from the write-ahead log
     digest BLOB PRIMARY KEY
+) STRICT;
+CREATE TABLE IF NOT EXISTS unopened ( -- the analyst's word to publish though a shuffler's rows were not seen
+    digest BLOB NOT NULL, shuffler INTEGER NOT NULL, PRIMARY KEY (digest, shuffler)
 ) STRICT;
 """
 _ANALYZER: Final = 0
@@ -206,6 +209,19 @@ class Store:
         with self._transaction() as base:
             base.execute("UPDATE collection SET receipt = ? WHERE digest = ? AND receipt IS NULL", (receipt, digest))
             _move(base, digest, State.DELIVERED, "")
+
+    def publish_without(self, digest: bytes, shufflers: Collection[int]) -> None:
+        """The analyst's word: publish, though the rows of these were not seen."""
+        with self._transaction() as base:
+            for who in sorted(shufflers):
+                base.execute("INSERT OR IGNORE INTO unopened VALUES (?, ?)", (digest, who))
+            told = ", ".join(map(str, sorted(shufflers)))
+            audit.append(base, "published unopened", {"collection": digest.hex(), "shufflers": told})
+
+    def unopened(self, digest: bytes) -> frozenset[int]:
+        """The shufflers without whose rows the analyst said to publish."""
+        rows = self._rows("SELECT shuffler FROM unopened WHERE digest = ?", digest)
+        return frozenset(row["shuffler"] for row in rows)
 
     def put_result(self, digest: bytes, result: str) -> None:
         """Publish, once: what is published stays."""

@@ -172,9 +172,11 @@ class LocalCluster:
         """Write the configurations, draw the keys, exchange the cards."""
         for party in self.shufflers:
             users, peers = (f"{self._host(party.name)}:{port}" for port in self.ports[party.name])
+            self._write_passphrase(party)
             _write(
                 party.config,
-                f'name = "{party.name}"\nfolder = "state"\n\n[listen]\nusers = "{users}"\n'
+                f'name = "{party.name}"\nfolder = "state"\npassphrase_file = "passphrase"\n\n'
+                f'[listen]\nusers = "{users}"\n'
                 f'peers = "{peers}"\n\n[policy]\nanalyzers = ["{self._analyzer_card}"]\naccept = "auto"\n'
                 f"most_eps_local = {most_eps_local}\nleast_reports = {least_reports}\n"
                 f"protocols = {self._protocols}\n",
@@ -185,8 +187,7 @@ class LocalCluster:
             self._init_analyzer(self.analyzer)
 
     def _init_analyzer(self, analyzer: Party) -> None:
-        passphrase = analyzer.folder / "passphrase"
-        _write(passphrase, os.urandom(16).hex())
+        self._write_passphrase(analyzer)
         cards = ", ".join(f'"{party.card}"' for party in self.shufflers)
         _write(
             analyzer.config,
@@ -195,6 +196,12 @@ class LocalCluster:
         )
         analyzer.run("init", "--config", str(analyzer.config))
         analyzer.card = self._publish(analyzer, "analyzer.card")
+
+    def _write_passphrase(self, party: Party) -> None:
+        """Beside what it opens: of a demo nothing is worth more than its folder's 0700."""
+        from peos.crypto.randomness import system
+
+        _write(party.folder / "passphrase", system().bytes(16).hex())
 
     def start(self) -> None:
         """Start every party, and wait until its ports answer."""

@@ -7,7 +7,7 @@ from typing import Final
 from peos import configuration
 from peos.collection.document import PEOS, PROTOCOLS
 from peos.collection.party import Card
-from peos.collection.policy import Policy
+from peos.collection.policy import PER_ANALYZER, PER_QUESTION, Policy
 from peos.compute import Choice
 from peos.configuration import ADDRESS, FLAG, NAME, POSITIVE, TEXT, TEXTS, Key, at_least, count, one_of, some_of
 from peos.errors import WrongInput
@@ -17,6 +17,7 @@ SILENCE: Final = 30.0  # seconds
 
 _NAME: Final = Key("name", NAME)
 _FOLDER: Final = Key("folder", TEXT)
+_PASSPHRASE: Final[Key[str | None]] = Key("passphrase_file", TEXT, None)
 _USERS: Final = Key("listen.users", ADDRESS)
 _PEERS: Final = Key("listen.peers", ADDRESS)
 _ANALYZERS: Final = Key("policy.analyzers", TEXTS)
@@ -27,6 +28,8 @@ _LEAST_FAKES: Final = Key("policy.least_fakes", count(0), 0)
 _PROTOCOLS: Final = Key("policy.protocols", some_of(*PROTOCOLS), (PEOS,))
 _MOST_EPS_SERVER: Final[Key[float | None]] = Key("policy.most_eps_server", POSITIVE, None)
 _MOST_EPS_USERS: Final[Key[float | None]] = Key("policy.most_eps_users", POSITIVE, None)
+_PER_QUESTION: Final = Key("policy.most_per_question_and_day", count(1), PER_QUESTION)
+_PER_ANALYZER: Final = Key("policy.most_per_analyzer_and_day", count(1), PER_ANALYZER)
 _STATISTICAL: Final = Key("encryption.statistical", FLAG, False)
 _STEP_SECONDS: Final = Key("limits.step_seconds", at_least(1.0), 60.0)
 _WORKERS: Final[Key[int | None]] = Key("limits.workers", count(1), None)
@@ -38,9 +41,10 @@ _MOST_FAKES: Final = Key("policy.most_fakes", count(0), 100_000_000)
 _MOST_DAYS: Final = Key("policy.most_days", POSITIVE, 90.0)
 _MOST_OPEN: Final = Key("policy.most_open", count(1), 64)
 KEYS: Final = (
-    *(_NAME, _FOLDER, _USERS, _PEERS, _ANALYZERS, _ACCEPT, _MOST_EPS_LOCAL, _LEAST_REPORTS, _LEAST_FAKES),
+    *(_NAME, _FOLDER, _PASSPHRASE, _USERS, _PEERS, _ANALYZERS, _ACCEPT, _MOST_EPS_LOCAL, _LEAST_REPORTS, _LEAST_FAKES),
     *(_PROTOCOLS, _MOST_EPS_SERVER, _MOST_EPS_USERS, _STATISTICAL, _STEP_SECONDS, _WORKERS, _ZEROS),
     *(_MOST_FAKES, _MOST_DAYS, _MOST_OPEN, _USER_CONNECTIONS, _PER_ADDRESS, _SILENT, configuration.PEER_CONNECTIONS),
+    *(_PER_QUESTION, _PER_ANALYZER),
     *configuration.COMPUTE,
 )
 
@@ -52,6 +56,7 @@ class Config:
     path: Path
     name: str
     folder: Path
+    passphrase_file: Path | None  # without one, keys lie in the folder as they are
     users: str
     peers: str
     analyzers: tuple[Path, ...]
@@ -62,6 +67,8 @@ class Config:
     protocols: tuple[str, ...]
     most_eps_server: float | None
     most_eps_users: float | None
+    most_per_question_and_day: int
+    most_per_analyzer_and_day: int
     statistical: bool  # re-randomise without assuming an honestly made key, at a hundred times the price
     step_seconds: float  # how long a step of the shuffle may take, beside what its rows take
     workers: int | None  # processes for passes over ciphertexts; one a core if not given
@@ -88,6 +95,8 @@ class Config:
             self.most_fakes,
             self.most_days,
             self.most_open,
+            most_per_question_and_day=self.most_per_question_and_day,
+            most_per_analyzer_and_day=self.most_per_analyzer_and_day,
         )
 
     def analyzer_cards(self) -> list[Card]:
@@ -106,6 +115,7 @@ def read(path: Path) -> Config:
         path=path,
         name=found[_NAME],
         folder=found.beside(found[_FOLDER]),
+        passphrase_file=found.beside(phrase) if (phrase := found[_PASSPHRASE]) is not None else None,
         users=found[_USERS],
         peers=found[_PEERS],
         analyzers=tuple(map(found.beside, found[_ANALYZERS])),
@@ -116,6 +126,8 @@ def read(path: Path) -> Config:
         most_eps_server=found[_MOST_EPS_SERVER],
         most_eps_users=found[_MOST_EPS_USERS],
         protocols=found[_PROTOCOLS],
+        most_per_question_and_day=found[_PER_QUESTION],
+        most_per_analyzer_and_day=found[_PER_ANALYZER],
         statistical=found[_STATISTICAL],
         step_seconds=found[_STEP_SECONDS],
         workers=found[_WORKERS],

@@ -3,12 +3,14 @@
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from peos.collection.document import SEQUENTIAL, Document
 from peos.collection.lifecycle import State
 from peos.collection.party import Card, check_roster
+from peos.collection.policy import DAY
 from peos.compute import Background, Engine
 from peos.crypto.randomness import system
 from peos.errors import PeosError, Refused, Unknown, WrongInput
@@ -17,11 +19,12 @@ from peos.net.calls import Caller
 from peos.net.client import channel
 from peos.net.logs import Log
 from peos.net.tls import Trust
-from peos.store.base import Collection
+from peos.store.base import Collection, ShufflerStore
 from peos.wire.documents import SignedDocument, decode_signed_document
 from peos.wire.parties import Proposal, decode_proposal, encode_proposal
 from shuffler.ahead import Ahead
 from shuffler.config import Config
+from shuffler.evidence import sweep
 from shuffler.keys import Keys
 from shuffler.life import OVER, Life
 from shuffler.meter import Meter
@@ -37,7 +40,7 @@ class Desk:
         self.lives: dict[bytes, Life] = {}
         self._config = config
         self._keys = keys
-        self._store = store
+        self.store = store
         self._trust = trust
         self._engine = engine
         self._ahead = Ahead(
@@ -48,11 +51,14 @@ class Desk:
         self._log = log
         self._tasks: dict[bytes, asyncio.Task[None]] = {}
         self._policy = config.policy()
+        self._without_rows: set[bytes] = set()
         self._proposing = asyncio.Lock()
 
     async def resume(self) -> None:
         """Go on with everything that is in the store."""
-        for kept in await self._store(lambda store: store.collections()):
+        found = await self.store(lambda store: store.collections())
+        await asyncio.to_thread(sweep, self._config.folder, {kept.digest for kept in found})
+        for kept in found:
             try:
                 cards = decode_proposal(kept.roster).cards
                 signed = decode_signed_document(kept.signed)
@@ -71,7 +77,7 @@ class Desk:
 
     async def signed_bytes(self, digest: bytes) -> bytes:
         """The signed document's bytes as they came."""
-        return await self._store(lambda store: store.collection(digest).signed)
+        return await self.store(lambda store: store.collection(digest).signed)
 
     def count(self, collection: bytes, sent: int, received: int) -> None:
         """Note bytes that were sent or received of a collection, if it is known here."""
@@ -106,8 +112,8 @@ class Desk:
         state = State.DRAFT if self._config.ask_operator else State.OPEN
         question = Question(document.analyzer.identity, document.question, document.epoch)
         roster = encode_proposal(proposal.document, proposal.signed_cards)
-        await self._store(lambda store: store.put_collection(signed.digest, proposal.document, roster, question, state))
-        kept = await self._store(lambda store: store.collection(signed.digest))
+        await self.store(lambda store: self._keep(store, signed, proposal.document, roster, question, state))
+        kept = await self.store(lambda store: store.collection(signed.digest))
         if signed.digest not in self.lives:
             self._trust.admit(self._others(proposal.cards), signed.digest)
             self._live(signed, proposal.cards, kept)
@@ -121,6 +127,22 @@ class Desk:
     def _others(self, cards: tuple[Card, ...]) -> list[bytes]:
         """The certificates of the others who take part."""
         return [card.peer_certificate for card in cards if card.identity != self._keys.identity.public]
+
+    def _keep(
+        self,
+        store: ShufflerStore,
+        signed: SignedDocument,
+        given: bytes,
+        roster: bytes,
+        question: Question,
+        state: State,
+    ) -> None:
+        """Keep a proposal, if it is not one too many a day: counted and kept in one go, as the store's thread does."""
+        try:
+            store.collection(signed.digest)
+        except Unknown:
+            self._policy.check_often(signed.document, store.asked_since(question.analyzer, time.time() - DAY))
+        store.put_collection(signed.digest, given, roster, question, state)
 
     def _live(self, signed: SignedDocument, cards: tuple[Card, ...], kept: Collection) -> None:
         document = signed.document
@@ -138,7 +160,7 @@ class Desk:
             cards=cards,
             identity=self._keys.identity,
             kept=kept,
-            store=self._store,
+            store=self.store,
             callers=callers,
             analyzer=self._caller(analyzer, f"the analyzer ({analyzer.name})", meter),
             engine=self._engine,
@@ -146,6 +168,7 @@ class Desk:
             step_seconds=self._config.step_seconds,
             statistical=self._config.statistical,
             folder=self._config.folder,
+            vault=self._keys.vault,
             log=self._log,
             meter=meter,
         )
@@ -177,6 +200,15 @@ class Desk:
         for life in self.lives.values():
             await life.close()
 
+    async def forget_rows(self) -> list[bytes]:
+        """Erase what is kept for users of collections whose time is over; which ones, each once."""
+        over = [digest for digest, life in self.lives.items() if _is_forgotten(life.state, life.document)]
+        due = [digest for digest in over if digest not in self._without_rows]
+        for digest in due:
+            await self.store(partial(_forget_rows, digest))
+            self._without_rows.add(digest)
+        return due
+
     async def accept_from(self, folder: Path, found: Callable[[bytes], None]) -> None:
         """Take the operator's word, left in a folder of its own by `peos shuffler accept`."""
         for path in sorted(folder.glob("*")):
@@ -186,6 +218,10 @@ class Desk:
                 found(life.signed.digest)
             if not path.is_dir():
                 path.unlink()
+
+
+def _forget_rows(digest: bytes, store: ShufflerStore) -> None:
+    store.forget_rows(digest)
 
 
 def _is_digest(name: str) -> bool:

@@ -23,6 +23,7 @@ from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.crypto.onion import OnionKeys
 from peos.crypto.randomness import system
+from peos.crypto.vault import Vault
 from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, Refused
 from peos.net.calls import Caller
 from peos.net.logs import Log
@@ -34,15 +35,17 @@ from peos.shuffle.relay import Line
 from peos.shuffle.sequential import shuffler_type
 from peos.shuffle.standing import Place, Standing
 from peos.store.base import Collection, ShufflerStore
+from peos.store.base import Frozen as Kept
 from peos.wire.documents import SignedDocument
-from peos.wire.methods import GET_RECEIPT
+from peos.wire.freezes import encode_announcements
 from shuffler.ahead import Ahead
 from shuffler.background import in_background
 from shuffler.bench import Bench
 from shuffler.conductor import ENDS, Conductor
 from shuffler.ending import LOST, Ending
-from shuffler.freezing import Freezing, Frozen, signed
-from shuffler.inspecting import Inspecting
+from shuffler.evidence import Evidence
+from shuffler.freezing import Freezing, Frozen
+from shuffler.inspecting import Inspecting, receipt_of
 from shuffler.meter import Meter
 from shuffler.post import Post
 from shuffler.relaying import NOT_OPENED, RelayBench
@@ -72,7 +75,8 @@ class Life:
         ahead: Ahead | None = None,
         step_seconds: float,
         statistical: bool = False,
-        folder: Path | None = None,
+        folder: Path,
+        vault: Vault,
         log: Log,
         meter: Meter,
     ) -> None:
@@ -106,6 +110,8 @@ class Life:
             else None
         )
         self._post = Post(callers, self._log)
+        evidence = Evidence(folder, vault, number, self.document.schedule, signed.digest)
+        self._evidence = None if isinstance(self.public, OnionKeys) else evidence
         self._ending = Ending(number, self.document, signed.digest, identity, store, self._post)
         self._doom = LOST if kept.lost and kept.state not in OVER else ""  # why it must end
         self._faults = 0
@@ -167,6 +173,7 @@ class Life:
             await self._end(self._doom)
             return
         if self.state in OVER:  # an error or a crash may have come between the end and the erasure
+            await self._forget_evidence()
             await self.store(lambda store: store.erase(self.signed.digest))
             self._over.set()
             return
@@ -193,6 +200,7 @@ class Life:
                 await self._shuffle()
             case State.DELIVERED:
                 await self._inspect()
+                await self._forget_evidence()
                 await self.store(lambda store: store.erase(self.signed.digest))
                 await self._move(State.DELIVERED, State.PUBLISHED)
             case _:
@@ -202,25 +210,26 @@ class Life:
         digest = self.signed.digest
         freezing = self.freezing
         if not isinstance(freezing, Freezing):
-            own = await self.store(lambda store: list(store.triples(digest)))
+            own = await self.store(lambda store: list(store.rows(digest)))
             identities = tuple(member.identity for member in self.document.shufflers)
-            freezing = Freezing(self.number, identities, digest, own, self._identity)
+            freezing = await in_background(lambda: Freezing(self.number, identities, digest, own, self._identity))
             self.freezing = freezing
-        triples = await freezing.collect(self._callers)
+        rows = await freezing.collect(self._callers)
         try:
-            check_minimum(len(triples), len(self.document.dummies), self.document.minimum)
+            check_minimum(len(rows), len(self.document.dummies), self.document.minimum)
         except Refused as too_few:
             self._doom = str(too_few)
             return
-        frozen = await freezing.agree(self._callers)
+        agreed = await freezing.agree(self._callers)
+        announced = encode_announcements(await freezing.announcements())
         try:
-            await self.store(lambda store: store.put_frozen(digest, frozen, triples))
+            await self.store(lambda store: store.put_frozen(digest, agreed, announced, rows))
         except Full:
             raise
         except Refused as refusal:  # the question is being answered, or was
             self._doom = str(refusal)
             return
-        self.freezing = Frozen(digest, self.store, signed(self._identity, digest, frozen))
+        self.freezing = Frozen(digest, self.store, self._identity, Kept(agreed, len(rows), announced))
         self._moved_to(State.FROZEN)
 
     async def _shuffle(self) -> None:
@@ -234,7 +243,7 @@ class Life:
         self.freezing = (
             self.freezing
             if isinstance(self.freezing, Frozen)
-            else Frozen(digest, self.store, signed(self._identity, digest, kept.frozen.digest))
+            else Frozen(digest, self.store, self._identity, kept.frozen)
         )
         context = Context(digest, kept.frozen.digest)
         bench = self._bench(context, kept.frozen.count)
@@ -253,6 +262,7 @@ class Life:
             store=self.store,
             post=self._post,
             analyzer=self._analyzer,
+            evidence=self._evidence,
             step_seconds=self._step_seconds,
             log=self._log,
         )
@@ -299,6 +309,7 @@ class Life:
             receipt=receipt,
             bench=bench,
             record=record,
+            evidence=self._evidence,
             post=self._post,
             analyzer=self._analyzer,
             patience=self._step_seconds,
@@ -306,21 +317,51 @@ class Life:
         )
 
     async def _inspect(self) -> None:
-        """Take part in the inspection, once; after a restart only to say that nothing is left to show."""
+        """Take part in the inspection, once; after a restart with what was kept, or to say that nothing is left."""
         digest = self.signed.digest
         if self._inspected or isinstance(self.public, OnionKeys):
             return  # with onions no row was committed to that could be followed
-        if self.inspecting is None:
-            try:
-                receipt = await self._analyzer.ask(GET_RECEIPT, digest, step="inspection")
-            except PeosError:
+        if self.inspecting is None or not self.inspecting.has_rows:
+            is_kept = self._evidence is not None and self._evidence.attempt
+            patience = self._step_seconds if is_kept else 0.0
+            receipt = await receipt_of(self._analyzer, self.document, digest, patience, self._say_stalled)
+            if receipt is None:
                 return  # nobody to say it to
-            self.inspecting = self._inspection(receipt)
+            self.inspecting = await self._resumed(receipt)
         has_rows = self.inspecting.has_rows  # else the frozen list may be erased
-        triples = await self.store(lambda store: list(store.frozen_triples(digest))) if has_rows else []
-        await self.inspecting.run(triples)
+        rows = await self.store(lambda store: list(store.frozen_rows(digest))) if has_rows else []
+        erasing = asyncio.get_running_loop().create_task(self._forget_evidence(self.document.shuffle_by))
+        try:
+            await self.inspecting.run(rows)
+        finally:
+            erasing.cancel()
+            await asyncio.gather(erasing, return_exceptions=True)
         self.findings = "; ".join(self.inspecting.findings)
         self.inspecting, self._inspected = None, True
+
+    async def _resumed(self, receipt: SignedReceipt) -> Inspecting:
+        """The inspection, with what was kept of the attempt that was delivered."""
+        kept = await self.store(lambda store: store.collection(self.signed.digest))
+        evidence, words = self._evidence, self.document.mechanism.words
+        if evidence is None or kept.frozen is None or kept.erased or evidence.attempt != receipt.context.attempt:
+            return self._inspection(receipt)
+        bench = self._bench(receipt.context, kept.frozen.count)
+        assert isinstance(bench, Bench), "a sequential shuffle keeps nothing"
+        found = await in_background(
+            lambda: evidence.load(lambda count, width: bench.room(count * words).reshape(count, width))
+        )
+        if found is None:
+            return self._inspection(receipt)
+        bench.vectors.update(found.vectors)
+        self._log.info("what was kept for the inspection is here", attempt=receipt.context.attempt)
+        return self._inspection(receipt, bench, found.record)
+
+    async def _forget_evidence(self, at: float = 0.0) -> None:
+        """From then on nothing is kept for an inspection, whatever is still shown from memory."""
+        while (left := at - time.time()) > 0:
+            await asyncio.sleep(min(GLANCE, left))
+        if self._evidence is not None:
+            await in_background(self._evidence.erase)
 
     async def _settle(self, end: Standing, reason: str) -> None:
         """Let the state follow the standing in which the shuffle ended."""
@@ -365,6 +406,7 @@ class Life:
             if is_further:
                 return
             if not self._doom and self._is_hopeless(error, kept.standing):
+                await self._note_evidence()
                 self._doom = self.stalled
         except Exception as again:  # the store cannot be asked now: nothing is concluded
             self._log.warning("waiting", again)
@@ -382,6 +424,15 @@ class Life:
         if is_further:
             self._moved_to(kept.state, kept.reason)
         return kept, is_further
+
+    def _say_stalled(self, why: str) -> None:
+        self.stalled = why
+
+    async def _note_evidence(self) -> None:
+        """Keep the two lists that a shuffler signed, if one did, for those that have to be convinced."""
+        if isinstance(self.freezing, Freezing) and self.freezing.evidence:
+            fields = self.freezing.evidence_fields
+            await self.store(lambda store: store.audit("two lists signed", fields))
 
     def _is_hopeless(self, error: Exception, standing: Standing) -> bool:
         if self.state is State.CLOSED:
@@ -409,6 +460,8 @@ class Life:
         self.conductor = None
         async with self._moving:  # what was being moved is moved first: nothing may follow the end
             state = await self._ending.abort(reason)
+            if state is State.ABORTED:
+                await self._forget_evidence()
             self._doom = ""
             if self.state is not state:
                 self._moved_to(state, reason if state is State.ABORTED else "")

@@ -5,15 +5,17 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from peos.collection.lifecycle import State
+from peos.collection.membership import MembershipProof, MembershipRequest
 from peos.collection.party import Answer
 from peos.collection.submission import Part
 from peos.errors import NotYet, PeosError
 from peos.net.calls import Behaviour, Service, service
 from peos.net.guard import Context
-from peos.wire.methods import DESCRIBE, SUBMIT, SUBMIT_MANY, Method
+from peos.wire.methods import DESCRIBE, PROVE, SUBMIT, SUBMIT_MANY, Method
 from shuffler.config import SILENCE
 from shuffler.desk import Desk
 from shuffler.intake import Intake, Settled
+from shuffler.proving import Proving
 
 _OPERATOR: Final = "ask again later; its operator accepts with `peos shuffler accept`"
 IN_FLIGHT: Final = 512  # parts of one stream that are being committed while the next are read
@@ -22,14 +24,20 @@ IN_FLIGHT: Final = 512  # parts of one stream that are being committed while the
 class Users:
     """Answers `peos.v1.Users`."""
 
-    def __init__(self, desk: Desk, intake: Intake, silence: float = SILENCE) -> None:
+    def __init__(self, desk: Desk, intake: Intake, proving: Proving, silence: float = SILENCE) -> None:
         self._desk = desk
         self._intake = intake
+        self._proving = proving
         self._silence = silence
 
     def service(self) -> Service:
         """The calls, with what answers them."""
-        calls: dict[Method, Behaviour] = {DESCRIBE: self.describe, SUBMIT: self.submit, SUBMIT_MANY: self.submit_many}
+        calls: dict[Method, Behaviour] = {
+            DESCRIBE: self.describe,
+            SUBMIT: self.submit,
+            SUBMIT_MANY: self.submit_many,
+            PROVE: self.prove,
+        }
         return service(calls, meter=self._desk.count)
 
     async def describe(self, digest: bytes, _: Context) -> bytes:
@@ -70,6 +78,11 @@ class Users:
                 yield answer if isinstance(answer, Answer) else await answer
         finally:
             reader.cancel()
+
+    async def prove(self, asked: MembershipRequest, _: Context) -> MembershipProof:
+        """Whether a user's row is in the lists."""
+        self._desk.life(asked.collection)  # Unknown, if it is not known here
+        return await self._proving.prove(asked)
 
     def _take(self, part: Part) -> Answer | Settled:
         try:

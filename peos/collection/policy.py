@@ -1,5 +1,6 @@
 """What a shuffler's operator lets an analyzer ask: the rules under which a collection document is accepted."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -8,7 +9,9 @@ from peos.collection.document import PEOS, Document
 from peos.errors import Refused
 from peos.privacy.guarantees import Claim, rounded_up
 
-_DAY: Final = 86_400
+DAY: Final = 86_400.0  # seconds
+PER_QUESTION: Final = 4
+PER_ANALYZER: Final = 32
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class Policy:
     most_fakes: int = 100_000_000
     most_days: float = 90.0
     most_open: int = 64
+    most_per_question_and_day: int = PER_QUESTION
+    most_per_analyzer_and_day: int = PER_ANALYZER
 
     def check(self, document: Document, *, me: bytes, now: float, open_: int = 0) -> int:
         """Refuse what the operator would not run; returns this shuffler's number in the document.
@@ -58,9 +63,9 @@ class Policy:
             raise _refused(f"it has {document.fakes} fakes, here there must be {self.least_fakes}", "add fakes")
         if document.fakes > self.most_fakes:
             raise _refused(f"it has {document.fakes} fakes, at most {self.most_fakes} are made here", "ask for fewer")
-        if document.erase_by > now + self.most_days * _DAY:
+        if document.erase_by > now + self.most_days * DAY:
             raise _refused(
-                f"it may last {(document.erase_by - now) / _DAY:,.1f} days until everything of it is erased, the limit "
+                f"it may last {(document.erase_by - now) / DAY:,.1f} days until everything of it is erased, the limit "
                 f"here is {self.most_days:g}",
                 "let it be shuffled and erased sooner",
             )
@@ -77,6 +82,24 @@ class Policy:
         self._check_guarantees(document)
         return identities.index(me) + 1
 
+    def check_often(self, document: Document, asked: Sequence[str]) -> None:
+        """Refuse a collection too many; `asked` are the questions of its analyzer that came within a `DAY`.
+
+        Two collections whose users differ by one person differ, in what they show, by her report and by everybody's
+        fresh randomness. Each such pair tells a little; a hundred of them tell her value. So they are few a day, by
+        question, whatever the epoch, and by analyzer, who could word one question in many ways.
+        """
+        same = sum(_same(question) == _same(document.question) for question in asked)
+        for found, most, of, key in (
+            (same, self.most_per_question_and_day, "this question", "most_per_question_and_day"),
+            (len(asked), self.most_per_analyzer_and_day, "this analyzer", "most_per_analyzer_and_day"),
+        ):
+            if found >= most:
+                raise _refused(
+                    f"{found} of {of} came here within a day, the limit is {most}",
+                    f"ask a day later, or ask the operator for a higher `{key}`",
+                )
+
     def _check_guarantees(self, document: Document) -> None:
         if self.most_eps_server is None and self.most_eps_users is None:
             return
@@ -91,6 +114,11 @@ def _too_weak(claim: Claim, minimum: int, most: float) -> str:
         f"with its minimum of {minimum} reports, ε against {claim.coalition} would be {rounded_up(claim.epsilon)} at "
         f"δ = {claim.delta:g}, the limit here is {most:.4g}"
     )
+
+
+def _same(question: str) -> str:
+    """A question without what is not seen: blanks and capitals."""
+    return " ".join(question.split()).casefold()
 
 
 def _refused(sentence: str, hint: str) -> Refused:

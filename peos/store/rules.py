@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from peos.collection.document import ID_BYTES
 from peos.collection.lifecycle import State, advance
-from peos.collection.submission import Triple
-from peos.errors import Closed, LocalFault, Refused, Unknown, WrongInput
+from peos.errors import Closed, LocalFault, NotYet, Refused, Unknown, WrongInput
 from peos.shuffle.rows import Rows
 from peos.shuffle.standing import Place, Standing
 from peos.store.base import Collection
@@ -53,6 +53,12 @@ def require_first_state(state: State) -> None:
 def is_answered(here: Collection) -> bool:
     """Whether there is an output of this collection, or may be: where that is unknown, there is."""
     return here.state in ANSWERED or here.standing.place in BEGUN or here.lost
+
+
+def asked_by(analyzer: bytes, came: Iterable[Collection]) -> list[str]:
+    """The questions of an analyzer's collections that have an output, or may still have one."""
+    mine = (here for here in came if here.question.analyzer == analyzer)
+    return [here.question.question for here in mine if here.state is not State.ABORTED or is_answered(here)]
 
 
 def next_state(here: Collection, there: State) -> State | None:
@@ -118,19 +124,19 @@ def standing_fields(digest: bytes, standing: Standing) -> dict[str, str | int]:
     }
 
 
-def uncounted(own: Iterator[Triple], counted: Iterable[Triple]) -> tuple[list[bytes], int]:
-    """The ids kept here that do not count, and how many do; both sorted by id, and all that counts is kept here."""
+def uncounted(own: Iterator[bytes], counted: Iterable[bytes]) -> tuple[list[bytes], int]:
+    """The ids kept here that do not count, and how many do; rows are sorted, and all that counts is kept here."""
     left_out: list[bytes] = []
     count = 0
-    for triple in counted:
+    for row in counted:
         here = next(own, None)
-        while here is not None and here.id < triple.id:
-            left_out.append(here.id)
+        while here is not None and here[:ID_BYTES] < row[:ID_BYTES]:
+            left_out.append(here[:ID_BYTES])
             here = next(own, None)
-        if here != triple:
+        if here != row:
             raise LocalFault("what was frozen is not kept here, or not in order")
         count += 1
-    left_out.extend(triple.id for triple in own)
+    left_out.extend(row[:ID_BYTES] for row in own)
     return left_out, count
 
 
@@ -140,6 +146,21 @@ def require_frozen(here: Collection) -> None:
         raise restored()
     if here.erased or here.frozen is None:
         raise LocalFault("shares and the seed of the fakes are there from the freeze to the erasure")
+
+
+def require_listed(here: Collection) -> None:
+    """Rows are shown to users once they are frozen."""
+    if here.frozen is None:
+        if here.state is State.ABORTED:
+            raise Closed(
+                f"the collection was aborted before its reports were frozen: {here.reason or 'without a reason'}"
+            )
+        raise NotYet("the collection is not frozen yet", hint="ask again when its result is published")
+
+
+def rows_are_gone() -> Closed:
+    """What is kept for users is kept until the document's `erase_by`."""
+    return Closed("the lists of this collection are erased: nothing can be shown any more")
 
 
 def require_reasons(reasons: Iterable[str]) -> None:

@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import Any, Final
 
 from peos.collection.lifecycle import State
-from peos.collection.submission import Triple, Verdict
+from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import Conflict, LocalFault, NotYet
 from peos.ldp.base import Question
 from peos.shuffle.rows import Rows
 from peos.shuffle.standing import Place, Standing
 from peos.store import audit, folder, rules
-from peos.store.base import AuditEntry, Collection, Frozen, Judged, Plain, ShufflerStore, Submission, Vector
+from peos.store.base import AuditEntry, Collection, Frozen, Judged, Lists, Plain, ShufflerStore, Submission, Vector
 from peos.store.database import Database, seal
 from peos.store.restored import mark_of, settle_witness
 from peos.store.schema import LAYOUT
-from peos.store.submissions import SubmissionFile, wipe
+from peos.store.submissions import SubmissionFile, read_lists, wipe, write_lists
 from peos.store.vectors import Named, VectorFiles
 
 IDENTITY_BYTES: Final = 16
@@ -34,7 +34,7 @@ _OPEN_FILES: Final = 4
 _ERASED: Final = 2
 _COLUMNS: Final = (
     "number, digest, signed, roster, analyzer, question, epoch, state, reason, count, frozen, frozen_count, "
-    "place, attempt, left_, transcript, vector, vector_hash, rows, row_bytes, erased, lost, seal"
+    "announcements, place, attempt, left_, transcript, vector, vector_hash, rows, row_bytes, erased, lost, seal"
 )  # all but the seed of the fakes, which is read where it is needed
 _COLLECTIONS: Final = f"SELECT {_COLUMNS} FROM collections ORDER BY number"  # noqa: S608 (constants are joined)
 _COLLECTION: Final = f"SELECT {_COLUMNS} FROM collections WHERE digest = ?"  # noqa: S608 (likewise)
@@ -177,6 +177,14 @@ class SqliteStore(ShufflerStore):
                 return here.digest
         return None
 
+    def asked_since(self, analyzer: bytes, moment: float) -> list[str]:
+        """See the contract."""
+        came = self._database.rows(
+            "SELECT fields FROM audit WHERE event = 'accepted' AND at >= ?", round(moment * 1000)
+        )
+        found = [self.collection(bytes.fromhex(json.loads(fields)["collection"])) for (fields,) in came]
+        return rules.asked_by(analyzer, found)
+
     def note_refused(self, digest: bytes, reasons: Mapping[str, int]) -> None:
         """See the contract."""
         rules.require_reasons(reasons)
@@ -218,9 +226,9 @@ class SqliteStore(ShufflerStore):
         """See the contract."""
         return self._count(self._row(digest))
 
-    def triples(self, digest: bytes) -> Iterator[Triple]:
+    def rows(self, digest: bytes) -> Iterator[bytes]:
         """See the contract."""
-        return iter(()) if self._row(digest)["erased"] else self._file(digest).triples()
+        return iter(()) if self._row(digest)["erased"] else self._file(digest).rows()
 
     def _path(self, digest: bytes) -> Path:
         return self._submissions / f"{digest.hex()}.sqlite"
@@ -238,23 +246,24 @@ class SqliteStore(ShufflerStore):
 
     # The freeze.
 
-    def put_frozen(self, digest: bytes, frozen: bytes, triples: Iterable[Triple]) -> None:
+    def put_frozen(self, digest: bytes, frozen: bytes, announcements: bytes, rows: Iterable[bytes]) -> None:
         """See the contract."""
         here = self.collection(digest)
         if not rules.require_freezable(here, frozen, self._asking(here.question)):
             self.settle()
             return
-        count = self._file(digest).leave_out_all_but(triples)
+        count = self._file(digest).leave_out_all_but(rows)
         with self._change("frozen", {"collection": digest.hex(), "frozen": frozen.hex(), "count": count}):
             self._database.run(
-                "UPDATE collections SET frozen = ?, frozen_count = ?, state = ?, reason = '' WHERE digest = ?",
-                *(frozen, count, State.FROZEN.value, digest),
+                "UPDATE collections SET frozen = ?, frozen_count = ?, announcements = ?, state = ?, reason = '' "
+                "WHERE digest = ?",
+                *(frozen, count, announcements, State.FROZEN.value, digest),
             )
 
-    def frozen_triples(self, digest: bytes) -> Iterator[Triple]:
+    def frozen_rows(self, digest: bytes) -> Iterator[bytes]:
         """See the contract."""
         rules.require_frozen(self.collection(digest))
-        return self._file(digest).counted_triples()
+        return self._file(digest).counted_rows()
 
     def shares(self, digest: bytes) -> Iterator[bytes]:
         """See the contract."""
@@ -324,6 +333,8 @@ class SqliteStore(ShufflerStore):
                     *(count, digest),
                 )
         self._tidy()
+        if row["frozen"] is not None and self._path(digest).exists():  # before it is wiped; made anew if cut off
+            write_lists(self._listed(digest), self._file(digest))
         file = self._files.pop(digest, None)
         if file is not None:
             file.close()
@@ -335,6 +346,24 @@ class SqliteStore(ShufflerStore):
             )
         with self._change("erased", {"collection": digest.hex()}):
             self._database.run("UPDATE collections SET erased = ? WHERE digest = ?", _ERASED, digest)
+
+    def lists(self, digest: bytes) -> Lists:
+        """See the contract."""
+        here = self.collection(digest)
+        rules.require_listed(here)
+        if not here.erased:
+            return Lists(list(self._file(digest).rows()), list(self._file(digest).counted_rows()))
+        if not self._listed(digest).exists():
+            raise rules.rows_are_gone()
+        return read_lists(self._listed(digest))
+
+    def forget_rows(self, digest: bytes) -> None:
+        """See the contract."""
+        self._row(digest)
+        folder.wipe(self._listed(digest))
+
+    def _listed(self, digest: bytes) -> Path:
+        return self._submissions / f"{digest.hex()}.rows"
 
     def _tidy(self) -> None:
         named = self._database.rows("SELECT vector FROM collections WHERE vector IS NOT NULL")
@@ -420,7 +449,7 @@ class SqliteStore(ShufflerStore):
             state=State(row["state"]),
             reason=row["reason"],
             count=self._count(row),
-            frozen=None if row["frozen"] is None else Frozen(row["frozen"], row["frozen_count"]),
+            frozen=None if row["frozen"] is None else Frozen(row["frozen"], row["frozen_count"], row["announcements"]),
             standing=Standing(Place(row["place"]), row["attempt"], row["left_"], row["transcript"]),
             erased=bool(row["erased"]),
             lost=bool(row["lost"]),

@@ -25,7 +25,7 @@ from tests.faults.points import JOINT, SHUFFLERS, Point, Stage
 
 CHECKOUT: Final = Path(__file__).parents[2]
 NAME: Final = "struck"
-EPSILON: Final = 24.0  # the least local noise there is; what users did report is in their memory
+EPSILON: Final = 24.0  # the least local noise there is: no report is ever changed
 FAKES: Final = 8
 LASTS: Final = 14 * 3600  # seconds for which users may submit: longer than any sweep over all points
 PATIENCE: Final = 300.0  # for preparing a stage

@@ -43,7 +43,7 @@ from peos.net.certificates import (
     read_certificate,
     require_pair,
 )
-from peos.shuffle.messages import Kind
+from peos.shuffle.messages import Kind, SignedReveal
 from peos.store.folder import Mark, read_mark, write_mark
 from peos.wire import inspections, parties, shuffles
 from peos.wire import services_pb2 as pb
@@ -129,7 +129,7 @@ def _read_card(data: bytes) -> Any:
 
 
 def _vectors() -> Iterator[Target]:
-    path = inspections.encode_path((1, 5, 2**31)).tobytes()
+    path = inspections.encode_path((1, 5, 2**31), SignedReveal(bytes(32), bytes(64))).tobytes()
     yield Target("a path", (path,), lambda data: inspections.decode_path(_rows(data, 4)))
     opening = inspections.encode_opening(OPENING).tobytes()
     yield Target("an opening", (opening, b""), lambda data: inspections.decode_opening(2, _rows(data, 1)))

@@ -16,7 +16,7 @@ import numpy as np
 
 import analyzer.config
 import analyzer.keys
-from peos.collection.prepare import Ticket, prepare
+from peos.collection.prepare import prepare
 from peos.collection.submission import Part
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
@@ -112,9 +112,7 @@ class Calls:
         assert isinstance(public, PublicKey), "the town's scheme encrypts"
         words = document.mechanism.randomize(np.zeros(1, np.int64), _RNG)
         zeros = public.zero_source(_RNG)
-        ((part, *_),) = prepare(
-            digest, len(document.shufflers), public, zeros, words, [Ticket(ticket.id, ticket.signature)], _RNG
-        )
+        ((part, *_),) = prepare(digest, len(document.shufflers), public, zeros, words, [ticket], _RNG)
         assert isinstance(part, Part)
         seeds = (encode_part(part),)
         return {methods.SUBMIT.path: seeds, methods.SUBMIT_MANY.path: seeds}

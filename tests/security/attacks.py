@@ -143,6 +143,18 @@ PRIVACY: Final = (
         ),
     ),
     Attack(
+        "learn from many collections how to bet on the order of two rows, by all messages, a lost attempt included",
+        "c shufflers, the analyzer, all users",
+        "all of the above; messages of one number, order and length",
+        _in(
+            "security/linking/test_linking_by_the_key_holder",
+            "the_kept_figures_are_under_the_bar_for_every_coalition",
+            "messages_are_the_same_in_number_order_and_length_whatever_the_permutation",
+        ),
+        _in("security/linking/test_linking_by_the_key_holder", "each_planted_weakness_is_seen"),
+        ("tests/security/results/linking-3.json", "tests/security/results/linking-5.json"),
+    ),
+    Attack(
         "mark ciphertexts and find the marks again",
         "users, a holder",
         "Joye-Libert: the Jacobi symbol at every hand-over; Paillier: the widths",
@@ -190,6 +202,80 @@ PRIVACY: Final = (
         ),
     ),
     Attack(
+        "read values, dummies or fakes off lengths, order and work",
+        "an observer of the network",
+        "one length and one amount of work for all",
+        _in(
+            "security/test_network_observer",
+            "a_whole_collection_is_the_same_on_the_wire_whatever_its_users_values",
+            "a_dummys_parts_are_as_long_and_come_in_the_same_order_as_a_users",
+            "every_value_takes_the_same_powers_and_the_same_coins",
+        ),
+        _in(
+            "security/test_network_observer",
+            "work_that_depends_on_the_value_would_be_seen",
+            "a_client_whose_encoding_is_shorter_for_small_numbers_is_read_off_its_lengths",
+        ),
+    ),
+    Attack(
+        "ask again, to average",
+        "the analyzer",
+        "the client's memory and budget",
+        _in(
+            "security/test_asking_again",
+            "with_her_memory_the_analyzer_gets_what_her_budget_pays_for_and_in_one_collection_one_report",
+        ),
+        _in("security/test_asking_again", "without_a_memory_repeated_answers_average_to_her_value"),
+    ),
+    Attack(
+        "intersect two outputs of the same users",
+        "the analyzer",
+        "a report is never sent into a second collection",
+        _in(
+            "security/test_asking_again",
+            "fresh_reports_in_every_collection_have_nothing_in_common",
+            "the_client_sends_a_fresh_report_into_another_epoch_and_none_into_another_collection_of_the_same",
+        ),
+        _in(
+            "security/test_asking_again",
+            "clients_that_send_a_remembered_report_again_lose_the_fakes_and_show_who_was_missing",
+        ),
+    ),
+    Attack(
+        "compare collections whose users differ by one",
+        "the analyzer, with all other users",
+        "shufflers take few of a question a day; her budget",
+        (
+            *_in(
+                "security/test_asking_again",
+                "as_many_collections_as_shufflers_take_in_a_day_tell_little_of_her_and_many_tell_her_value",
+            ),
+            *_in(
+                "integration/test_shufflers",
+                "a_fifth_collection_of_a_question_within_a_day_is_refused_whatever_its_epoch_and_blanks",
+            ),
+        ),
+        _in(
+            "security/test_asking_again",
+            "without_the_policy_a_thousand_collections_that_differ_by_her_tell_her_value",
+        ),
+    ),
+    Attack(
+        "single out one user by a document, or shufflers, of her own",
+        "the analyzer",
+        "the client asks every shuffler, and pins them",
+        _in(
+            "security/test_singling_out",
+            "a_document_for_her_alone_is_not_answered",
+            "shufflers_that_nobody_knows_are_not_answered",
+        ),
+        _in(
+            "security/test_singling_out",
+            "a_client_that_asks_one_shuffler_only_answers_a_document_for_her_alone",
+            "a_client_that_pins_nobody_hands_its_report_to_an_analyzer_that_is_every_shuffler",
+        ),
+    ),
+    Attack(
         "tell neighbouring data sets apart better than claimed",
         "the analyzer, with and without all other users",
         "exact accounting, thresholds rounded to the private side",
@@ -213,6 +299,21 @@ INTEGRITY: Final = (
         "a fake is the sum of one share of each shuffler",
         _in("security/test_fakes", "all_shufflers_but_one_cannot_make_the_fakes_tell_a_value"),
         _in("security/test_fakes", "in_a_sequential_shuffle_skewed_fakes_shift_the_estimate_by_as_much_as_predicted"),
+    ),
+    Attack(
+        "promote values beyond one report each",
+        "a fraction of the users",
+        "one report a ticket; every ciphertext is one word",
+        _in(
+            "security/test_targeted_promotion",
+            "the_gain_is_what_theory_says_and_no_more_than_one_report_each_allows",
+            "a_huge_plaintext_is_one_report_like_any_other",
+            "a_second_report_under_one_ticket_is_refused",
+        ),
+        _in(
+            "security/test_targeted_promotion",
+            "the_gain_is_what_theory_says_and_no_more_than_one_report_each_allows",
+        ),
     ),
     Attack(
         "replace or drop rows",
@@ -252,11 +353,40 @@ INTEGRITY: Final = (
         _in(
             "security/test_dummies_as_weapon",
             "a_user_named_as_a_dummy_is_not_opened_and_without_the_proof_her_word_is_read",
-            "what_the_document_did_not_commit_to_is_refused_as_a_dummy",
+            "a_dummy_that_the_document_does_not_commit_to_or_in_another_place_or_left_out_is_refused",
+            "a_dummy_without_one_of_its_parts_or_with_another_s_is_refused",
+            "what_the_analyzer_did_not_sign_is_refused",
         ),
         _in(
             "security/test_dummies_as_weapon",
             "a_user_named_as_a_dummy_is_not_opened_and_without_the_proof_her_word_is_read",
+        ),
+    ),
+    Attack(
+        "have honest shufflers accused, by showing the dummies otherwise to some of them",
+        "the analyzer",
+        "one choice, one order, and a signature over what is shown, which every word of the inspection carries",
+        _in(
+            "security/test_framing",
+            "whatever_the_analyzer_shows_to_whom_no_honest_shuffler_is_accused_and_the_analyzer_is",
+            "what_differs_in_a_dummy_that_does_not_count_is_held_against_the_analyzer_alone",
+            "who_is_shown_what_is_not_signed_has_no_proof_and_is_not_accused_for_want_of_it",
+            "who_names_a_reveal_that_the_analyzer_did_not_sign_is_named_itself",
+        ),
+        _in("security/test_framing", "where_shufflers_believe_it_an_honest_one_is_accused_alone"),
+    ),
+    Attack(
+        "leave the zeros out, and say afterwards that a restart has taken everything",
+        "a holder",
+        "what an inspection needs is kept; rows that were not seen are published at the analyst's word alone",
+        _in(
+            "security/test_inspection",
+            "a_holder_that_does_not_rerandomise_and_says_that_it_was_started_anew_publishes_nothing",
+            "who_says_nothing_of_the_rows_places_is_one_whose_rows_were_not_seen",
+        ),
+        _in(
+            "security/test_inspection",
+            "a_holder_that_does_not_rerandomise_and_says_that_it_was_started_anew_publishes_nothing",
         ),
     ),
     Attack(
@@ -278,13 +408,27 @@ INTEGRITY: Final = (
     Attack(
         "one splitting to some shufflers, another to the rest",
         "users",
-        "the freeze compares submission digests",
+        "the freeze compares rows, which commit to the submission digest",
         _in(
             "security/test_splittings",
             "mixed_splittings_are_not_counted_and_everybody_elses_reports_come_out_exactly",
             "a_shuffler_refuses_another_submission_under_a_used_ticket_and_acknowledges_the_identical_repeat",
         ),
         _in("security/test_splittings", "freezing_by_id_alone_destroys_the_reports_of_all_mixers_unnoticed"),
+    ),
+    Attack(
+        "vote with tickets that reach it first",
+        "one shuffler",
+        "the ticket names the user's key, which signs her submission",
+        _in("security/test_stolen_tickets", "a_shuffler_that_saw_a_ticket_first_cannot_vote_with_it"),
+        _in("security/test_stolen_tickets", "without_the_users_signature_every_ticket_is_the_thiefs"),
+    ),
+    Attack(
+        "have honest shufflers accuse one another by showing them two lists",
+        "one shuffler",
+        "all compare all signed announcements before any list is shown",
+        _in("unit/collection/test_freeze_model", "one_list_is_frozen_or_none_and_only_the_deviating_shuffler_is_named"),
+        _in("unit/collection/test_freeze_model", "the_check_sees_announcements_that_are_not_compared"),
     ),
     Attack(
         "spoil other users' reports by an oversized plaintext",

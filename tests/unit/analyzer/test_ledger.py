@@ -165,7 +165,7 @@ def test_until_it_is_published_a_collection_counts_with_its_minimum_and_then_wit
         "delta": DELTA,
         "budget": 50.0,
     }
-    assert after.spent.epsilon <= TWICE < after.spent_alone.epsilon
+    assert after.spent.epsilon <= TWICE < after.spent_alone.epsilon, "a schedule goes on counting its minimum"
     alone = replace(after, releases=after.releases[:1])
     assert alone.spent.epsilon < spent([ONE], DELTA).epsilon, "the 200 who came hide each other better"
 

@@ -65,7 +65,7 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
         *("schema", "ok", "digest", "collection", "users", "dropped", "fakes", "parameters", "labels", "frequency"),
         *("stderr", "interval95", "significant", "truth", "guarantees", "together", "cost", "checks", "inspection"),
     }
-    assert (found["schema"], found["ok"], found["digest"]) == (1, True, kept.digest.hex())
+    assert (found["schema"], found["ok"], found["digest"]) == (1, False, kept.digest.hex())
     assert (found["users"], found["dropped"], found["fakes"], found["truth"]) == (200, None, FAKES, None)
     document = home.signed(kept).document
     assert found["parameters"] == {
@@ -103,7 +103,8 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
     assert cost["received"] == ROWS * (128 + 8)
     assert cost["sent"] > 32 * (128 + 8 + 8)
     assert cost["peak_rss"] > 1 << 20
-    assert found["checks"] == {"dummies": True, "digests": True, "inspection": True}
+    assert found["checks"] == {"dummies": True, "digests": True, "inspection": None}, "nobody has shown any rows"
+    assert found["inspection"] == {"dummies": 0, "not_opened": [1, 2, 3]}
 
 
 def test_published_there_are_result_and_page_and_nothing_else_of_the_reports(world: World) -> None:

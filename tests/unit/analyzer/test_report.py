@@ -237,7 +237,8 @@ def test_an_inspection_is_said_to_have_gone_as_far_as_it_went() -> None:
 
     assert said(dummies=32, not_opened=[]) == "The rows of 32 dummies were inspected."
     partly = said(dummies=32, not_opened=[1, 3])
-    assert "Nothing was opened by shuffler 1 (university), shuffler 3 (hospital)" in partly
+    assert "The rows of shuffler 1 (university), shuffler 3 (hospital) were not seen" in partly
+    assert "the analyst had the result published without them" in partly
     nothing = said(dummies=0, not_opened=[2])
     assert nothing.startswith("No row was inspected")
     assert "shuffler 2 (consumer council)" in nothing

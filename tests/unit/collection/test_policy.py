@@ -113,3 +113,24 @@ def test_a_minimum_of_one_user_without_fakes_promises_nothing() -> None:
     document = replace(DOCUMENT, minimum=1, fakes=0)
     with pytest.raises(Refused, match="would be 2"):
         replace(POLICY, least_reports=1, least_fakes=0, most_eps_server=1.0).check(document, me=ME, now=BEFORE)
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (["Which?"] * 4, "4 of this question came here within a day, the limit is 4"),
+        ([" which? ", "WHICH?", "Which?", "Which? "], "4 of this question came here within a day, the limit is 4"),
+        ([f"Question {n}" for n in range(32)], "32 of this analyzer came here within a day, the limit is 32"),
+    ],
+)
+def test_more_collections_a_day_than_the_limit_are_refused(asked: list[str], sentence: str) -> None:
+    with pytest.raises(Refused) as caught:
+        POLICY.check_often(DOCUMENT, asked)
+    assert str(caught.value) == f"the collection is not accepted: {sentence}"
+    assert "ask a day later" in caught.value.hint
+
+
+def test_as_many_collections_a_day_as_the_limit_are_accepted() -> None:
+    POLICY.check_often(DOCUMENT, ["Which?"] * 3 + [f"Question {n}" for n in range(28)])
+    with pytest.raises(Refused, match="this question"):
+        replace(POLICY, most_per_question_and_day=1).check_often(DOCUMENT, ["Which?"])

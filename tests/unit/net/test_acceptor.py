@@ -8,16 +8,16 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from peos.collection.freeze import Announcement
+from peos.collection.freeze import FrozenDigest
 from peos.errors import PeosError
 from peos.net.acceptor import caller_of
 from peos.net.limits import PER_CONNECTION, RESERVED, Limits, fitted
 from peos.net.server import Running
 from peos.net.tls import Trust
-from peos.wire.methods import GET_ANNOUNCEMENT
+from peos.wire.methods import GET_FROZEN_DIGEST
 from tests.unit.net.ports import DIGEST, PEER, asked, caller, listening, run
 
-ANSWER = Announcement(DIGEST, DIGEST)
+ANSWER = FrozenDigest(DIGEST, DIGEST, bytes(64))
 
 
 def connected(running: Running, source: str = "127.0.0.2") -> socket.socket:
@@ -101,12 +101,12 @@ def test_a_connection_between_parties_is_never_lost_to_outsiders() -> None:
             caller(running, PEER) as other,
         ):
             for peer in (one, other):
-                assert await peer.ask(GET_ANNOUNCEMENT, DIGEST) == ANSWER
+                assert await peer.ask(GET_FROZEN_DIGEST, DIGEST) == ANSWER
             await asyncio.sleep(5.5)
             silent = [connected(running) for _ in range(100)]
             await until(lambda: not any(map(is_open, silent)), "all were turned away")
             for peer in (one, other):  # each tries once only: its connection is the one that it had
-                assert await peer.ask(GET_ANNOUNCEMENT, DIGEST) == ANSWER
+                assert await peer.ask(GET_FROZEN_DIGEST, DIGEST) == ANSWER
             for connection in silent:
                 connection.close()
 

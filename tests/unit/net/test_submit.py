@@ -45,7 +45,7 @@ def test_each_part_goes_to_its_shuffler_and_all_acknowledge_one_digest(town: Tow
     assert [outcome.id for outcome in outcomes] == [parts[0].id for parts in submissions]
     assert all(outcome.accepted for outcome in outcomes)
     held = town.connections()
-    assert all(held[outcome.id] == dict.fromkeys((1, 2, 3), outcome.digest) for outcome in outcomes)
+    assert all(held[parts[0].id] == dict.fromkeys((1, 2, 3), parts[0].row) for parts in submissions)
     assert sorted(shuffler for shuffler, _ in answers) == sorted([1, 2, 3] * 600)
     assert [one.streams for one in town.shufflers] == [1, 1, 1]
 
@@ -115,13 +115,13 @@ def test_who_asks_for_patience_for_ever_is_named_with_its_reason(town: Town, rng
 
 def test_a_final_refusal_is_an_outcome_and_says_who_and_why(town: Town, rng: Randomness) -> None:
     submissions = made(town, rng, 3)
-    bad = replace(submissions[1][2], ticket=bytes(64))
+    bad = replace(submissions[1][2], signature=bytes(64))
     outcomes = send_parts(town.cards, [submissions[0], (*submissions[1][:2], bad), submissions[2]], rng=rng)
     assert [outcome.accepted for outcome in outcomes] == [True, False, True]
     (refusal,) = outcomes[1].refusals
     assert str(refusal).startswith("shuffler 3 (org-3): ")
-    assert "the ticket is not valid for this collection and id" in refusal.sentence
-    assert refusal.hint == "ask whoever enrols users for a ticket"
+    assert "the submission is not signed by the ticket's user key" in refusal.sentence
+    assert refusal.hint == "answer with the key of the ticket"
 
 
 def test_another_submission_under_a_used_ticket_is_refused_by_all(town: Town, rng: Randomness) -> None:
@@ -132,7 +132,7 @@ def test_another_submission_under_a_used_ticket_is_refused_by_all(town: Town, rn
 
 
 def test_an_acknowledgement_of_another_digest_does_not_count(town: Town, rng: Randomness) -> None:
-    town.shufflers[2].lie = b"\x05" * 32
+    town.shufflers[2].lie = town.ticket(1).id + b"\x05" * 32
     told: list[int] = []
     (outcome,) = send_parts(town.cards, made(town, rng, 1), rng=rng, on_answer=lambda who, _: told.append(who))
     assert [refusal.shuffler for refusal in outcome.refusals] == [3]
@@ -141,7 +141,7 @@ def test_an_acknowledgement_of_another_digest_does_not_count(town: Town, rng: Ra
 
 
 def test_an_answer_to_another_part_ends_it(town: Town, rng: Randomness) -> None:
-    town.shufflers[0].before = lambda part: Answer(part.collection, b"\x09" * 16, b"\x05" * 32)
+    town.shufflers[0].before = lambda part: Answer(part.collection, b"\x09" * 16, b"\x09" * 48)
     with pytest.raises(RemoteFault, match=r"shuffler 1 \(org-1\), submission: answered another part"):
         send_parts(town.cards, made(town, rng, 1), rng=rng)
 

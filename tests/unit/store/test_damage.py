@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from peos.collection.document import ID_BYTES
 from peos.collection.lifecycle import State
 from peos.errors import LocalFault
 from peos.ldp.base import Question
 from peos.store.sqlite import SqliteStore
 from peos.store.submissions import SubmissionFile
-from tests.unit.store.made import DIGEST, FROZEN, OTHER, opened, sqlite, stored, submission
+from tests.unit.store.made import ANNOUNCED, DIGEST, FROZEN, OTHER, opened, sqlite, stored, submission
 from tests.unit.store.made import vector as vector_of
 
 _EVERY = 97  # bytes between two that are flipped; small, odd, and no divisor of what pages are made of
@@ -25,10 +26,10 @@ def _made(path: Path) -> None:
     """Two collections: one stored, with some left out, and one that is open."""
     with sqlite(path) as store:
         opened(store)
-        made = sorted((submission(number) for number in range(9)), key=lambda one: one.triple)
+        made = sorted((submission(number) for number in range(9)), key=lambda one: one.row)
         store.submit_many(made)
         store.set_state(DIGEST, State.CLOSED)
-        store.put_frozen(DIGEST, FROZEN, [one.triple for one in made[:-2]])
+        store.put_frozen(DIGEST, FROZEN, ANNOUNCED, [one.row for one in made[:-2]])
         store.set_state(DIGEST, State.SHUFFLING)
         store.put_standing(DIGEST, stored(3), vector_of(3))
         store.put_collection(OTHER, b"other", b"roster", _QUESTION, State.OPEN)
@@ -42,8 +43,8 @@ def _read(store: SqliteStore) -> list[object]:
     """All that a shuffler goes by."""
     return [
         store.collections(),
-        [list(store.triples(digest)) for digest in (DIGEST, OTHER)],
-        list(store.frozen_triples(DIGEST)),
+        [list(store.rows(digest)) for digest in (DIGEST, OTHER)],
+        list(store.frozen_rows(DIGEST)),
         list(store.shares(DIGEST)),
         store.final_vector(DIGEST).tobytes(),
         store.delivered_before(_QUESTION),
@@ -96,7 +97,7 @@ def test_a_changed_submission_is_named_with_its_file_and_what_to_do(tmp_path: Pa
     _made(tmp_path)
     (file,) = (tmp_path / "party" / "submissions").glob(f"{OTHER.hex()}.sqlite")
     one = submission(3, OTHER)
-    data, there = file.read_bytes(), one.share if share else one.triple.digest
+    data, there = file.read_bytes(), one.share if share else one.row[ID_BYTES:]
     file.write_bytes(data.replace(there, bytes([there[0] ^ 1]) + there[1:]))
     what = "the share of submission 4" if share else "submission 4"
     with pytest.raises(LocalFault, match=rf"submissions/{OTHER.hex()}\.sqlite is damaged \({what}\)") as found:
@@ -122,7 +123,7 @@ def test_what_is_damaged_after_the_start_is_seen_when_it_is_read(tmp_path: Path)
     data = path.read_bytes()
     for cell, read, what in (
         (there.share, SubmissionFile.counted_shares, "the share of submission 4"),
-        (there.triple.ticket, SubmissionFile.triples, "submission 4"),
+        (there.row[ID_BYTES:], SubmissionFile.rows, "submission 4"),
     ):
         path.write_bytes(data.replace(cell, bytes(len(cell))))
         file = SubmissionFile(path)  # as it is opened again and again beside those of other collections
