@@ -246,8 +246,10 @@ async def _played(town: Town, count: int, seed: int, only: str, tell: Callable[[
     await calls.run(int(count * _WARM))
     before = {party.name: _held(party) for party in watched}
     await calls.run(int(count * (_OPEN - _WARM)))
+    while_open = {party.name: _held(party) for party in watched}
     await asyncio.to_thread(town.freeze, NAME)
     result = await asyncio.to_thread(town.result, NAME)
+    shuffled = {party.name: _held(party) for party in watched}  # workers and connections came, and not by these calls
     await calls.run(count - int(count * _WARM) - int(count * (_OPEN - _WARM)))
     after = {party.name: _held(party) for party in watched}
     took = clock() - begun
@@ -263,7 +265,8 @@ async def _played(town: Town, count: int, seed: int, only: str, tell: Callable[[
         failed = [line for line in told(party) if line["event"] == "a call failed"]
         wrong += [f"{party.name} says: {line}" for line in failed[:3]]
     for name in before:
-        wrong += [f"{name}: {line}" for line in growth(before[name], after[name])]
+        grown = growth(before[name], while_open[name]) + growth(shuffled[name], after[name])
+        wrong += [f"{name}: {line}" for line in grown]
     _table(calls, took, before, after, tell)
     return wrong
 
