@@ -67,11 +67,14 @@ class Dummies:
         self._home.store.dummy_taken(kept.digest, number, sum(len(encode_part(part)) for part in parts))
 
     def send_rest(self, kept: Kept, said: Iterable[Answer], tell: Callable[[str], None]) -> None:
-        """Before an early freeze: those that are left, at the pace at which users came."""
-        left, now = self.left(kept), time.time()
+        """Before an early freeze: those that are due at once, the others at the pace at which users came."""
+        said, now = list(said), time.time()
+        due = self.due(kept, said, now)
+        later = [number for number in self.left(kept) if number not in due]
         arrived = self._answered(kept, said)
-        pauses = self._spread(kept).pauses(len(left), now=now, answered=arrived, rng=self._home.rng)
-        for done, (number, pause) in enumerate(zip(left, pauses, strict=True)):
+        pauses = self._spread(kept).pauses(len(later), now=now, answered=arrived, rng=self._home.rng)
+        left = [*due, *later]
+        for done, (number, pause) in enumerate(zip(left, [0.0] * len(due) + pauses, strict=True)):
             tell(f"submitting the last dummies, at the users' pace: {done} of {len(left)}")
             time.sleep(pause)
             self.send(kept, number)

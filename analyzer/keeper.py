@@ -142,8 +142,9 @@ class Keeper:
             return
         async with Peers(self._home.keys, self._home.proposal(kept).cards[:-1]) as peers:
             said = await peers.statuses(kept.digest)
-        for number in await asyncio.to_thread(self._dummies.due, kept, said, self._clock()):
-            await asyncio.sleep(self._home.rng.integer_below(1000) / 1000)  # not all at one moment
+        due = await asyncio.to_thread(self._dummies.due, kept, said, self._clock())
+        for number in due:  # not all at one moment, nor so slowly that the next look finds them still due
+            await asyncio.sleep(self._home.rng.integer_below(1000) / 1000 / len(due))
             try:
                 await asyncio.to_thread(self._dummies.send, kept, number)
             except PeosError as error:

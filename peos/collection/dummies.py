@@ -20,7 +20,7 @@ from peos.crypto.randomness import Randomness
 LEAST_SENT: Final = (
     16  # with fewer acknowledged dummies nothing is published: 16 miss a tenth of the rows one time in 5
 )
-REST_SECONDS: Final = 60.0  # within which an early freeze sends what is left
+REST_SECONDS: Final = 10.0  # within which an early freeze sends what is left
 _LATE_SHARE: Final = 8  # one in so many waits for more users
 _LATE_FACTOR: Final = 4
 _MARGIN_SHARE: Final = 0.05  # of the open time, at its end, is for repeats
@@ -43,7 +43,7 @@ class Spread:
     def pauses(self, count: int, *, now: float, answered: int, rng: Randomness) -> list[float]:
         """Seconds before each of the last `count` dummies when the collection is closed early: the users' own tempo.
 
-        Exponential, as between users who come independently; together they take no longer than a minute.
+        Exponential, as between users who come independently; together they take no longer than `REST_SECONDS`.
         """
         mean = min((now - self.opened_at) / max(1, answered), REST_SECONDS / 2 / max(1, count))
         drawn = [-log((rng.integer_below(1 << 53) + 1) / (1 << 53)) * max(0.0, mean) for _ in range(count)]
