@@ -295,7 +295,16 @@ class Conductor:
         ):
             if now >= due and name not in self._passed:
                 self._passed.add(name)
+                if self._helpers:  # else it has just begun, and nobody could have said anything yet
+                    self.trouble = self.trouble or self._awaited()
                 self.give(event)
+
+    def _awaited(self) -> str:
+        """Whom nothing has come from; nothing if it is nobody."""
+        waiting = self.machine.waiting
+        parties = waiting.parties if waiting is not None else self.machine.missing
+        what = f"{waiting.step}: nothing" if waiting is not None else "no word on where it stands"
+        return f"{what} from {', '.join(f'shuffler {who}' for who in parties)}" if parties else ""
 
     def _leave(self, why: str) -> None:
         self._note(why)

@@ -48,7 +48,7 @@ def read_key(path: Path) -> Identity:
     (line, *others) = read_lines(path) or [""]
     if others or not _KEY.fullmatch(line.strip().lower()):
         raise WrongInput(f"{path} is not a key file", hint=_KEY_FORM)
-    return Identity(bytes.fromhex(line))
+    return Identity(bytes.fromhex(line.strip()))
 
 
 def write_key(path: Path, key: Identity) -> None:

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from google.protobuf.message import DecodeError
+
 from peos.collection.document import ID_BYTES, MAX_ROWS
 from peos.collection.membership import MOST_SHOWN, FrozenLists, MembershipProof, MembershipRequest
 from peos.collection.receipts import MAX_GROUP, Acknowledgement, Receipt
@@ -161,7 +163,10 @@ def encode_receipt(receipt: Receipt) -> bytes:
 def decode_receipt(data: bytes) -> Receipt:
     """A receipt that was kept."""
     message = pb.SubmissionReceipt()
-    message.ParseFromString(data)
+    try:
+        message.ParseFromString(data)
+    except DecodeError:
+        raise BadEncoding("these bytes are not a receipt") from None
     return _read_receipt(message)
 
 

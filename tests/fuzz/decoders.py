@@ -44,17 +44,18 @@ from peos.net.certificates import (
     require_pair,
 )
 from peos.shuffle.messages import Kind, SignedReveal
+from peos.shuffle.opening import Nothing, Opening
 from peos.store.folder import Mark, read_mark, write_mark
-from peos.wire import inspections, parties, shuffles
+from peos.wire import inspections, parties, shuffles, submissions
 from peos.wire import services_pb2 as pb
 from peos.wire.strict import VERSION, serialize
 from tests.keys import small_key
 from tests.unit.wire import party_strategies
 from tests.unit.wire.mutations import payload, split
 from tests.unit.wire.strategies import CODECS, FLOOR
-from tests.unit.wire.test_inspections import OPENING, part
+from tests.unit.wire.test_inspections import OPENING, SIGNED, part
 from tests.vectors.wire_by_hand import blob
-from user_client.entries import read_answers, read_ticket, read_value
+from user_client.entries import read_answers, read_key, read_ticket, read_value
 
 _RNG: Final = Randomness(b"\x0f" * 32)
 _SEEDS: Final = 12  # of each message
@@ -104,16 +105,19 @@ def drawn(strategy: st.SearchStrategy[bytes], count: int = _SEEDS) -> tuple[byte
 def _messages() -> Iterator[Target]:
     for name, codec in CODECS.items():
         yield Target(name, drawn(codec.encodings), codec.decode, write=codec.encode)
+    receipts = drawn(party_strategies.receipts.map(submissions.encode_receipt))
+    yield Target("a receipt that a user keeps", receipts, submissions.decode_receipt)
     cards = drawn(party_strategies.cards(for_users=True).map(_own_card))
     inner = tuple(payload(split(card)[1]) for card in cards)
     yield Target("Card, signed after it was changed", inner, _read_card)
-    revealed = tuple(map(inspections.encode_revealed, _REVEALED))
+    revealed = tuple(inspections.encode_revealed(one) for one in _REVEALED)
     yield Target("RevealedPart", revealed, inspections.decode_revealed, write=inspections.encode_revealed)
 
 
-_REVEALED: Final = (
+_REVEALED: Final[tuple[inspections.RevealedPart | SignedReveal, ...]] = (
     inspections.RevealedPart(part(1)),
     inspections.RevealedPart(part(3), b"s" * 32, np.array([7, 2**63], np.uint64)),
+    SIGNED,
 )
 _SIGNER: Final = party_strategies.SIGNERS[min(party_strategies.SIGNERS)]
 
@@ -129,10 +133,11 @@ def _read_card(data: bytes) -> Any:
 
 
 def _vectors() -> Iterator[Target]:
-    path = inspections.encode_path((1, 5, 2**31), SignedReveal(bytes(32), bytes(64))).tobytes()
-    yield Target("a path", (path,), lambda data: inspections.decode_path(_rows(data, 4)))
-    opening = inspections.encode_opening(OPENING).tobytes()
-    yield Target("an opening", (opening, b""), lambda data: inspections.decode_opening(2, _rows(data, 1)))
+    path = inspections.encode_path((1, 5, 2**31), SIGNED).tobytes()
+    yield Target("a path", (path,), lambda data: inspections.decode_path(_rows(data, 1)))
+    openings = OPENING, *(Opening(2, revealed=SIGNED, nothing=why) for why in Nothing)
+    seeds = tuple(inspections.encode_opening(one).tobytes() for one in openings)
+    yield Target("an opening", seeds, lambda data: inspections.decode_opening(2, _rows(data, 1)))
     rows = np.arange(10 * _ROW, dtype=np.uint8).reshape(10, _ROW)
     header = shuffles.decode_vector_header(drawn(CODECS["VectorHeader"].encodings, 1)[0]).header
     streams = [list(shuffles.encode_vector(header, rows, chunk=size, transcript=_due(header))) for size in (7, 64, 999)]
@@ -284,7 +289,8 @@ _USER: Final = (
 
 
 def _texts(folder: Path) -> Iterator[Target]:
-    ticket = b"a" * 32 + b":" + b"f" * 128
+    ticket = b"a" * 32 + b":" + b"f" * 128 + b":" + b"5" * 64
+    yield Target("a key file", (b"5" * 64,), _in_file(folder / "key", read_key), (WrongInput,), tokens=_LINES)
     yield Target("a ticket", (ticket,), _as_text(read_ticket), (WrongInput,), tokens=_LINES)
     yield Target("a value", (b"17",), _as_text(read_value), (WrongInput,), tokens=_LINES)
     pairs = ticket + b"\n" + ticket + b"\n", b"1\n2\n"
@@ -311,6 +317,8 @@ def _as_text(read: Callable[[str], Any]) -> Callable[[bytes], Any]:
 
 
 def _in_file(path: Path, read: Callable[[Path], Any]) -> Callable[[bytes], Any]:
+    path.touch(mode=0o600)
+
     def written(data: bytes) -> Any:
         path.write_bytes(data)
         return read(path)

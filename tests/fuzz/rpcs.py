@@ -16,13 +16,14 @@ import numpy as np
 
 import analyzer.config
 import analyzer.keys
+import shuffler.config
+import shuffler.keys
 from peos.collection.prepare import prepare
 from peos.collection.submission import Part
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes import PublicKey
 from peos.localcluster import LocalCluster, Party
-from peos.net.certificates import Certificate
 from peos.net.client import channel
 from peos.net.errors import ERROR_KEY
 from peos.net.tls import grpc
@@ -80,7 +81,7 @@ class Calls:
         cards = [parties.decode_card(party.card.read_bytes()) for party in cluster.shufflers if party.card]
         config = analyzer.config.read(self.town.analyzer.config)
         keys = analyzer.keys.load(config, _RNG)
-        other = _certificate(cluster.shufflers[1].folder / "state")
+        other = shuffler.keys.load(shuffler.config.read(cluster.shufflers[1].config)).peers
         first, card = cluster.shufflers[0], cards[0]
         self._ports = [
             Port(first, methods.USERS, channel(card.user_address, card.user_certificate)),
@@ -198,10 +199,6 @@ class Calls:
 async def _each(requests: Sequence[bytes]) -> AsyncIterator[bytes]:
     for request in requests:
         yield request
-
-
-def _certificate(folder: Path) -> Certificate:
-    return Certificate((folder / "peers.pem").read_bytes(), (folder / "peers.key").read_bytes())
 
 
 def _about(method: Method, digest: bytes) -> tuple[bytes, ...]:

@@ -12,7 +12,7 @@ from peos.errors import WrongInput
 from peos.net.certificates import as_der, make_certificate, read_certificate
 from tests.fuzz.decoders import Target, targets, unread
 from tests.fuzz.running import Run, growth
-from user_client.entries import read_answers, read_value
+from user_client.entries import read_answers, read_key, read_value
 
 _RNG = Randomness(b"\x2f" * 32)
 
@@ -80,8 +80,12 @@ def test_a_certificate_of_a_strange_kind_is_refused_in_a_sentence(there: bytes, 
 @pytest.mark.parametrize("blank", ["\x1c", "\x1f", "\x85", "\u3000", " "])
 def test_a_value_may_stand_between_blanks_of_any_kind(blank: str, tmp_path: Path) -> None:
     assert read_value(f"17{blank}") == read_value(f"{blank}17") == 17
+    key = tmp_path / "key"
+    key.touch(mode=0o600)
+    key.write_text("5" * 64 + blank, encoding="utf-8")
+    assert read_key(key).secret == b"\x55" * 32
     tickets, values = tmp_path / "tickets", tmp_path / "values"
-    tickets.write_text("a" * 32 + ":" + "f" * 128 + "\n", encoding="utf-8")
+    tickets.write_text("a" * 32 + ":" + "f" * 128 + ":" + "5" * 64 + "\n", encoding="utf-8")
     values.write_text(f"17{blank}\n", encoding="utf-8")
     if len(f"17{blank}\n".splitlines()) == 1:
         assert [value for value, _ in read_answers(tickets, values)] == [17]

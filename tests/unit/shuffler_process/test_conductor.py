@@ -1,6 +1,7 @@
 """The conductor: what moves and what stalls, work that fails, deliveries that cannot be, deadlines that have passed."""
 
 import asyncio
+import re
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -43,7 +44,13 @@ class Posted(Told):
 
 
 def conducting(
-    store: MemoryStore, stored: Stored, *, analyzer: Other | None = None, now: float = EARLY, step_seconds: float = 60.0
+    store: MemoryStore,
+    stored: Stored,
+    *,
+    analyzer: Other | None = None,
+    now: float = EARLY,
+    step_seconds: float = 60.0,
+    clock: Callable[[], float] | None = None,
 ) -> Conductor:
     """This shuffler's machine on a collection of 16 rows, ticking fast."""
     bench = Bench(ROWS, 1, PUBLIC, Inline(Randomness(b"\x01" * 32)))
@@ -60,7 +67,7 @@ def conducting(
         analyzer=analyzer or Other("the analyzer", {}),
         step_seconds=step_seconds,
         log=LOG,
-        clock=lambda: now,
+        clock=clock or (lambda: now),
         tick=0.02,
     )
 
@@ -228,6 +235,20 @@ def test_a_shuffle_by_that_passed_while_it_was_down_comes_first(place: Place) ->
         assert here.reason == "the time to shuffle by has passed"
 
     conducted(test, place)
+
+
+def test_a_shuffle_by_that_passes_while_it_waits_names_whom_it_waited_for() -> None:
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        now = [EARLY]
+        here = conducting(store, stored, clock=lambda: now[0])
+        running = asyncio.ensure_future(here.run(resumed=False))
+        here.take(opening(1))
+        await reached(lambda: here.machine.waiting is not None and bool(here.machine.waiting.parties))
+        now[0] = BETWEEN
+        await running
+        assert re.fullmatch(r".* shuffle by has passed; before that, .*: nothing from shuffler .*", here.reason)
+
+    conducted(test)
 
 
 def test_what_is_being_sent_outlives_shuffle_by_and_ends_at_erase_by() -> None:
