@@ -2,7 +2,7 @@
 
 python -m tests.networks                          all cases; needs what tests/needs.py says of `namespaces`
 python -m tests.networks --only cuts --only clocks
-python -m tests.networks --named "25 % lost" --runs 5
+python -m tests.networks --named "20 % lost" --runs 5
 """
 
 import argparse
