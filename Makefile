@@ -20,7 +20,7 @@ plan: $(VENV)/ready
 	@$(BIN)/peos plan $(ARGS)
 
 # In the order of their folders, so that those with processes, which wait much, come first and not together at the end.
-# Tests that need more than Python are skipped where it is missing, and listed; PEOS_REQUIRE=browser makes that a failure.
+# Tests that need more than Python are skipped where it is missing, and listed; PEOS_REQUIRE=browser,namespaces makes that a failure.
 test: lint
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -rs
 

@@ -1,4 +1,4 @@
-"""`peos analyzer`: init, serve, create, freeze, abort, status, result."""
+"""`peos analyzer`: init, serve, create, freeze, abort, publish, status, result."""
 
 import asyncio
 import json
@@ -46,10 +46,8 @@ def init(config: Config) -> None:
     """Draw this analyzer's keys, and write the card to hand out; again, write the card anew."""
     from analyzer import keys
     from analyzer.config import read
-    from analyzer.vault import no_core_dumps
     from peos.crypto.randomness import system
 
-    no_core_dumps()
     settings = read(config)
     made = keys.make(settings, system())
     typer.echo(f"card      {settings.folder / keys.CARD}")
@@ -173,6 +171,27 @@ def abort(config: Config, name: Name) -> None:
 
 
 @app.command()
+def publish(
+    config: Config,
+    name: Name,
+    unopened: Annotated[
+        list[str] | None,
+        typer.Option(help="Although the rows of this shuffler, by number, were not seen; several: 1,3."),
+    ] = None,
+) -> None:
+    """Say that a delivered collection is to be published; without --unopened only if all rows were seen."""
+    from analyzer import orders
+
+    numbers = [number.strip() for given in unopened or () for number in given.split(",")]
+    if not all(number.isascii() and number.isdigit() for number in numbers):
+        raise WrongInput(f"--unopened takes numbers of shufflers, not {','.join(numbers)[:60]!r}", hint="like 1,3")
+    with _home(config) as home:
+        orders.publish(home, home.kept(name), frozenset(map(int, numbers)))
+    without = f" without the rows of {', '.join(f'shuffler {number}' for number in numbers)}" if numbers else ""
+    typer.echo(f"{name} is being published{without}; `peos analyzer serve` does it")
+
+
+@app.command()
 def status(
     config: Config,
     name: Annotated[str | None, typer.Argument(help="One collection; all of them if none is named.")] = None,
@@ -231,6 +250,7 @@ def ledger(config: Config, as_json: Json = False) -> None:
             names = ", ".join(release.name for release in book.releases)
             spent = f"{rounded_up(book.spent.epsilon)} of {budget.epsilon:g} at δ = {budget.delta:g}"
             typer.echo(f"{shown(population)}: ε = {spent}, spent by {names}")
+            typer.echo(f"  if all other users were the analyzer's: ε = {rounded_up(book.spent_alone.epsilon)}")
     if not books:
         typer.echo("no collections yet")
 

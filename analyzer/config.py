@@ -21,7 +21,7 @@ _BUDGET_DELTA: Final[Key[float | None]] = Key("budget.delta", POSITIVE, None)
 _DUMMIES_THROUGH: Final[Key[tuple[str, ...]]] = Key("dummies.through", TEXTS, ())
 KEYS: Final = (
     *(_NAME, _FOLDER, _PASSPHRASE_FILE, _SHUFFLERS, _PEERS, _BUDGET_EPSILON, _BUDGET_DELTA, _DUMMIES_THROUGH),
-    *configuration.COMPUTE,
+    *(configuration.PEER_CONNECTIONS, *configuration.COMPUTE),
 )
 
 
@@ -35,6 +35,7 @@ class Config:
     passphrase_file: Path
     shufflers: tuple[Path, ...]
     peers: str
+    peer_connections: int = configuration.PEER_CONNECTIONS.default
     compute: Choice = PROCESSES  # where ciphertexts are decrypted
     budget: Budget | None = None  # of each population, for all collections together
     dummies_through: tuple[Proxy, ...] = ()  # each dummy is sent through one of these, if there are any
@@ -66,6 +67,7 @@ def read(path: Path) -> Config:
         passphrase_file=found.beside(found[_PASSPHRASE_FILE]),
         shufflers=tuple(map(found.beside, found[_SHUFFLERS])),
         peers=found[_PEERS],
+        peer_connections=found[configuration.PEER_CONNECTIONS],
         compute=configuration.compute(found),
         budget=_budget(path, found[_BUDGET_EPSILON], found[_BUDGET_DELTA]),
         dummies_through=tuple(_proxy(path, text) for text in found[_DUMMIES_THROUGH]),

@@ -27,6 +27,7 @@ from peos.crypto.schemes import scheme
 from peos.errors import WrongInput
 from peos.privacy import Plan, plan
 from peos.privacy.composition import Release
+from peos.privacy.guarantees import rounded_up
 from peos.privacy.sequential import WEAKER, all_fakes, honest_fakes
 from peos.wire.documents import encode_document, sign_document
 from peos.wire.parties import decode_card, encode_proposal
@@ -98,7 +99,8 @@ def draft(home: Home, request: Request, teller: Teller) -> Kept:
     planned = _plan(request, len(signed_cards))
     if home.config.budget is not None:
         given = ledger_of(home, request.population, home.config.budget)
-        given.with_release(Release(request.name, planned.randomizer, request.users - 1, planned.fakes))
+        least = max(0, _minimum(request) - 1)
+        given.with_release(Release(request.name, planned.randomizer, least, planned.fakes, least))
     if request.protocol == SEQUENTIAL:
         teller.say(WEAKER)
     teller.say("drawing an encryption key")
@@ -114,7 +116,7 @@ def draft(home: Home, request: Request, teller: Teller) -> Kept:
         digest=digest(encode_document(document)),
         name=request.name,
         request=request.encode(),
-        words="\n".join(claims_of(document, request.users).in_words()),
+        words="\n".join(_planned(document, request.users)),
         proposal=encode_proposal(signed, (*signed_cards, home.keys.signed_card)),
         key=home.keys.vault.seal("key", label, content=private),
         dummies=home.keys.vault.seal("dummies", label, content=pack_dummies(dummies)),
@@ -137,6 +139,21 @@ def _plan(request: Request, shufflers: int) -> Plan:
         scheme=request.scheme if request.protocol == PEOS else DEFAULT_SCHEME,  # costs are not looked at here
         accounting=request.accounting,
     )
+
+
+def _planned(document: Document, users: int) -> tuple[str, ...]:
+    """What is guaranteed if as many take part as are expected; and with the fewest allowed, which budgets count."""
+    least = claims_of(document, document.minimum).server
+    few = (
+        f"This is for the {users:,} users who are expected. With no more than the minimum of {document.minimum:,} it "
+        f"would be ε_c = {rounded_up(least.epsilon)}, and that is what a budget counts until there is a result."
+    )
+    return (*claims_of(document, users).in_words(), few)
+
+
+def _minimum(request: Request) -> int:
+    """The fewest users that are shuffled: so many are sure to hide each other, and no more."""
+    return request.minimum if request.minimum is not None else max(1, request.users // 2)
 
 
 def _fakes(request: Request, planned: Plan, shufflers: int) -> int:
@@ -180,7 +197,7 @@ def _document(
         shufflers=tuple(decode_card(card).member for card in signed_cards),
         analyzer=home.keys.card.member,
         fakes=_fakes(request, planned, len(signed_cards)),
-        minimum=request.minimum if request.minimum is not None else max(1, request.users // 2),
+        minimum=_minimum(request),
         delta=request.delta,
         enrolment_key=home.keys.enrolment.public,
         dummies=tuple(dummy.commitment for dummy in dummies),

@@ -18,9 +18,10 @@ from analyzer.store import Kept
 from peos.collection.dummies import Spread, answered
 from peos.collection.onions import prepare_onions
 from peos.collection.party import Card, Status
-from peos.collection.prepare import Ticket, prepare
+from peos.collection.prepare import prepare
 from peos.collection.submission import Part
-from peos.collection.ticket import mint
+from peos.collection.ticket import issue
+from peos.crypto.identity import Identity
 from peos.crypto.onion import OnionKeys
 from peos.errors import PeosError
 from peos.net.submit import Outcome, describe, send_parts
@@ -98,7 +99,7 @@ class Dummies:
         document = home.signed(kept).document
         public = document.encryption(floor=home.floor)
         dummies = home.dummies(kept)
-        tickets = [Ticket(dummy.id, mint(home.keys.enrolment, kept.digest, dummy.id)) for dummy in dummies]
+        tickets = [issue(home.keys.enrolment, kept.digest, dummy.id, Identity.generate(home.rng)) for dummy in dummies]
         words = np.stack([dummy.words for dummy in dummies])
         if isinstance(public, OnionKeys):
             return prepare_onions(kept.digest, public, words, tickets, home.rng)

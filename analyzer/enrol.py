@@ -1,7 +1,9 @@
-"""`peos enrol`: tickets for the users of one collection, each good for one submission."""
+"""`peos enrol`: tickets for the users of one collection, each good for one submission under one user's key."""
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -12,10 +14,14 @@ from analyzer.telling import Teller
 from peos.collection.document import ID_BYTES
 from peos.collection.lifecycle import State
 from peos.collection.ticket import mint
+from peos.crypto.identity import PUBLIC_BYTES, Identity, is_usable
 from peos.errors import Closed, WrongInput, in_words
 
 MOST: Final = 100_000_000
 _TELL_EVERY: Final = 1000
+_NAMED: Final = 20
+_KEY: Final = re.compile(rf"[0-9A-Fa-f]{{{2 * PUBLIC_BYTES}}}")
+_KEY_FORM: Final = f"one public key of {2 * PUBLIC_BYTES} hex digits a line, as `peos client key` prints it"
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -24,23 +30,54 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 def enrol(
     config: Annotated[Path, typer.Option("--config", help="analyzer.toml")],
     collection: Annotated[str, typer.Option(help="The name of the collection.")],
-    count: Annotated[int, typer.Option(help="How many tickets.", min=1, max=MOST)],
     out: Annotated[Path, typer.Option(help="The file to write, one ticket a line; it must not exist.")],
+    count: Annotated[
+        int | None, typer.Option(help="How many tickets, each with a key of its own.", min=1, max=MOST)
+    ] = None,
+    keys: Annotated[
+        Path | None, typer.Option(help="In place of --count: users' own public keys, one in hex a line.")
+    ] = None,
 ) -> None:
     """Mint tickets for the users of a collection."""
     from analyzer.config import read
 
+    if (count is None) == (keys is None):
+        raise WrongInput("either --count or --keys says which tickets to make", hint="give one of the two")
+    users = read_keys(keys) if keys is not None else []
+    count = count or len(users)
     home = Home(read(config))
     try:
         with Teller() as teller:
-            mint_tickets(home, collection, count, out, teller)
+            mint_tickets(home, collection, count, out, teller, users=users)
     finally:
         home.close()
     typer.echo(f"{count:,} tickets in {out}")
 
 
-def mint_tickets(home: Home, collection: str, count: int, out: Path, teller: Teller) -> None:
-    """Write `count` fresh tickets: the id and its signature in hexadecimal, a colon between."""
+def read_keys(path: Path) -> list[bytes]:
+    """Users' public keys out of a file; WrongInput names each line that has none."""
+    try:
+        lines = path.read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = in_words(error) if isinstance(error, OSError) else "it is not text"
+        raise WrongInput(f"{path} cannot be read: {reason}", hint=_KEY_FORM) from None
+    found = [bytes.fromhex(line) if _KEY.fullmatch(line) else b"" for line in map(str.strip, lines)]
+    bad = [str(number) for number, key in enumerate(found, start=1) if not is_usable(key)]
+    if bad or not found:
+        what = f"line {', '.join(bad[:_NAMED])}: not a public key" if bad else "there are no keys"
+        raise WrongInput(f"{path}, {what}" if bad else f"{path}: {what}", hint=_KEY_FORM)
+    if len(set(found)) < len(found):
+        raise WrongInput(f"{path}: a public key is there twice", hint="one ticket a user: leave the second line out")
+    return found
+
+
+def mint_tickets(
+    home: Home, collection: str, count: int, out: Path, teller: Teller, *, users: Sequence[bytes] = ()
+) -> None:
+    """Write `count` tickets: for the public keys of `users`, or with fresh keys if there are none.
+
+    A line is the id, the signature and the seed of a fresh key in hexadecimal, colons between.
+    """
     kept = home.kept(collection)
     if kept.state not in (State.DRAFT, State.OPEN):
         raise Closed(f"{collection} is {kept.state}: tickets would be of no use", hint="create another collection")
@@ -50,7 +87,7 @@ def mint_tickets(home: Home, collection: str, count: int, out: Path, teller: Tel
     try:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            for number, line in enumerate(_tickets(home, kept.digest, count), start=1):
+            for number, line in enumerate(_tickets(home, kept.digest, users or repeat(None, count)), start=1):
                 file.write(line)
                 if number % _TELL_EVERY == 0:
                     teller.waiting(f"minting tickets: {number:,} of {count:,}")
@@ -66,7 +103,9 @@ def mint_tickets(home: Home, collection: str, count: int, out: Path, teller: Tel
         raise
 
 
-def _tickets(home: Home, digest: bytes, count: int) -> Iterator[str]:
-    for _ in range(count):
-        id_ = home.rng.bytes(ID_BYTES)
-        yield f"{id_.hex()}:{mint(home.keys.enrolment, digest, id_).hex()}\n"
+def _tickets(home: Home, scope: bytes, users: Iterable[bytes | None]) -> Iterator[str]:
+    for user in users:
+        id_ = home.rng.bytes(ID_BYTES)  # never derived from the key: it stands beside her in every list
+        fresh = Identity.generate(home.rng) if user is None else None
+        signature = mint(home.keys.enrolment, scope, id_, fresh.public if fresh else user or b"")
+        yield ":".join(field.hex() for field in (id_, signature, *((fresh.secret,) if fresh else ()))) + "\n"

@@ -1,6 +1,7 @@
 """An analyzer opened: its configuration, keys and store, and what is sealed in the store read back."""
 
 import re
+import time
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -9,8 +10,7 @@ import numpy as np
 
 from analyzer import keys as keys_
 from analyzer.config import Config
-from analyzer.store import Kept, Store
-from analyzer.vault import no_core_dumps
+from analyzer.store import OVER, Kept, Store
 from peos.collection.document import ID_BYTES, Dummy
 from peos.collection.submission import Part
 from peos.crypto.onion import OnionPrivateKey
@@ -35,7 +35,6 @@ class Home:
     """Open for one command or for the serving process. `floor` is the policy for keys; tests use smaller ones."""
 
     def __init__(self, config: Config, *, floor: int = KEY_BITS_FLOOR, rng: Randomness | None = None) -> None:
-        no_core_dumps()
         self.config = config
         self.floor = floor
         self.rng = rng or system()
@@ -115,13 +114,15 @@ class Home:
         shufflers = len(self.signed(kept).document.shufflers)
         return [tuple(found[first : first + shufflers]) for first in range(0, len(found), shufflers)]
 
-    def trust(self, trust: Trust, known: set[bytes]) -> None:
-        """Let in the shufflers of every collection that is kept; `known` remembers whose were let in."""
+    def trust(self, trust: Trust, known: dict[bytes, int]) -> None:
+        """Let in the shufflers of every collection until it is over everywhere; `known` says when that is."""
+        now = time.time()
         for kept in self.store.all():
             if kept.digest not in known:
-                known.add(kept.digest)
-                for card in self.proposal(kept).cards[:-1]:
-                    trust.admit(card.peer_certificate)
+                known[kept.digest] = self.signed(kept).document.erase_by
+                trust.admit([card.peer_certificate for card in self.proposal(kept).cards[:-1]], kept.digest)
+            if kept.state in OVER and now >= known[kept.digest]:
+                trust.drop(kept.digest)
 
 
 def require_name(name: str) -> str:

@@ -16,29 +16,29 @@ from analyzer.home import Home
 from analyzer.receiving import VECTORS
 from analyzer.store import Kept
 from peos.collection.delivered import require_sender
-from peos.collection.document import SEQUENTIAL
+from peos.collection.document import SEQUENTIAL, Document
 from peos.collection.lifecycle import State
-from peos.collection.reveal import known_case, reveal
+from peos.collection.reveal import Revealed, known_case, reveal, sign_reveal
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import Packed, PrivateKey
 from peos.errors import Closed, NotYet, Refused
-from peos.shuffle.judging import Delivered, Finding, common_start, judge
-from peos.shuffle.messages import VectorHeader
+from peos.shuffle.judging import Delivered, Finding, common_start, judge, not_seen
+from peos.shuffle.messages import SignedReceipt, SignedReveal, VectorHeader
 from peos.shuffle.opening import Opening
 from peos.store.folder import private_folder, write_durably
 from peos.wire.inspections import RevealedPart, check_announced, decode_opening, revealed_parts
 from peos.wire.shuffles import decode_receipt
 
-PATIENCE: Final = 30.0  # seconds in which the shufflers are to open their rows, and longer the more rows there are
+PATIENCE: Final = 150.0  # seconds in which the shufflers are to open their rows: twice a step of theirs, and some
 _ROWS_A_SECOND: Final = 5_000
 
 
 @dataclass(frozen=True)
 class Inspected:
-    """What came of it: what was found, and which shufflers showed nothing."""
+    """What came of it: what was found, and whose rows were not seen."""
 
     dummies: int  # whose rows were opened
-    missing: tuple[int, ...]
+    missing: tuple[int, ...]  # who showed nothing, or less than the others
     findings: tuple[Finding, ...]
 
 
@@ -49,7 +49,7 @@ class Inspecting:
         self._home = home
         self._patience = patience
 
-    def reveal(self, digest: bytes, certificate: bytes) -> Iterator[RevealedPart]:
+    def reveal(self, digest: bytes, certificate: bytes) -> Iterator[RevealedPart | SignedReveal]:
         """The dummies, for a shuffler of the collection, and never before the output is complete."""
         kept = self._home.store.get(digest)
         document = self._home.signed(kept).document
@@ -58,17 +58,15 @@ class Inspecting:
         if document.protocol == SEQUENTIAL:
             raise Refused("nothing is inspected in a sequential shuffle")
         self._require_delivered(kept)
-        assert kept.parts is not None, "they are erased when the collection ends"
-        row = document.mechanism.words * document.encryption_key(floor=self._home.floor).ciphertext_bytes
-        return revealed_parts(reveal(self._home.dummies(kept), self._home.open_parts(kept, kept.parts), row))
+        revealed = self._revealed(kept)
+        return revealed_parts(revealed, self._signed(kept, revealed))
 
     def expect(self, header: VectorHeader, certificate: bytes) -> None:
         """Whether an opening with this header is to be taken in."""
         kept = self._home.store.get(header.header.context.collection)
         require_sender(self._home.signed(kept).document, header.header.sender, certificate)
         self._require_delivered(kept)
-        assert kept.receipt is not None, "what is delivered has one"
-        if decode_receipt(kept.receipt).context != header.header.context:
+        if _receipt(kept).context != header.header.context:
             raise Refused("the opening is of another output")
         check_announced(header)
 
@@ -93,34 +91,61 @@ class Inspecting:
         rows = max((header.rows for header in self._home.store.deliveries(kept.digest)), default=0)
         return time.time() - kept.since < self._patience + rows / _ROWS_A_SECOND
 
-    def missing(self, kept: Kept) -> tuple[int, ...]:
-        """Which shufflers have shown nothing so far."""
+    def accepted(self, kept: Kept) -> frozenset[int]:
+        """Without whose rows the analyst said to publish."""
+        return self._home.store.unopened(kept.digest)
+
+    def came(self, kept: Kept) -> frozenset[int]:
+        """Whose openings are here, whatever they show."""
         shufflers = len(self._home.signed(kept).document.shufflers)
-        return tuple(who for who in range(1, shufflers + 1) if not self._path(kept, who).exists())
+        return frozenset(who for who in range(1, shufflers + 1) if self._path(kept, who).exists())
+
+    def unseen(self, kept: Kept) -> dict[int, str]:
+        """Whose rows were not seen, and why, as far as it is known here."""
+        document = self._home.signed(kept).document
+        if document.protocol == SEQUENTIAL:
+            return {}
+        openings = self._openings(kept, len(document.shufflers))
+        rows = max((header.rows for header in self._home.store.deliveries(kept.digest)), default=0)
+        return {who: _why(openings.get(who)) for who in self._unseen(document, rows, openings)}
+
+    def _unseen(self, document: Document, rows: int, openings: Mapping[int, Opening]) -> tuple[int, ...]:
+        start = common_start(document.schedule, openings)
+        if start is not None:
+            return not_seen(document.schedule, rows, start[1], openings)
+        everybody = range(1, len(document.shufflers) + 1)
+        silent = tuple(who for who in everybody if who not in openings or not openings[who].paths)
+        return silent or tuple(everybody)  # or more than c of them deviate
 
     def judged(self, kept: Kept, key: PrivateKey, vectors: Mapping[int, U64 | Packed]) -> Inspected:
         """What the openings that are here show."""
         document = self._home.signed(kept).document
         openings = self._openings(kept, len(document.shufflers))
-        lost = tuple(who for who, opening in openings.items() if opening.lost)
-        start = common_start(document.schedule, openings)
-        if start is None or kept.receipt is None or kept.parts is None:
-            return Inspected(0, lost, ())
-        receipt = decode_receipt(kept.receipt)
-        row = document.mechanism.words * key.public.ciphertext_bytes
-        revealed = reveal(self._home.dummies(kept), self._home.open_parts(kept, kept.parts), row)
-        if len(start) != len(revealed):
-            return Inspected(0, lost, ())  # a dummy was not frozen: that is found where the dummies are counted
-        rows = len(next(iter(vectors.values())))
-        case = known_case(document, key.public, receipt.context, receipt.transcript, rows, start, revealed)
-        return Inspected(len(start), lost, tuple(judge(case, openings, Delivered(key, vectors))))
+        rows, start = len(next(iter(vectors.values()))), common_start(document.schedule, openings)
+        missing = self._unseen(document, rows, openings)
+        if start is None:
+            return Inspected(0, missing, ())
+        receipt, revealed = _receipt(kept), self._revealed(kept)
+        signed = self._signed(kept, revealed)
+        case = known_case(document, key.public, receipt.context, receipt.transcript, rows, start, revealed, signed)
+        found = tuple(judge(case, openings, Delivered(key, vectors)))
+        return Inspected(len(case.start), missing, found)
+
+    def _revealed(self, kept: Kept) -> list[Revealed]:
+        assert kept.parts is not None, "they are erased when the collection ends"
+        document = self._home.signed(kept).document
+        row = document.mechanism.words * document.encryption_key(floor=self._home.floor).ciphertext_bytes
+        return reveal(self._home.dummies(kept), self._home.open_parts(kept, kept.parts), row)
+
+    def _signed(self, kept: Kept, revealed: list[Revealed]) -> SignedReveal:
+        return sign_reveal(self._home.keys.identity, _receipt(kept).context, revealed)
 
     def _openings(self, kept: Kept, shufflers: int) -> dict[int, Opening]:
         found = {}
         for who in range(1, shufflers + 1):
             path = self._path(kept, who)
-            data = path.read_bytes() if path.exists() else b""
-            found[who] = decode_opening(who, np.frombuffer(data, np.uint8).reshape(-1, 1))
+            if path.exists():
+                found[who] = decode_opening(who, np.frombuffer(path.read_bytes(), np.uint8).reshape(-1, 1))
         return found
 
     def _path(self, kept: Kept, sender: int) -> Path:
@@ -131,3 +156,14 @@ class Inspecting:
             raise Closed(f"the collection is {kept.state}: the inspection is over")
         if kept.state is not State.DELIVERED:
             raise NotYet("the output is not complete yet")
+
+
+def _why(opening: Opening | None) -> str:
+    if opening is None:
+        return "nothing was heard of it"
+    return str(opening.nothing) if opening.nothing else "it showed less than the others"
+
+
+def _receipt(kept: Kept) -> SignedReceipt:
+    assert kept.receipt is not None, "what is delivered has one"
+    return decode_receipt(kept.receipt)

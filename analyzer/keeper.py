@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from peos.net.logs import Log
 
 TICK: Final = 0.5
 ASK_EVERY: Final = 3.0
-TRY_AGAIN: Final = 30.0
+TRY_AGAIN: Final = 30.0  # seconds at most after an error: the first pauses are shorter
 _FROZEN: Final = frozenset({State.FROZEN, State.SHUFFLING, State.DELIVERED, State.PUBLISHED})
 
 
@@ -42,8 +43,11 @@ class Keeper:
         self._clock = clock
         self._asked_at: dict[bytes, float] = {}
         self._rest_until: dict[bytes, float] = {}
+        self._failed: Counter[bytes] = Counter()  # how often, one after another
+        self._trouble = ""
         self._cleared: set[bytes] = set()
         self._published: asyncio.Task[None] | None = None  # one at a time: each uses all cores
+        self._publishes = b""  # which
         self._dummies = Dummies(home)
         self._sending: dict[bytes, asyncio.Task[None]] = {}
 
@@ -51,16 +55,26 @@ class Keeper:
         """`noticed` is called at each turn: commands of other processes may have brought new collections."""
         try:
             while True:
-                noticed()
-                for kept in await asyncio.to_thread(self._home.store.all):
-                    if self._rest_until.get(kept.digest, 0.0) <= time.monotonic():
-                        await self._or_rest(kept, self.step(kept))
+                try:
+                    await self._turn(noticed)
+                    self._trouble = ""
+                except Exception as error:  # of the store: it is asked again, and nothing ends by it
+                    if str(error) != self._trouble:
+                        self._trouble = str(error)
+                        self._log.error("the collections cannot be read at the moment", error)
                 await asyncio.sleep(TICK)
         finally:
             if self._published is not None:
                 self._published.cancel()  # its thread ends when the engine is closed
             for task in self._sending.values():
                 task.cancel()
+
+    async def _turn(self, noticed: Callable[[], None]) -> None:
+        noticed()
+        await asyncio.to_thread(self._home.store.settle)
+        for kept in await asyncio.to_thread(self._home.store.all):
+            if self._rest_until.get(kept.digest, 0.0) <= time.monotonic():
+                await self._or_rest(kept, self.step(kept))
 
     async def _or_rest(self, kept: Kept, work: Coroutine[Any, Any, None]) -> None:
         try:
@@ -69,21 +83,31 @@ class Keeper:
             raise
         except Exception as error:  # the other collections go on; the operator finds this in the log
             self._log.of(kept.digest).error("a collection could not be moved on", error, state=kept.state.value)
-            self._rest_until[kept.digest] = time.monotonic() + TRY_AGAIN
+            pause = min(TRY_AGAIN, TICK * 2 ** min(self._failed[kept.digest], 16))
+            self._failed[kept.digest] += 1
+            self._rest_until[kept.digest] = time.monotonic() + pause
+        else:
+            if not self._is_publishing(kept):
+                self._failed.pop(kept.digest, None)
 
     async def step(self, kept: Kept) -> None:
         """Whatever can be done for one collection now."""
         if kept.state in OVER:
-            if kept.digest not in self._cleared:
+            # What is being read is not overwritten under it.
+            if kept.digest not in self._cleared and not self._is_publishing(kept):
                 await asyncio.to_thread(self._publishing.clear, kept)
                 self._cleared.add(kept.digest)
         elif kept.state is State.DELIVERED:
             if self._published is None or self._published.done():
                 work = asyncio.to_thread(self._publishing.publish, kept)
+                self._publishes = kept.digest
                 self._published = asyncio.ensure_future(self._or_rest(kept, work))
         elif kept.state is not State.DRAFT:
             await asyncio.to_thread(self._receiving.settle, kept)
             await self._watch(self._home.store.get(kept.digest))
+
+    def _is_publishing(self, kept: Kept) -> bool:
+        return self._published is not None and not self._published.done() and self._publishes == kept.digest
 
     async def _watch(self, kept: Kept) -> None:
         document = self._home.signed(kept).document

@@ -5,18 +5,18 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from analyzer.config import Config
-from analyzer.vault import Vault, lock, unlock
+from peos import configuration
 from peos.collection.party import Card
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import KEY_BYTES, Randomness
-from peos.errors import WrongInput, in_words
+from peos.crypto.vault import Vault, lock, unlock
+from peos.errors import WrongInput
 from peos.net.certificates import Certificate, as_der, make_certificate
 from peos.store.folder import private_folder, write_durably
 from peos.wire.parties import sign_card
 
 KEYS: Final = "keys"
 CARD: Final = "analyzer.card"
-_WRITE_IT: Final = "write the passphrase into it, and give it mode 0600"
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,7 +49,7 @@ def make(config: Config, rng: Randomness) -> Keys:
             "certificate": certificate.pem.decode(),
             "certificate_key": certificate.key.decode(),
         }
-        locked = lock(passphrase(config), json.dumps(content).encode(), rng)
+        locked = lock(_passphrase(config), json.dumps(content).encode(), rng)
         write_durably(config.folder / KEYS, [locked])
     keys = load(config, rng)
     write_durably(config.folder / CARD, [keys.signed_card])
@@ -64,7 +64,7 @@ def load(config: Config, rng: Randomness) -> Keys:
             f"{config.folder} has no keys of an analyzer", hint=f"run `peos analyzer init --config {config.path}` first"
         )
     private_folder(config.folder)
-    content = json.loads(unlock(passphrase(config), file.read_bytes(), rng))
+    content = json.loads(unlock(_passphrase(config), file.read_bytes(), rng))
     identity, enrolment = (Identity(bytes.fromhex(content[name])) for name in ("identity", "enrolment"))
     certificate = Certificate(content["certificate"].encode(), content["certificate_key"].encode())
     card = Card(config.name, identity.public, config.peers, as_der(certificate.pem))
@@ -72,17 +72,5 @@ def load(config: Config, rng: Randomness) -> Keys:
     return Keys(identity, enrolment, certificate, vault, card, sign_card(card, identity))
 
 
-def passphrase(config: Config) -> bytes:
-    """The passphrase, from a file that nobody else can open; a newline at its end does not count."""
-    file = config.passphrase_file
-    try:
-        if file.stat().st_mode & 0o077:
-            raise WrongInput(f"{config.path}: passphrase_file: {file} is open to others", hint=f"chmod 600 {file}")
-        content = file.read_bytes().rstrip(b"\r\n")
-    except OSError as error:
-        raise WrongInput(
-            f"{config.path}: passphrase_file: {file} cannot be read: {in_words(error)}", hint=_WRITE_IT
-        ) from None
-    if not content:
-        raise WrongInput(f"{config.path}: passphrase_file: {file} is empty", hint=_WRITE_IT)
-    return content
+def _passphrase(config: Config) -> bytes:
+    return configuration.read_passphrase(config.path, config.passphrase_file)

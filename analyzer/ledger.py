@@ -24,6 +24,25 @@ def ledger_of(home: Home, population: str, budget: Budget) -> Ledger:
     return Ledger(budget, tuple(_release(home, kept) for kept in known if _population(kept) == population))
 
 
+def together(home: Home, kept: Kept, users: int) -> dict[str, Any] | None:
+    """For result.json: what the population has given away in all its collections, this one with `users` counted.
+
+    Nothing where no budget is set, and so no ledger kept. The other collections are not named: they may not be public.
+    """
+    budget = home.config.budget
+    if budget is None:
+        return None
+    others = [one for one in ledger_of(home, _population(kept), budget).releases if one.name != kept.name]
+    ledger = Ledger(budget, (*others, _release(home, kept, users)))
+    return {
+        "collections": len(ledger.releases),
+        "server": ledger.spent.epsilon,
+        "users": ledger.spent_alone.epsilon,
+        "delta": budget.delta,
+        "budget": budget.epsilon,
+    }
+
+
 def populations(home: Home) -> list[str]:
     """Whom this analyzer has asked, by name."""
     return sorted({_population(kept) for kept in home.store.all() if _counts(kept)})
@@ -42,6 +61,8 @@ def to_json(population: str, ledger: Ledger) -> dict[str, Any]:
         "epsilon": ledger.spent.epsilon,
         "delta": ledger.budget.delta,
         "by": ledger.spent.by,
+        "epsilon_users": ledger.spent_alone.epsilon,
+        "by_users": ledger.spent_alone.by,
         "budget": ledger.budget.epsilon,
     }
 
@@ -54,8 +75,10 @@ def _population(kept: Kept) -> str:
     return str(json.loads(kept.request).get("population", EVERYBODY))
 
 
-def _release(home: Home, kept: Kept) -> Release:
-    """With the users who took part where that is known, else with those that were expected."""
+def _release(home: Home, kept: Kept, users: int | None = None) -> Release:
+    """With the users who were counted once there is a result; until then, and without one, with the fewest allowed."""
     document = home.signed(kept).document
-    users = json.loads(kept.result)["users"] if kept.result else json.loads(kept.request)["users"]
-    return Release(kept.name, document.mechanism, hiding=max(0, int(users) - 1), fakes=hiding_fakes(document))
+    if users is None:
+        users = int(json.loads(kept.result)["users"]) if kept.result else document.minimum
+    hiding, fakes = max(0, users - 1), hiding_fakes(document)
+    return Release(kept.name, document.mechanism, hiding, fakes, least=document.minimum - 1)

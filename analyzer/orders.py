@@ -1,16 +1,18 @@
 """The analyst's orders: close a collection before its time, or abort it. Each is signed, and may be given again."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from analyzer.dummies import Dummies
 from analyzer.home import Home
+from analyzer.inspecting import Inspecting
 from analyzer.peers import Answer, Peers
 from analyzer.store import OVER, Kept
 from peos.collection.lifecycle import State
-from peos.errors import Closed, PeosError
+from peos.errors import Closed, NotYet, PeosError, Refused, WrongInput
 
+_STANDS: Final = "`peos analyzer status` shows what is waited for"
 _SHOWS: Final = "`peos analyzer result` shows what came of it"
 
 
@@ -36,6 +38,46 @@ def abort(home: Home, kept: Kept, reason: str = "the analyst aborted it") -> Non
     home.store.move(kept.digest, State.ABORTED, reason)
     home.store.erase(kept.digest)  # the key first: whatever still arrives, nobody can decrypt it
     _tell(home, kept, abort=True)
+
+
+def publish(home: Home, kept: Kept, unopened: frozenset[int]) -> None:
+    """Have an output published, also without the rows of `unopened`; Refused if others' rows were not seen either."""
+    if kept.state in OVER:
+        raise Closed(f"{kept.name} is {kept.state}: there is nothing left to publish", hint=_SHOWS)
+    if kept.state is not State.DELIVERED:
+        raise NotYet(f"{kept.name} is {kept.state}: there is nothing to publish yet", hint=_STANDS)
+    inspecting = Inspecting(home)
+    if inspecting.is_awaited(kept):
+        raise NotYet(f"the inspection of {kept.name} is not over: shufflers may still show their rows", hint=_STANDS)
+    unseen = inspecting.unseen(kept)
+    if seen := sorted(unopened - unseen.keys()):
+        whom = ", ".join(f"shuffler {who}" for who in seen)
+        raise WrongInput(
+            f"--unopened names {whom}, whose rows were seen", hint=f"not seen: {_list(unseen) or 'nobody'}"
+        )
+    if left := {who: why for who, why in unseen.items() if who not in unopened}:
+        raise Refused(
+            f"{kept.name} is not published: the rows of {_named(left)} were not seen",
+            hint=in_their_place(kept.name, unseen),
+        )
+    if unopened:
+        home.store.publish_without(kept.digest, unopened)
+
+
+def in_their_place(name: str, unseen: Iterable[int]) -> str:
+    """What an analyst may do about rows that were not seen."""
+    return (
+        f"`peos analyzer publish {name} --unopened {_list(unseen)}` publishes all the same, and the result says so; "
+        f"`peos analyzer abort {name}` ends it"
+    )
+
+
+def _list(shufflers: Iterable[int]) -> str:
+    return ",".join(map(str, sorted(shufflers)))
+
+
+def _named(unseen: Mapping[int, str]) -> str:
+    return ", ".join(f"shuffler {who} ({why})" for who, why in sorted(unseen.items()))
 
 
 async def _statuses(home: Home, kept: Kept) -> list[Answer]:

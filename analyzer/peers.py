@@ -5,13 +5,14 @@ from types import TracebackType
 from typing import Final, Self
 
 from analyzer.keys import Keys
+from peos.collection.membership import FrozenLists
 from peos.collection.party import Card, Status
 from peos.crypto.randomness import Randomness, system
 from peos.errors import PeosError, RemoteFault
 from peos.net.calls import Caller
 from peos.net.client import Backoff, channel
 from peos.net.lane import plain_text
-from peos.wire.methods import CLOSE, PROPOSE, STATUS
+from peos.wire.methods import CLOSE, GET_FROZEN_LISTS, PROPOSE, STATUS
 from peos.wire.parties import sign_order
 
 STATUS_TIMEOUT: Final = 5.0
@@ -76,6 +77,18 @@ class Peers:
             return None
 
         return list(await asyncio.gather(*(one(caller) for caller, _ in self._callers)))
+
+    async def frozen_lists(self, collection: bytes) -> list[FrozenLists | PeosError]:
+        """What each shows of the lists that were frozen, asked once."""
+
+        async def one(caller: Caller) -> FrozenLists | PeosError:
+            try:
+                found: FrozenLists = await caller.ask(GET_FROZEN_LISTS, collection, step="lists")
+            except PeosError as error:
+                return error
+            return found
+
+        return list(await asyncio.gather(*(one(quick) for _, quick in self._callers)))
 
     async def statuses(self, collection: bytes) -> list[Answer]:
         """Where the collection stands with each, asked once."""

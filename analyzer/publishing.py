@@ -14,12 +14,14 @@ import numpy as np
 from analyzer.decryption import decrypt
 from analyzer.home import Home
 from analyzer.inspecting import Inspected, Inspecting
+from analyzer.ledger import together
+from analyzer.lists import lists_of
 from analyzer.receiving import Receiving
 from analyzer.report import REPORT, write_report
 from analyzer.result import result_json
 from analyzer.store import Kept
 from peos.collection.claims import claims_of
-from peos.collection.document import SEQUENTIAL
+from peos.collection.document import SEQUENTIAL, Document
 from peos.collection.dummies import LEAST_SENT
 from peos.collection.lifecycle import State
 from peos.compute import Engine
@@ -46,16 +48,18 @@ class Publishing:
         self._inspecting = inspecting
         self._engine = engine
         self._log = log
+        self._withheld: dict[bytes, tuple[frozenset[int], frozenset[int]]] = {}  # what had been shown and said then
         self._clearing = threading.Lock()  # whoever turns the collections over sees an end before its thread is through
 
     def publish(self, kept: Kept) -> None:
         """From delivered to published, or to aborted with the reason; then nothing of the reports is left here.
 
-        While shufflers may still open their rows nothing is decided: this is called again.
+        While shufflers may still open their rows nothing is decided: this is called again. Nor is it if the rows of
+        some were not seen and nothing is found, until the analyst gives the word, or until all must be erased.
         """
         log = self._log.of(kept.digest)
         is_decrypted = kept.total > 0 and kept.done == kept.total
-        if is_decrypted and self._inspecting.is_awaited(kept):
+        if is_decrypted and (self._inspecting.is_awaited(kept) or self._is_withheld(kept)):
             return
         try:
             result = self._result(kept)
@@ -105,6 +109,9 @@ class Publishing:
                 hint="create another collection, and keep `peos analyzer serve` running while it is open",
             )
         reports = without_dummies(combined, owned, inspected.findings if inspected else (), expected=taken)
+        if inspected is not None and (unseen := set(inspected.missing) - self._inspecting.accepted(kept)):
+            self._withhold(kept, document, unseen)
+            return None
         users = len(reports) - document.fakes
         if users < document.minimum:  # all who were delivered were enough; onions may still not open
             raise RemoteFault(
@@ -124,8 +131,34 @@ class Publishing:
             received=received,
             published_at=int(time.time()),
             inspected=inspected,
+            lists=lists_of(self._home, kept, self._frozen(kept), self._log.of(kept.digest)),
+            together=together(self._home, kept, users),
         )
         return json.dumps(result, ensure_ascii=False)
+
+    def _frozen(self, kept: Kept) -> bytes:
+        """The frozen digest of the output."""
+        return self._home.store.deliveries(kept.digest)[0].header.context.frozen
+
+    def _is_withheld(self, kept: Kept) -> bool:
+        """Whether nothing has changed since it was last found that this output cannot be published."""
+        known = self._withheld.get(kept.digest)
+        is_due = time.time() >= self._home.signed(kept).document.erase_by
+        return known == self._shown(kept) and not is_due
+
+    def _shown(self, kept: Kept) -> tuple[frozenset[int], frozenset[int]]:
+        return self._inspecting.came(kept), self._inspecting.accepted(kept)
+
+    def _withhold(self, kept: Kept, document: Document, unseen: set[int]) -> None:
+        whom = ", ".join(f"shuffler {who}" for who in sorted(unseen))
+        if time.time() >= document.erase_by:
+            raise RemoteFault(
+                f"the rows of {whom} were not seen, and by the time to erase by nobody said to publish without them",
+                step="the inspection",
+                hint="create another collection",
+            )
+        self._withheld[kept.digest] = self._shown(kept)
+        self._log.of(kept.digest).warning("not published: rows were not seen", peer=whom)
 
     def _parts(self, kept: Kept) -> tuple[dict[int, Part], int]:
         """What was delivered, by sender, and how many bytes it is."""

@@ -5,7 +5,6 @@ knows of all of an output's vectors before a receipt is signed; so a crash anywh
 """
 
 import os
-import shutil
 import threading
 import uuid
 from pathlib import Path
@@ -23,11 +22,11 @@ from peos.collection.submission import Verdict
 from peos.crypto.kdf import Context
 from peos.crypto.onion import OnionKeys
 from peos.crypto.schemes.base import PublicKey
-from peos.errors import Closed, NotYet, Refused, RemoteFault
+from peos.errors import Closed, LocalFault, NotYet, Refused, RemoteFault
 from peos.net.logs import Log
 from peos.shuffle.messages import SignedReceipt, VectorHeader
-from peos.store.folder import private_folder, sync_folder
-from peos.store.mapped import mapped
+from peos.store.folder import private_folder, sync_folder, wipe, wipe_folder
+from peos.store.mapped import mapped, sha256_of
 from peos.wire.shuffles import ChunkReader, decode_receipt, encode_receipt
 
 VECTORS: Final = "vectors"
@@ -118,18 +117,15 @@ class Receiving:
         return {sender: (header, _mapped(self.folder(kept), header)) for sender, header in found.items()}
 
     def sweep(self, kept: Kept) -> None:
-        """Remove what a stop left half written."""
+        """Erase what a stop left half written."""
         for path in self.folder(kept).glob("*.coming"):
-            path.unlink()
+            wipe(path)
 
     def erase(self, kept: Kept) -> None:
-        """Remove every vector, and the key that could have opened it."""
+        """Overwrite and remove every vector, what was decrypted, and the key that could have opened it."""
         if kept.key is not None:
             self._home.store.erase(kept.digest)
-        folder = self.folder(kept)
-        if folder.exists():
-            shutil.rmtree(folder)
-            sync_folder(folder.parent)
+        wipe_folder(self.folder(kept))
 
 
 class Incoming:
@@ -162,13 +158,15 @@ class Incoming:
 
     def keep(self) -> None:
         """Give it its name."""
-        self._path.replace(self._folder / _name(self.header))
+        path = self._folder / _name(self.header)
+        wipe(path)  # one that the store never knew of
+        self._path.replace(path)
         sync_folder(self._folder)
 
     def discard(self) -> None:
         """Forget it; nothing to do for one that has its name."""
         self._file.close()
-        self._path.unlink(missing_ok=True)
+        wipe(self._path)
 
     def _require_ciphertexts(self, public: PublicKey) -> None:
         length = public.ciphertext_bytes
@@ -189,4 +187,10 @@ def _name(header: VectorHeader) -> str:
 
 def _mapped(folder: Path, header: VectorHeader) -> NDArray[np.uint8]:
     path = folder / _name(header)
-    return mapped(path, header.rows, header.row_bytes)
+    rows = mapped(path, header.rows, header.row_bytes)
+    if sha256_of(rows) != header.sha256:
+        raise LocalFault(
+            f"the vector {path.name} on this disk is not what shuffler {header.header.sender} delivered",
+            hint=f"check the disk, and restore {path} from a backup; nothing is published meanwhile",
+        )
+    return rows

@@ -7,10 +7,11 @@ from rich.console import Console
 from rich.table import Table
 
 from analyzer.inspecting import Inspected
+from analyzer.report.words import CERTAIN, FOUND
 from peos.collection.document import SEQUENTIAL, Document
 from peos.estimate.frequency import Estimate
 from peos.ldp.base import Mechanism
-from peos.privacy.guarantees import Guarantees
+from peos.privacy.guarantees import Guarantees, rounded_up
 from peos.privacy.sequential import WEAKER
 
 SCHEMA: Final = 1
@@ -29,12 +30,14 @@ def result_json(
     received: int,
     published_at: int,
     inspected: Inspected | None,
+    lists: dict[str, Any] | None,
+    together: dict[str, Any] | None,
 ) -> dict[str, Any]:
     """What is published. It is put together only if every dummy came out and all parts were of one transcript."""
     mechanism: Mechanism = document.mechanism
-    checks = {"dummies": True, "digests": True}
+    checks: dict[str, bool | None] = {"dummies": True, "digests": True}
     if inspected is not None:  # a sequential shuffle has nothing to open
-        checks["inspection"] = not inspected.findings
+        checks["inspection"] = None if inspected.missing else not inspected.findings
     return {
         "schema": SCHEMA,
         "ok": all(checks.values()),
@@ -66,12 +69,15 @@ def result_json(
         "frequency": estimate.frequency.tolist(),
         "stderr": estimate.stderr.tolist(),
         "interval95": estimate.interval(0.95).tolist(),
+        "significant": estimate.significant().tolist(),
         "truth": None,
         "guarantees": {**claims.to_json(), "coalitions": list(claims.in_words())},
+        "together": together,
         "cost": [
             {"party": "analyzer", "seconds": seconds, "sent": sent, "received": received, "peak_rss": peak_rss()},
         ],
         "checks": checks,
+        "lists": lists,  # signed by the shufflers; null if none showed them
         "inspection": inspected and {"dummies": inspected.dummies, "not_opened": list(inspected.missing)},
     }
 
@@ -86,8 +92,9 @@ def show(found: dict[str, Any], console: Console, *, everything: bool = False) -
     """The most frequent values with their error bars, and what is guaranteed."""
     order = sorted(range(len(found["labels"])), key=lambda value: -found["frequency"][value])
     shown = order if everything else order[:_SHOWN]
+    significant = found.get("significant") or [None] * len(order)
     table = Table(box=None, pad_edge=False)
-    for heading in ("value", "frequency", "standard error", "95 % interval"):
+    for heading in ("value", "frequency", "standard error", "95 % interval", "found"):
         table.add_column(heading, justify="right")
     for value in shown:
         low, high = found["interval95"][value]
@@ -96,13 +103,27 @@ def show(found: dict[str, Any], console: Console, *, everything: bool = False) -
             f"{found['frequency'][value]:.4f}",
             f"{found['stderr'][value]:.4f}",
             f"{low:.4f} … {high:.4f}",
+            FOUND[significant[value]],
         )
     console.print(f"{found['users']:,} users, {found['parameters']['fakes']:,} fake reports", style="bold")
     console.print(table)
     if len(shown) < len(order):
         console.print(f"… and {len(order) - len(shown):,} values that are rarer; --all shows them")
+    if significant[0] is not None:
+        console.print(f"{sum(significant):,} of {len(order):,} values found; {CERTAIN}", soft_wrap=True)
     console.print()
+    if (seen := found.get("inspection")) and seen["not_opened"]:
+        whom = ", ".join(f"shuffler {who}" for who in seen["not_opened"])
+        console.print(f"Published at the analyst's word without having seen the rows of {whom}.", style="bold")
     for sentence in found["guarantees"]["coalitions"]:
         console.print(sentence, soft_wrap=True)
+    together = found.get("together")
+    if together is not None and together["collections"] > 1:
+        console.print(
+            f"All {together['collections']:,} collections over these users together: ε = "
+            f"{rounded_up(together['server'])} at δ = {together['delta']:g} if the other users are honest, and "
+            f"{rounded_up(together['users'])} if all of them are the analyzer's.",
+            soft_wrap=True,
+        )
     if found["parameters"]["protocol"] == SEQUENTIAL:
         console.print(f"{WEAKER[:1].upper()}{WEAKER[1:]}.", soft_wrap=True)

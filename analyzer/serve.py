@@ -13,7 +13,9 @@ from analyzer.publishing import Publishing
 from analyzer.receiving import Receiving
 from analyzer.service import Analyst
 from peos.compute import Engine, engine
+from peos.hardening import descriptors
 from peos.net.certificates import require_current
+from peos.net.limits import Limits, fitted
 from peos.net.logs import Log
 from peos.net.server import serve
 from peos.net.tls import Trust, peer_port
@@ -53,7 +55,7 @@ def _on_signals() -> asyncio.Event:
 
 
 async def _serve(home: Home, log: Log, stop: asyncio.Event, working: Engine, inspecting: Inspecting) -> None:
-    trust, known = Trust(), set[bytes]()
+    trust, known = Trust(), dict[bytes, int]()
     home.trust(trust, known)
     receiving = Receiving(home, log)
     for kept in home.store.all():
@@ -62,7 +64,9 @@ async def _serve(home: Home, log: Log, stop: asyncio.Event, working: Engine, ins
         )  # before the port is open: what is coming in then is not half written, it is being written
     keeper = Keeper(home, receiving, Publishing(home, receiving, inspecting, working, log), log)
     port = peer_port(home.keys.certificate, trust)
-    running = await serve(home.config.peers, port, [Analyst(receiving, inspecting).service()], log=log, trust=trust)
+    (limits,) = fitted(descriptors(), Limits(home.config.peer_connections))
+    analyst = Analyst(receiving, inspecting).service()
+    running = await serve(home.config.peers, port, [analyst], log=log, trust=trust, limits=limits)
     keeping = asyncio.ensure_future(keeper.run(lambda: home.trust(trust, known)))
     stopping = asyncio.ensure_future(stop.wait())
     try:

@@ -8,7 +8,7 @@ from analyzer.receiving import Incoming, Receiving
 from peos.errors import BadEncoding
 from peos.net.calls import Service, service
 from peos.net.guard import Context, peer_fingerprint
-from peos.shuffle.messages import Kind, SignedReceipt, VectorHeader
+from peos.shuffle.messages import Kind, SignedReceipt, SignedReveal, VectorHeader
 from peos.wire.inspections import RevealedPart
 from peos.wire.methods import DELIVER, GET_DUMMIES, GET_RECEIPT, VECTOR_HEADER
 from peos.wire.shuffles import VectorReader, decode_vector_header
@@ -47,7 +47,7 @@ class Analyst:
         """The signed receipt, once the output is complete."""
         return await asyncio.to_thread(self._receiving.receipt, digest, peer_fingerprint(context))
 
-    async def dummies(self, digest: bytes, context: Context) -> AsyncIterator[RevealedPart]:
+    async def dummies(self, digest: bytes, context: Context) -> AsyncIterator[RevealedPart | SignedReveal]:
         """The dummies, for the inspection."""
         for part in await asyncio.to_thread(self._inspecting.reveal, digest, peer_fingerprint(context)):
             yield part

@@ -7,6 +7,7 @@ from typing import Any
 
 from analyzer.home import Home
 from analyzer.inspecting import Inspecting
+from analyzer.orders import in_their_place
 from analyzer.peers import Answer, Peers, party
 from analyzer.store import OVER, Kept
 from peos.collection.document import SEQUENTIAL
@@ -31,7 +32,7 @@ def _one(home: Home, kept: Kept) -> dict[str, Any]:
         "name": kept.name,
         "digest": kept.digest.hex(),
         "state": kept.state.value,
-        "reason": kept.reason,
+        "reason": kept.reason or _withheld(home, kept),
         "closes_at": home.signed(kept).document.closes_at,
         "waiting": _waiting(home, kept, shufflers),
         "refused": [f"{line['party']}: {one}" for line in shufflers for one in line["refused"]],
@@ -64,6 +65,17 @@ def _shuffler(number: int, card: Card, answer: Answer) -> dict[str, Any]:
     }
 
 
+def _withheld(home: Home, kept: Kept) -> str:
+    """Why an output that was inspected is not published, and what to do."""
+    inspecting = Inspecting(home)
+    if kept.state is not State.DELIVERED or not kept.total or kept.done < kept.total or inspecting.is_awaited(kept):
+        return ""
+    accepted = inspecting.accepted(kept)
+    unseen = inspecting.unseen(kept)
+    told = ", ".join(f"shuffler {who} showed nothing or too little ({why})" for who, why in sorted(unseen.items()))
+    return f"not published: {told}. {in_their_place(kept.name, unseen)}" if unseen.keys() - accepted else ""
+
+
 def _waiting(home: Home, kept: Kept, shufflers: list[dict[str, Any]]) -> dict[str, Any] | None:
     """The one thing that is waited for, or nothing."""
     seconds = max(0, int(time.time() - kept.since))
@@ -89,8 +101,11 @@ def _waiting(home: Home, kept: Kept, shufflers: list[dict[str, Any]]) -> dict[st
             return wait("; ".join(steps) or "delivery", named, len(delivered), len(last))
         case State.DELIVERED:
             if kept.total and kept.done == kept.total and document.protocol != SEQUENTIAL:  # which inspects nothing
-                silent = Inspecting(home).missing(kept)
-                whom = [shufflers[who - 1]["party"] for who in silent]
+                inspecting = Inspecting(home)
+                if not inspecting.is_awaited(kept) and inspecting.unseen(kept).keys() - inspecting.accepted(kept):
+                    return wait("the analyst's word", ["the analyst"], 0, 1)
+                silent = set(range(1, len(shufflers) + 1)) - inspecting.came(kept)
+                whom = [shufflers[who - 1]["party"] for who in sorted(silent)]
                 return wait("the inspection", whom, len(shufflers) - len(silent), len(shufflers))
             return wait("decryption", ["analyzer"], kept.done, kept.total)
         case _:

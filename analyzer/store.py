@@ -2,13 +2,15 @@
 
 The serving process and the commands write to it at the same time: every change is one transaction, synchronous before
 it returns, and a state changes only as the life-cycle table allows. Vectors are files beside it (`receiving`).
+
+A change that raised may be there all the same; so each may be repeated, and what is there already stays as it is.
 """
 
 import json
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,11 +19,11 @@ from typing import Any, Final, cast
 from analyzer import audit
 from peos.collection.lifecycle import State, advance
 from peos.crypto.kdf import Context
-from peos.errors import Full, LocalFault, Unknown, WrongInput
+from peos.errors import Conflict, Full, LocalFault, PeosError, Unknown, WrongInput
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
+from peos.store import database
 from peos.store.audit import verify
 from peos.store.base import AuditEntry
-from peos.store.database import failure
 from peos.store.folder import private_file
 
 _SCHEMA: Final = """
@@ -42,6 +44,12 @@ CREATE TABLE IF NOT EXISTS delivery (
     digest BLOB NOT NULL, sender INTEGER NOT NULL, frozen BLOB NOT NULL, attempt INTEGER NOT NULL,
     round INTEGER NOT NULL, rows INTEGER NOT NULL, row_bytes INTEGER NOT NULL, sha256 BLOB NOT NULL,
     transcript BLOB NOT NULL, PRIMARY KEY (digest, sender)
+) STRICT;
+CREATE TABLE IF NOT EXISTS erasing (  -- erased above, and perhaps not yet from the write-ahead log
+    digest BLOB PRIMARY KEY
+) STRICT;
+CREATE TABLE IF NOT EXISTS unopened ( -- the analyst's word to publish though a shuffler's rows were not seen
+    digest BLOB NOT NULL, shuffler INTEGER NOT NULL, PRIMARY KEY (digest, shuffler)
 ) STRICT;
 """
 _ANALYZER: Final = 0
@@ -80,7 +88,7 @@ class Store:
 
     def __init__(self, file: Path) -> None:
         private_file(file)
-        self._folder = file.parent
+        self._file = file
         self._lock = threading.Lock()
         try:
             # Autocommit: transactions are begun and ended here, and nowhere by the library.
@@ -88,8 +96,9 @@ class Store:
             for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
                 self._base.execute(f"PRAGMA {pragma}")
             self._base.executescript(_SCHEMA + audit.SCHEMA)
+            database.require_sound(self._base, file)
         except sqlite3.Error as error:
-            found = failure(error, "the analyzer's database", self._folder)
+            found = self._failure(error)
             if isinstance(found, Full):
                 raise found from None
             raise WrongInput(
@@ -178,13 +187,19 @@ class Store:
         return [_header(row) for row in self._rows("SELECT * FROM delivery WHERE digest = ? ORDER BY sender", digest)]
 
     def add_delivery(self, header: VectorHeader) -> None:
-        """A vector is here whole, its file durable."""
+        """A vector is here whole, its file durable; another of the same sender is a Conflict."""
         place = header.header
         row = (
             *(place.context.collection, place.sender, place.context.frozen, place.context.attempt),
             *(place.step.round, header.rows, header.row_bytes, header.sha256, header.transcript),
         )
         with self._transaction() as base:
+            query = "SELECT * FROM delivery WHERE digest = ? AND sender = ?"
+            known = base.execute(query, (place.context.collection, place.sender)).fetchone()
+            if known is not None:
+                if tuple(known) != row:
+                    raise Conflict(f"another vector of shuffler {place.sender} is here already")
+                return
             base.execute("INSERT INTO delivery VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
             fields = {"shuffler": place.sender, "attempt": place.context.attempt, "rows": header.rows}
             audit.append(base, "vector", {"collection": place.context.collection.hex(), **fields})
@@ -195,18 +210,51 @@ class Store:
             base.execute("UPDATE collection SET receipt = ? WHERE digest = ? AND receipt IS NULL", (receipt, digest))
             _move(base, digest, State.DELIVERED, "")
 
+    def publish_without(self, digest: bytes, shufflers: Collection[int]) -> None:
+        """The analyst's word: publish, though the rows of these were not seen."""
+        with self._transaction() as base:
+            for who in sorted(shufflers):
+                base.execute("INSERT OR IGNORE INTO unopened VALUES (?, ?)", (digest, who))
+            told = ", ".join(map(str, sorted(shufflers)))
+            audit.append(base, "published unopened", {"collection": digest.hex(), "shufflers": told})
+
+    def unopened(self, digest: bytes) -> frozenset[int]:
+        """The shufflers without whose rows the analyst said to publish."""
+        rows = self._rows("SELECT shuffler FROM unopened WHERE digest = ?", digest)
+        return frozenset(row["shuffler"] for row in rows)
+
     def put_result(self, digest: bytes, result: str) -> None:
-        """Publish, once."""
+        """Publish, once: what is published stays."""
         with self._transaction() as base:
             _move(base, digest, State.PUBLISHED, "")
-            base.execute("UPDATE collection SET result = ? WHERE digest = ?", (result, digest))
+            base.execute("UPDATE collection SET result = ? WHERE digest = ? AND result IS NULL", (result, digest))
 
     def erase(self, digest: bytes) -> None:
-        """Forget the decryption key, and with it whatever could still be decrypted."""
+        """Forget the decryption key, and with it whatever could still be decrypted; `settle` completes it."""
         with self._transaction() as base:
-            base.execute("UPDATE collection SET key = NULL, parts = NULL WHERE digest = ?", (digest,))
-            audit.append(base, "erased", {"collection": digest.hex()})
-        self._rows("PRAGMA wal_checkpoint(TRUNCATE)")  # else the old page stays in the log
+            kept = "WHERE digest = ? AND coalesce(key, parts) IS NOT NULL"
+            if base.execute(f"UPDATE collection SET key = NULL, parts = NULL {kept}", (digest,)).rowcount:  # noqa: S608 - fixed
+                base.execute("INSERT OR IGNORE INTO erasing VALUES (?)", (digest,))
+                audit.append(base, "erased", {"collection": digest.hex()})
+        self.settle()
+
+    def settle(self) -> bool:
+        """Empty the write-ahead log if it may hold what was erased; False while another process reads from it.
+
+        Called again and again: what is left is noted durably, by whichever process erased it.
+        """
+        erased = [row["digest"] for row in self._rows("SELECT digest FROM erasing")]
+        if not erased:
+            return True
+        with self._lock:
+            try:
+                is_empty = database.empty_log(self._base)
+            except sqlite3.Error as error:
+                raise self._failure(error) from None
+        if is_empty:
+            with self._transaction() as base:  # only those: another process may have erased more meanwhile
+                base.executemany("DELETE FROM erasing WHERE digest = ?", [(digest,) for digest in erased])
+        return is_empty
 
     def note(self, event: str, digest: bytes, **fields: str | int) -> None:
         """A line in the audit log about what changes nothing here."""
@@ -225,7 +273,10 @@ class Store:
             try:
                 return self._base.execute(query, values).fetchall()
             except sqlite3.Error as error:
-                raise failure(error, "the analyzer's database", self._folder) from None
+                raise self._failure(error) from None
+
+    def _failure(self, error: sqlite3.Error) -> PeosError:
+        return database.failure(error, "the analyzer's database", self._file)
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -238,9 +289,11 @@ class Store:
                     if self._base.in_transaction:  # a full disk has rolled back already
                         self._base.execute("ROLLBACK")
                     raise
-                self._base.execute("COMMIT")
+                database.commit(self._base)
             except sqlite3.Error as error:
-                raise failure(error, "the analyzer's database", self._folder) from None
+                if self._base.in_transaction:
+                    self._base.execute("ROLLBACK")
+                raise self._failure(error) from None
 
 
 _PATH: Final = (State.DRAFT, State.OPEN, State.CLOSED, State.SHUFFLING, State.DELIVERED, State.PUBLISHED)

@@ -23,9 +23,10 @@ from typing import Any, Final
 import numpy as np
 
 from peos.cli.bench_machine import Row, machine
-from peos.collection.freeze import Freeze, list_hash
-from peos.collection.submission import Triple
+from peos.collection.freeze import Announcement, Freeze
+from peos.collection.rows import ROW_BYTES
 from peos.compute import Processes
+from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context, StreamKey
 from peos.crypto.randomness import Randomness, system
 from peos.crypto.schemes import scheme
@@ -33,7 +34,7 @@ from peos.crypto.schemes.base import Packed, PrivateKey
 from peos.ldp import LocalHash
 from peos.shuffle.analyzer import Part, add_up, without_dummies
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Pass
-from peos.shuffle.messages import Header, Kind, Step
+from peos.shuffle.messages import Header, Kind, SignedReveal, Step
 from peos.shuffle.opening import open_rows
 from peos.shuffle.rows import stretches
 from peos.shuffle.schedule import HandOver, Schedule
@@ -41,6 +42,7 @@ from peos.shuffle.vectors import in_rows
 from peos.store.folder import write_durably
 from peos.store.mapped import Passing, mapped
 from peos.store.vectors import VectorFiles
+from peos.wire.freezes import STRETCH
 from peos.wire.shuffles import VectorReader, decode_vector_header, encode_vector
 
 SCHEMES: Final = ("jl", "paillier")
@@ -110,7 +112,9 @@ def shuffle(private: PrivateKey, rows: int, folder: Path) -> float:
             pass
         places = tuple(range(0, rows, rows // DUMMIES))
         over = HandOver(1, first_round=1, source=0, receiver=2, hop=1)
-        open_rows(1, [(over, task)], bench.vectors, [places, places], {})
+        signed, numbers = SignedReveal(bytes(32), bytes(64)), tuple(range(len(places)))
+        shown = [places, places]
+        open_rows(1, [(over, task)], bench.vectors, shown, {}, claim=None, revealed=signed, dummies=numbers)
         return max(map(high_water, engine.worker_ids), default=0.0)
 
 
@@ -118,19 +122,24 @@ def freeze(_: PrivateKey, rows: int, __: Path) -> float:
     """A shuffler's list compared with six others."""
     import shuffler.process  # noqa: F401 - likewise
 
-    def listed() -> list[Triple]:
-        stream = Randomness(bytes(32)).bytes(rows * 112)
-        cut = (stream[at : at + 112] for at in range(0, len(stream), 112))
-        return sorted(Triple(one[:16], one[16:80], one[80:]) for one in cut)
+    def listed() -> list[bytes]:
+        stream = Randomness(bytes(32)).bytes(rows * ROW_BYTES)
+        return sorted(stream[at : at + ROW_BYTES] for at in range(0, len(stream), ROW_BYTES))
 
     own = listed()
-    one = Freeze(1, tuple(bytes([who]) * 32 for who in range(1, LISTS + 1)), bytes(32), own)
-    announced = list_hash(own)
-    for who in range(2, LISTS + 1):
-        one.announced(who, announced)
-    for who in range(2, LISTS + 1):
-        one.listed(who, listed())
-    assert len(one.triples) == rows
+    others = range(2, LISTS + 1)
+    identities = [Identity(bytes([who]) * 32) for who in range(1, LISTS + 1)]
+    one = Freeze(1, tuple(identity.public for identity in identities), bytes(32), own, identities[0])
+    held = [Announcement.sign(identity, who, bytes(32), own) for who, identity in enumerate(identities, start=1)]
+    for who in others:
+        one.heard(who, held)
+    for who in others:
+        listing = one.listing(who)
+        shown = listed()
+        for at in range(0, rows, STRETCH):
+            listing.feed(shown[at : at + STRETCH])
+        listing.finish()
+    assert len(one.rows) == rows
     assert len(one.digest) == 32
     return 0.0
 

@@ -131,8 +131,8 @@ def integer(what: str, printed: int, found: int, why: str = "", **more: object) 
     return {"what": what, "printed": printed, "measured": found, "verdict": verdict, "why": why, **more}
 
 
-def statement(what: str, found: str, *, holds: bool, erratum: str = "") -> Row:
-    """A sentence of the paper; with an erratum it is expected not to hold."""
+def statement(what: str, found: str, *, holds: bool, erratum: str = "", instead: bool = True) -> Row:
+    """A sentence of the paper; with an erratum it is expected not to hold, and what the erratum says `instead` to."""
     expected = not erratum
-    verdict = DIFFERS if holds != expected else AGREES if holds else EXPLAINED
+    verdict = DIFFERS if holds != expected or not instead else AGREES if holds else EXPLAINED
     return {"what": what, "found": found, "verdict": verdict, "why": erratum}

@@ -23,6 +23,7 @@ T_co = TypeVar("T_co", covariant=True)
 TEXT_LIMIT: Final = 200
 _SHOWN: Final = 60  # characters of a wrong value
 _NOT_GIVEN: Final[Any] = object()
+_WRITE_IT: Final = "write the passphrase into it, and give it mode 0600"
 
 
 @dataclass(frozen=True)
@@ -232,6 +233,9 @@ def some_of(*words: str) -> Kind[tuple[str, ...]]:
     return Kind(f"a list of {quoted}, or of one of them", take)
 
 
+# [limits], for every process with a port for peers.
+PEER_CONNECTIONS: Final = Key("limits.peer_connections", count(8), 256)
+
 # [compute], for every process that works vectors.
 _ENGINE: Final = Key("compute.engine", one_of(*ENGINES), ENGINES[0])
 _SCHEDULER: Final[Key[str | None]] = Key("compute.scheduler", TEXT, None)
@@ -266,3 +270,19 @@ def compute(found: Settings) -> Choice:
         return Choice(found[_ENGINE], scheduler, Tls(*files) if files else None)
     except WrongInput as wrong:
         raise WrongInput(f"{found.path}: {wrong}", hint=wrong.hint) from None
+
+
+def read_passphrase(path: Path, file: Path) -> bytes:
+    """The passphrase that the configuration `path` names, from a file that nobody else can open.
+
+    A newline at its end does not count.
+    """
+    try:
+        if file.stat().st_mode & 0o077:
+            raise WrongInput(f"{path}: passphrase_file: {file} is open to others", hint=f"chmod 600 {file}")
+        content = file.read_bytes().rstrip(b"\r\n")
+    except OSError as error:
+        raise WrongInput(f"{path}: passphrase_file: {file} cannot be read: {in_words(error)}", hint=_WRITE_IT) from None
+    if not content:
+        raise WrongInput(f"{path}: passphrase_file: {file} is empty", hint=_WRITE_IT)
+    return content

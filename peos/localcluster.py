@@ -53,6 +53,7 @@ class Party:
     config: Path
     card: Path | None = None
     process: subprocess.Popen[bytes] | None = None
+    launcher: tuple[str, ...] = ()  # a module that runs another one, with its own arguments
     spent: dict[str, float] = field(default_factory=dict)  # by the command that was run last
     _log: IO[bytes] | None = field(default=None, repr=False)
 
@@ -66,7 +67,7 @@ class Party:
 
         `tell` is given what it says on standard error, line by line: its progress.
         """
-        command = [sys.executable, "-m", self.module, *arguments]
+        command = [sys.executable, "-m", *self.launcher, self.module, *arguments]
         with subprocess.Popen(  # noqa: S603
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as ran:
@@ -96,7 +97,7 @@ class Party:
         self._log = open(  # noqa: SIM115 - it is closed when the process is stopped
             os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600), "ab"
         )
-        command = [sys.executable, "-m", self.module, "serve", "--config", str(self.config)]
+        command = [sys.executable, "-m", *self.launcher, self.module, "serve", "--config", str(self.config)]
         self.process = subprocess.Popen(  # noqa: S603
             command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log, start_new_session=True
         )
@@ -139,6 +140,7 @@ class LocalCluster:
         shufflers: int = 3,
         analyzer_card: Path | None = None,
         protocols: Sequence[str] = ("peos",),
+        host: Callable[[str], str] = lambda _: HOST,
     ) -> None:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -149,6 +151,7 @@ class LocalCluster:
             raise WrongInput(f"{folder} is not empty", hint=_CHOOSE)
         self.folder = folder
         self.ports: dict[str, list[int]] = {}
+        self._host = host  # of a party, by its name
         self._protocols = json.dumps(list(protocols))  # TOML writes such a list in the same way
         self.analyzer = None if analyzer_card else self._party("analyzer", "analyzer")
         self.shufflers = [self._party(f"shuffler-{number}", "shuffler") for number in range(1, shufflers + 1)]
@@ -168,11 +171,13 @@ class LocalCluster:
     def init(self, *, most_eps_local: float = 16.0, least_reports: int = 1) -> None:
         """Write the configurations, draw the keys, exchange the cards."""
         for party in self.shufflers:
-            users, peers = self.ports[party.name]
+            users, peers = (f"{self._host(party.name)}:{port}" for port in self.ports[party.name])
+            self._write_passphrase(party)
             _write(
                 party.config,
-                f'name = "{party.name}"\nfolder = "state"\n\n[listen]\nusers = "{HOST}:{users}"\n'
-                f'peers = "{HOST}:{peers}"\n\n[policy]\nanalyzers = ["{self._analyzer_card}"]\naccept = "auto"\n'
+                f'name = "{party.name}"\nfolder = "state"\npassphrase_file = "passphrase"\n\n'
+                f'[listen]\nusers = "{users}"\n'
+                f'peers = "{peers}"\n\n[policy]\nanalyzers = ["{self._analyzer_card}"]\naccept = "auto"\n'
                 f"most_eps_local = {most_eps_local}\nleast_reports = {least_reports}\n"
                 f"protocols = {self._protocols}\n",
             )
@@ -182,16 +187,21 @@ class LocalCluster:
             self._init_analyzer(self.analyzer)
 
     def _init_analyzer(self, analyzer: Party) -> None:
-        passphrase = analyzer.folder / "passphrase"
-        _write(passphrase, os.urandom(16).hex())
+        self._write_passphrase(analyzer)
         cards = ", ".join(f'"{party.card}"' for party in self.shufflers)
         _write(
             analyzer.config,
             f'name = "analyzer"\nfolder = "state"\npassphrase_file = "passphrase"\nshufflers = [{cards}]\n\n'
-            f'[listen]\npeers = "{HOST}:{self.ports[analyzer.name][0]}"\n',
+            f'[listen]\npeers = "{self._host(analyzer.name)}:{self.ports[analyzer.name][0]}"\n',
         )
         analyzer.run("init", "--config", str(analyzer.config))
         analyzer.card = self._publish(analyzer, "analyzer.card")
+
+    def _write_passphrase(self, party: Party) -> None:
+        """Beside what it opens: of a demo nothing is worth more than its folder's 0700."""
+        from peos.crypto.randomness import system
+
+        _write(party.folder / "passphrase", system().bytes(16).hex())
 
     def start(self) -> None:
         """Start every party, and wait until its ports answer."""

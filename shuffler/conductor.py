@@ -45,6 +45,7 @@ from shuffler.arrivals import Arrivals
 from shuffler.background import in_background
 from shuffler.bench import Bench
 from shuffler.delivering import Delivering
+from shuffler.evidence import Evidence
 from shuffler.post import Post
 from shuffler.relaying import RelayBench
 from shuffler.storing import Stored
@@ -53,6 +54,7 @@ TICK: Final = 1.0
 NO_ROOM: Final = 2.0  # seconds between looks whether there is some
 ENDS: Final = (Place.DONE, Place.DEAD, Place.ABORTED)
 EVENTS: Final = 10_000  # that may wait; an attempt of nine shufflers has fewer words for each of them
+DEADLINE: Final = "shuffle"
 _ROWS_A_SECOND: Final = 500  # a step may take this much longer the more rows there are
 _MOVES: Final = (Received, ReceivedVector, Done)  # questions about an attempt are no progress of it
 
@@ -72,6 +74,7 @@ class Conductor:
         store: Stored,
         post: Post,
         analyzer: Caller,
+        evidence: Evidence | None = None,
         step_seconds: float,
         log: Log,
         clock: Callable[[], float] = time.time,
@@ -88,11 +91,12 @@ class Conductor:
         self._identity = identity
         self._store = store
         self._post = post
+        self._evidence = evidence
         self._patience = step_seconds + bench.rows / _ROWS_A_SECOND
         self._log = log
         self._clock = clock
         self._pause = tick
-        self._events: asyncio.Queue[Event] = asyncio.Queue()
+        self._events: asyncio.Queue[Event | Exception] = asyncio.Queue()  # an error ends `run`
         self._ordered = ""  # the reason of an end that was ordered
         self._passed: set[str] = set()
         self._seen: tuple[object, ...] = ()
@@ -144,7 +148,10 @@ class Conductor:
         self._help(self.delivering.watch(lambda: self.machine.standing, self.give, every=self._pause))
         try:
             while self.machine.standing.place not in ENDS:
-                await self._handle(await self._events.get())
+                event = await self._events.get()
+                if isinstance(event, Exception):
+                    raise event
+                await self._handle(event)
             return self.machine.standing
         finally:
             if self.machine.record is None:
@@ -157,11 +164,35 @@ class Conductor:
     async def _handle(self, event: Event) -> None:
         if isinstance(event, _MOVES):
             self._moved = time.monotonic()
-        for effect in self.machine.handle(event):
+        effects = self.machine.handle(event)
+        await self._keep_evidence()
+        for effect in effects:
             await self._carry_out(effect)
+        if isinstance(event, Deadline):
+            await self._forget_evidence()
         if self.machine.standing.place in (Place.DEAD, Place.ABORTED):
             why = self._ordered or _end(event)
             self.reason = f"{why}; before that, {self.trouble}" if self.trouble else why
+
+    async def _keep_evidence(self) -> None:
+        """Before anything is said from which a delivery may follow: after it a restart excuses nobody."""
+        evidence, attempt, record = self._evidence, self.machine.standing.attempt, self.machine.finished
+        if evidence is None or record is None or evidence.attempt == attempt or DEADLINE in self._passed:
+            return
+        begun = time.monotonic()
+        await in_background(lambda: evidence.keep(attempt, record, self.bench.vectors))
+        self._log.info("kept for the inspection", attempt=attempt, seconds=round(time.monotonic() - begun, 3))
+
+    async def _forget_evidence(self) -> None:
+        if self._evidence is not None and self._evidence.attempt:
+            await in_background(self._evidence.erase)
+
+    @property
+    def _is_inspected(self) -> bool:
+        """Whether the attempt that was delivered is kept, here or on the disk: then the inspection comes first."""
+        receipt, kept = self.delivering.receipt, self._evidence.attempt if self._evidence else 0
+        is_kept = receipt is not None and receipt.context.attempt == kept
+        return self.machine.standing.place is Place.DONE and (is_kept or self.machine.record is not None)
 
     async def _carry_out(self, effect: Effect) -> None:
         match effect:
@@ -184,9 +215,10 @@ class Conductor:
                 self._post.discard(attempt)
                 self.bench.discard(attempt)
             case Erase():
-                if self.machine.record is not None:
-                    return  # the inspection comes first, and whoever carries it out erases
+                if self._is_inspected:
+                    return  # and whoever carries it out erases
                 self.bench.vectors.clear()
+                await self._forget_evidence()
                 digest = self.context.collection
                 await self._store(lambda store: store.erase(digest))
             case Report(sentence):
@@ -198,9 +230,15 @@ class Conductor:
             await asyncio.gather(self._sending, return_exceptions=True)
         rows = in_rows(self.bench.vectors[vector]) if vector else None
         digest = self.context.collection
-        await self._store(lambda store: store.put_standing(digest, standing, rows))
+        await self._store.persistently(lambda store: store.put_standing(digest, standing, rows), self._wait)
         self._log.info("standing", state=standing.place.value, attempt=standing.attempt)
         self.bench.discard(standing.left)  # also what came for an attempt that was never entered here
+        if standing.running and self._evidence is not None and standing.attempt != self._evidence.attempt:
+            await self._forget_evidence()  # not when an attempt is left: others may deliver it all the same
+
+    def _wait(self, error: Exception) -> None:
+        self.trouble = str(error) if isinstance(error, PeosError) else type(error).__name__
+        self._log.warning("waiting", error, attempt=self.machine.standing.attempt)
 
     async def _work(self, task: Task, attempt: int) -> None:
         try:
@@ -252,7 +290,7 @@ class Conductor:
             self._moved = time.monotonic()
         now = self._clock()
         for name, due, event in (
-            ("shuffle", self._document.shuffle_by, Deadline()),
+            (DEADLINE, self._document.shuffle_by, Deadline()),
             ("erase", self._document.erase_by, Expired()),
         ):
             if now >= due and name not in self._passed:
@@ -268,10 +306,17 @@ class Conductor:
         self._log.warning("an attempt is left", reason=why, attempt=self.machine.standing.attempt)
 
     def _help(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(work)
+        task = asyncio.get_running_loop().create_task(self._watched(work))
         self._helpers.add(task)
         task.add_done_callback(self._helpers.discard)
         return task
+
+    async def _watched(self, work: Coroutine[Any, Any, None]) -> None:
+        """No helper ends by an error that nobody hears: `run` raises it, and what is durable is gone on from."""
+        try:
+            await work
+        except Exception as error:
+            self._events.put_nowait(error)
 
 
 def _end(event: Event) -> str:

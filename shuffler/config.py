@@ -13,8 +13,11 @@ from peos.configuration import ADDRESS, FLAG, NAME, POSITIVE, TEXT, TEXTS, Key, 
 from peos.errors import WrongInput
 from shuffler.ahead import MEGABYTES
 
+SILENCE: Final = 30.0  # seconds
+
 _NAME: Final = Key("name", NAME)
 _FOLDER: Final = Key("folder", TEXT)
+_PASSPHRASE: Final[Key[str | None]] = Key("passphrase_file", TEXT, None)
 _USERS: Final = Key("listen.users", ADDRESS)
 _PEERS: Final = Key("listen.peers", ADDRESS)
 _ANALYZERS: Final = Key("policy.analyzers", TEXTS)
@@ -31,9 +34,16 @@ _STATISTICAL: Final = Key("encryption.statistical", FLAG, False)
 _STEP_SECONDS: Final = Key("limits.step_seconds", at_least(1.0), 60.0)
 _WORKERS: Final[Key[int | None]] = Key("limits.workers", count(1), None)
 _ZEROS: Final = Key("limits.zeros_megabytes", count(0), MEGABYTES)
+_USER_CONNECTIONS: Final = Key("limits.user_connections", count(1), 1000)
+_PER_ADDRESS: Final = Key("limits.connections_per_address", count(1), 32)
+_SILENT: Final = Key("limits.silent_seconds", at_least(1.0), SILENCE)
+_MOST_FAKES: Final = Key("policy.most_fakes", count(0), 100_000_000)
+_MOST_DAYS: Final = Key("policy.most_days", POSITIVE, 90.0)
+_MOST_OPEN: Final = Key("policy.most_open", count(1), 64)
 KEYS: Final = (
-    *(_NAME, _FOLDER, _USERS, _PEERS, _ANALYZERS, _ACCEPT, _MOST_EPS_LOCAL, _LEAST_REPORTS, _LEAST_FAKES),
+    *(_NAME, _FOLDER, _PASSPHRASE, _USERS, _PEERS, _ANALYZERS, _ACCEPT, _MOST_EPS_LOCAL, _LEAST_REPORTS, _LEAST_FAKES),
     *(_PROTOCOLS, _MOST_EPS_SERVER, _MOST_EPS_USERS, _STATISTICAL, _STEP_SECONDS, _WORKERS, _ZEROS),
+    *(_MOST_FAKES, _MOST_DAYS, _MOST_OPEN, _USER_CONNECTIONS, _PER_ADDRESS, _SILENT, configuration.PEER_CONNECTIONS),
     *(_PER_QUESTION, _PER_ANALYZER),
     *configuration.COMPUTE,
 )
@@ -46,6 +56,7 @@ class Config:
     path: Path
     name: str
     folder: Path
+    passphrase_file: Path | None  # without one, keys lie in the folder as they are
     users: str
     peers: str
     analyzers: tuple[Path, ...]
@@ -62,6 +73,13 @@ class Config:
     step_seconds: float  # how long a step of the shuffle may take, beside what its rows take
     workers: int | None  # processes for passes over ciphertexts; one a core if not given
     zeros_megabytes: int  # of zeros made ahead, in memory, for all collections together
+    most_fakes: int
+    most_days: float  # from acceptance to the erasure
+    most_open: int  # collections of one analyzer
+    user_connections: int  # at a time; fewer where there are few descriptors
+    connections_per_address: int  # of them
+    silent_seconds: float  # after which a stream that brings no part is ended
+    peer_connections: int
     compute: Choice  # where the passes are worked
 
     def policy(self) -> Policy:
@@ -74,6 +92,9 @@ class Config:
             self.protocols,
             self.most_eps_server,
             self.most_eps_users,
+            self.most_fakes,
+            self.most_days,
+            self.most_open,
             most_per_question_and_day=self.most_per_question_and_day,
             most_per_analyzer_and_day=self.most_per_analyzer_and_day,
         )
@@ -94,6 +115,7 @@ def read(path: Path) -> Config:
         path=path,
         name=found[_NAME],
         folder=found.beside(found[_FOLDER]),
+        passphrase_file=found.beside(phrase) if (phrase := found[_PASSPHRASE]) is not None else None,
         users=found[_USERS],
         peers=found[_PEERS],
         analyzers=tuple(map(found.beside, found[_ANALYZERS])),
@@ -110,5 +132,12 @@ def read(path: Path) -> Config:
         step_seconds=found[_STEP_SECONDS],
         workers=found[_WORKERS],
         zeros_megabytes=found[_ZEROS],
+        most_fakes=found[_MOST_FAKES],
+        most_days=found[_MOST_DAYS],
+        most_open=found[_MOST_OPEN],
+        user_connections=found[_USER_CONNECTIONS],
+        connections_per_address=found[_PER_ADDRESS],
+        silent_seconds=found[_SILENT],
+        peer_connections=found[configuration.PEER_CONNECTIONS],
         compute=configuration.compute(found),
     )

@@ -41,7 +41,10 @@ class Delivering:
 
     async def send(self, standing: Standing) -> None:
         """Send the stored vector until the analyzer has it whole; LocalFault if it cannot be read any more."""
-        rows = await self._store(lambda store: store.final_vector(self._context.collection))
+        collection = self._context.collection
+        rows = await self._store.persistently(
+            lambda store: store.final_vector(collection), lambda error: self._note("the vector cannot be read", error)
+        )
         context = Context(self._context.collection, self._context.frozen, standing.attempt)
         header = Header(context, Step(len(self._document.schedule.rounds), Kind.DELIVERY), self._number, ANALYZER)
         self.total = len(rows)
@@ -51,7 +54,7 @@ class Delivering:
                 await send_vector(
                     self._analyzer, DELIVER, header, Passing(rows), transcript=standing.transcript, progress=self._left
                 )
-            except PeosError as error:
+            except Exception as error:
                 self._note("not delivered yet", error)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
@@ -75,7 +78,7 @@ class Delivering:
             receipt: SignedReceipt = await self._analyzer.ask(GET_RECEIPT, self._context.collection, step="receipt")
         except NotYet:
             return
-        except PeosError as error:
+        except Exception as error:
             self._note("no receipt", error)
             return
         of = receipt.context
@@ -92,8 +95,9 @@ class Delivering:
     def _left(self, rows: int) -> None:
         self.rows = rows
 
-    def _note(self, event: str, error: PeosError) -> None:
+    def _note(self, event: str, error: Exception) -> None:
         """Each trouble once: a delivery may be tried for days."""
-        if str(error) != self.trouble:
-            self.trouble = str(error)
+        trouble = str(error) if isinstance(error, PeosError) else type(error).__name__
+        if trouble != self.trouble:
+            self.trouble = trouble
             self._log.warning(event, error)

@@ -32,7 +32,7 @@ class Ending:
         self._post = post
 
     async def abort(self, reason: str) -> State:
-        """End it, durably; the state it has now, which is not ABORTED if it turns out to be delivered.
+        """End it, durably; the state it has now, which is not ABORTED if it turns out to be delivered. May be repeated.
 
         A standing that may still send ends without a tombstone, any other with one: before the state says so, since
         from then on nothing reminds a restart to do it.
@@ -49,16 +49,13 @@ class Ending:
                     standing = effect.standing
                     await self._store(partial(_persist, self._collection, standing))
 
-        def end(store: ShufflerStore) -> None:
-            if store.collection(self._collection).state is not State.ABORTED:
-                store.set_state(self._collection, State.ABORTED, reason[:500])
-            store.erase(self._collection)
-
-        await self._store(end)
+        await self._store(lambda store: store.set_state(self._collection, State.ABORTED, reason[:500]))
         if standing.place is Place.DEAD and kept.frozen is not None and not kept.lost:
             others = (who for who in range(1, self._schedule.shufflers + 1) if who != self._number)
             notice = Notice(NoticeKind.TOMBSTONE, self._number, standing.attempt)
             self._tell(Context(self._collection, kept.frozen.digest), notice, tuple(others))
+        # Last: the others need not wait until this disk lets itself be erased.
+        await self._store(lambda store: store.erase(self._collection))
         return State.ABORTED
 
     async def answer(self, signed: SignedNotice) -> None:

@@ -1,28 +1,28 @@
 """The freeze over the network: each shuffler pulls the others' announcements, lists and signed digests.
 
 Pulling makes a restart harmless: what is asked for again is answered again, from the same durable list. Within one
-process the freeze outlives every failed try, so that a party which announces another list than before is noticed.
+process the freeze outlives every failed try, and the collection's end: who signed two lists is shown to all that ask.
 """
 
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Final
 
-from peos.collection.freeze import Announcement, Freeze, FrozenDigest, Stretch, list_hash
-from peos.collection.submission import Triple
+from peos.collection.freeze import Announcement, Announcements, Freeze, FrozenDigest, Stretch, sign_frozen
 from peos.crypto.identity import Identity
-from peos.errors import BadEncoding, NotYet, RemoteFault
+from peos.errors import BadEncoding, Closed, NotYet, PeosError, RemoteFault
 from peos.net.calls import Caller
-from peos.wire.freezes import STRETCH, stretches
-from peos.wire.methods import GET_ANNOUNCEMENT, GET_FROZEN_DIGEST, GET_LIST
+from peos.store.base import Frozen as Kept
+from peos.wire.freezes import STRETCH, decode_announcements, stretches
+from peos.wire.methods import GET_ANNOUNCEMENTS, GET_FROZEN_DIGEST, GET_LIST
 from shuffler.storing import Stored
 
 LIST_TIMEOUT: Final = 600.0
 BREACH_SECONDS: Final = 30.0
 BREACHES: Final = 3
-_ANNOUNCEMENT: Final = "freeze, announcement"
+_ANNOUNCEMENTS: Final = "freeze, announcements"
 _LIST: Final = "freeze, list"
 _DIGEST: Final = "freeze, digest"
 
@@ -31,12 +31,11 @@ class Freezing:
     """One shuffler's list, shown to the others as the freeze allows, and the freeze itself."""
 
     def __init__(
-        self, number: int, identities: tuple[bytes, ...], collection: bytes, own: list[Triple], identity: Identity
+        self, number: int, identities: tuple[bytes, ...], collection: bytes, own: Sequence[bytes], identity: Identity
     ) -> None:
         self._collection = collection
-        self._own = tuple(sorted(own))
-        self._identity = identity
-        self._freeze = Freeze(number, identities, collection, own)
+        self._own = tuple(own)
+        self._freeze = Freeze(number, identities, collection, self._own, identity)
         self._signed: FrozenDigest | None = None
         self._wrong: dict[tuple[str, str], tuple[float, int]] = {}  # who broke the freeze where: since when, how often
         self.step = ""  # what is awaited
@@ -44,14 +43,14 @@ class Freezing:
         self.done = self.total = 0  # of a list
         self.since = time.monotonic()
 
-    async def announcement(self) -> Announcement:
-        """The hash of this list; shown to all at once."""
-        return Announcement(self._collection, self._freeze.announcement)
+    async def announcements(self) -> Announcements:
+        """All announcements that are held here, this shuffler's own among them; shown to all at once."""
+        return self._freeze.announcements
 
     async def stretches(self) -> AsyncIterator[Stretch]:
-        """This list, once every other has announced its own."""
+        """This list, once every other holds the same announcements."""
         if not self._freeze.may_show_list:
-            raise NotYet("the list is shown once all shufflers have announced theirs")
+            raise NotYet("the list is shown once all shufflers hold the same announcements")
         for stretch in stretches(self._collection, self._own):
             yield stretch
 
@@ -63,56 +62,103 @@ class Freezing:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether another does not keep to the freeze, again and again: a restart of its would have passed."""
+        """Whether another signed two lists, or breaks the freeze again and again: a restart would have passed."""
         now = time.monotonic()
-        return any(times >= BREACHES and now - since >= BREACH_SECONDS for since, times in self._wrong.values())
+        return bool(self.evidence) or any(
+            times >= BREACHES and now - since >= BREACH_SECONDS for since, times in self._wrong.values()
+        )
 
-    async def collect(self, callers: Mapping[int, Caller]) -> tuple[Triple, ...]:
-        """What all shufflers hold, each list as it was announced."""
+    @property
+    def evidence(self) -> tuple[Announcement, ...]:
+        """Two lists that one shuffler signed, if one did."""
+        return self._freeze.evidence
+
+    @property
+    def evidence_fields(self) -> dict[str, str | int]:
+        """The same for the audit log."""
+        fields: dict[str, str | int] = {"collection": self._collection.hex()}
+        for name, one in zip(("one", "other"), self.evidence, strict=True):
+            fields |= {"shuffler": one.shuffler, f"{name}_count": one.count, f"{name}_root": one.root.hex()}
+            fields[f"{name}_signature"] = one.signature.hex()
+        return fields
+
+    async def collect(self, callers: Mapping[int, Caller]) -> tuple[bytes, ...]:
+        """What all shufflers hold, each list as it was announced to all."""
         for who, caller in callers.items():
-            self._await(_ANNOUNCEMENT, caller)
-            with self._watching(caller, BadEncoding):
-                said = await caller.ask(GET_ANNOUNCEMENT, self._collection, step=_ANNOUNCEMENT)
-            with self._watching(caller, RemoteFault):
-                self._freeze.announced(who, self._of_this(said.collection, said.hash, caller))
-        for who, caller in callers.items():
-            self._await(_LIST, caller)
-            with self._watching(caller, BadEncoding):
-                shown = await self._list_of(caller)
-            with self._watching(caller, RemoteFault):
-                self._freeze.listed(who, shown)
-        return self._freeze.triples
+            await self._compare(who, caller)
+        for who in self._freeze.uncompared:
+            self._await(_ANNOUNCEMENTS, callers[who])
+            raise NotYet(f"{callers[who].party}, {_ANNOUNCEMENTS}: it does not hold all announcements yet")
+        try:
+            for who in self._freeze.unshown:
+                await self._list_of(who, callers[who])
+        except Closed:
+            await self._ask_why(callers)
+            raise
+        return self._freeze.rows
 
     async def agree(self, callers: Mapping[int, Caller]) -> bytes:
         """The frozen digest, once every other has signed the same."""
-        self._signed = signed(self._identity, self._collection, self._freeze.digest)
+        self._signed = self._freeze.sign()
+        try:
+            await self._confirm(callers)
+        except Closed:
+            await self._ask_why(callers)
+            raise
+        self.waited_for = ""
+        return self._freeze.context.frozen
+
+    async def _compare(self, who: int, caller: Caller) -> None:
+        """Take in what another holds of all announcements."""
+        self._await(_ANNOUNCEMENTS, caller)
+        with self._watching(caller, BadEncoding):
+            said = await caller.ask(GET_ANNOUNCEMENTS, self._collection, step=_ANNOUNCEMENTS)
+        with self._watching(caller, RemoteFault):
+            self._require_this(said.collection, caller)
+            self._freeze.heard(who, said.held)
+
+    async def _ask_why(self, callers: Mapping[int, Caller]) -> None:
+        """Another has ended the collection: if one signed two lists, the proof of it is shown there."""
+        for who, caller in callers.items():
+            try:
+                await self._compare(who, caller)
+            except PeosError:
+                if self.evidence:
+                    raise
+
+    async def _confirm(self, callers: Mapping[int, Caller]) -> None:
         for who, caller in callers.items():
             self._await(_DIGEST, caller)
             with self._watching(caller, BadEncoding):
                 said = await caller.ask(GET_FROZEN_DIGEST, self._collection, step=_DIGEST)
             with self._watching(caller, RemoteFault):
-                self._freeze.confirmed(who, self._of_this(said.collection, said.digest, caller), said.signature)
-        self.waited_for = ""
-        return self._freeze.context.frozen
+                self._require_this(said.collection, caller)
+                self._freeze.confirmed(who, said.digest, said.signature)
 
-    async def _list_of(self, caller: Caller) -> list[Triple]:
-        shown: list[Triple] = []
-        async for stretch in caller.stream(GET_LIST, self._collection, step=_LIST, timeout=LIST_TIMEOUT):
-            if stretch.first != len(shown) or (shown and stretch.total != self.total):
-                raise BadEncoding("showed a list with a gap", party=caller.party, step=_LIST)
-            shown += stretch.triples
-            self.done, self.total = len(shown), stretch.total
-        if len(shown) != self.total:
-            raise BadEncoding("showed a list that ends too early", party=caller.party, step=_LIST)
-        return shown
+    async def _list_of(self, who: int, caller: Caller) -> None:
+        """Another's list, row by row: nothing is kept of it but what counts so far."""
+        self._await(_LIST, caller)
+        with self._watching(caller, BadEncoding):
+            listing = self._freeze.listing(who)
+            async for stretch in caller.stream(GET_LIST, self._collection, step=_LIST, timeout=LIST_TIMEOUT):
+                if stretch.first != listing.count or (listing.count and stretch.total != self.total):
+                    raise BadEncoding("showed a list with a gap", party=caller.party, step=_LIST)
+                self.total = stretch.total
+                with self._watching(caller, RemoteFault, forgive=False):
+                    self._require_this(stretch.collection, caller)
+                    listing.feed(stretch.rows)
+                self.done = listing.count
+            if listing.count != self.total:
+                raise BadEncoding("showed a list that ends too early", party=caller.party, step=_LIST)
+        with self._watching(caller, RemoteFault):
+            listing.finish()
 
-    def _of_this(self, collection: bytes, said: bytes, caller: Caller) -> bytes:
+    def _require_this(self, collection: bytes, caller: Caller) -> None:
         if collection != self._collection:
             raise RemoteFault("answered for another collection", party=caller.party, step=self.step)
-        return said
 
     @contextmanager
-    def _watching(self, caller: Caller, breach: type[RemoteFault]) -> Iterator[None]:
+    def _watching(self, caller: Caller, breach: type[RemoteFault], *, forgive: bool = True) -> Iterator[None]:
         """Remember who does not keep to the freeze, until it does; a transport that fails is no breach."""
         key = (caller.party, self.step)
         try:
@@ -121,7 +167,7 @@ class Freezing:
             since, times = self._wrong.get(key, (time.monotonic(), 0))
             self._wrong[key] = since, times + 1
             raise
-        if breach is RemoteFault:
+        if breach is RemoteFault and forgive:
             self._wrong.pop(key, None)
 
     def _await(self, step: str, caller: Caller) -> None:
@@ -133,36 +179,31 @@ class Freezing:
 class Frozen:
     """What others may still want to see of a freeze that is over here, out of the store."""
 
-    def __init__(self, collection: bytes, store: Stored, frozen: FrozenDigest) -> None:
+    def __init__(self, collection: bytes, store: Stored, identity: Identity, frozen: Kept) -> None:
         self._collection = collection
         self._store = store
-        self._signed = frozen
-        self._hash = b""
+        self._signed = sign_frozen(identity, collection, frozen.digest)
+        self._announcements = decode_announcements(frozen.announcements)
 
-    async def announcement(self) -> Announcement:
-        """The hash of this list."""
-        if not self._hash:
-            self._hash = await self._store(lambda store: list_hash(store.triples(self._collection)))
-        return Announcement(self._collection, self._hash)
+    async def announcements(self) -> Announcements:
+        """Those of all shufflers, as they were compared."""
+        return self._announcements
 
     async def stretches(self) -> AsyncIterator[Stretch]:
         """This list; all have announced theirs, or nothing would have been frozen."""
         total = await self._store(lambda store: store.count(self._collection))
-        listed = await self._store(lambda store: store.triples(self._collection))
+        listed = await self._store(lambda store: store.rows(self._collection))
         first = 0
         while first < total or first == 0:
             # The iterator is the store's, and moves in the store's thread only.
-            triples = await self._store(lambda _: tuple(islice(listed, STRETCH)))
-            yield Stretch(self._collection, total, first, triples)
-            first += len(triples)
-            if not triples:
-                return  # erased meanwhile: whoever reads sees a list that ends too early
+            rows = await self._store(lambda _: tuple(islice(listed, STRETCH)))
+            if not rows and total:
+                raise Closed("the collection has ended here, and its list is erased")
+            yield Stretch(self._collection, total, first, rows)
+            first += len(rows)
+            if not rows:
+                return
 
     async def signed(self) -> FrozenDigest:
         """What this shuffler froze, signed."""
         return self._signed
-
-
-def signed(identity: Identity, collection: bytes, frozen: bytes) -> FrozenDigest:
-    """A shuffler's word on what it froze."""
-    return FrozenDigest(collection, frozen, identity.sign("frozen", collection, frozen))

@@ -1,12 +1,13 @@
 """After the receipt: this shuffler's part in the inspection of the dummies' rows (protocol.md §7.2).
 
-Whatever goes wrong here costs the inspection and never the output, which is delivered: a shuffler that was started anew
-has nothing left to show and says so; one that is not heard of is waited for no longer than a step of the shuffle.
+The output is delivered, and nothing here can spoil it; but it is published only if all have shown their rows, or at the
+analyst's word. One that is not heard of is waited for no longer than a step of the shuffle; then the others show what
+they can.
 """
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -14,23 +15,23 @@ from numpy.typing import NDArray
 
 from peos.collection.document import Document
 from peos.collection.reveal import proved_case
-from peos.collection.submission import Triple
 from peos.crypto.kdf import Context
-from peos.errors import Closed, PeosError
+from peos.errors import BadEncoding, Closed, Full, NotYet, PeosError, Refused, RemoteFault
 from peos.net.calls import Caller
 from peos.net.logs import Log
-from peos.shuffle.inspection import ANALYZER, Effect, Follow, Inspection, Open, Record, Tell, after
-from peos.shuffle.judging import Case
-from peos.shuffle.messages import Header, Kind, SignedReceipt, Step, VectorHeader
-from peos.shuffle.opening import Opening, open_rows
+from peos.shuffle.inspection import Effect, Follow, Inspection, Open, Record, Tell, after
+from peos.shuffle.judging import ANALYZER, Case
+from peos.shuffle.messages import Header, Kind, SignedReceipt, SignedReveal, Step, VectorHeader
+from peos.shuffle.opening import Nothing, Opening, open_rows
 from peos.wire import inspections
-from peos.wire.methods import DELIVER, GET_DUMMIES
+from peos.wire.inspections import RevealedPart
+from peos.wire.methods import DELIVER, GET_DUMMIES, GET_RECEIPT
 from peos.wire.shuffles import VectorReader
 from shuffler.background import in_background
 from shuffler.bench import Bench
+from shuffler.evidence import Evidence, Told
 from shuffler.post import Post, send_vector
 
-LOST: Final = "this shuffler was started anew after its part of the shuffle: it has no rows left to show"
 _AGAIN: Final = 1.0
 _ROWS_A_SECOND: Final = 500
 
@@ -46,6 +47,7 @@ class Inspecting:
         receipt: SignedReceipt,
         bench: Bench | None,
         record: Record | None,
+        evidence: Evidence | None = None,
         post: Post,
         analyzer: Caller,
         patience: float,
@@ -60,12 +62,14 @@ class Inspecting:
         self._receipt = receipt
         self._bench = bench
         self._record = record
+        self._evidence = evidence
         self._post = post
         self._analyzer = analyzer
         self._patience = patience + (bench.rows / _ROWS_A_SECOND if bench else 0.0)
         self._log = log
         self._came: asyncio.Queue[tuple[Header, NDArray[np.uint8]]] = asyncio.Queue(maxsize=2000)
         self._inspection: Inspection | None = None
+        self._is_shown = False
 
     @property
     def has_rows(self) -> bool:
@@ -78,16 +82,17 @@ class Inspecting:
         inspection = self._inspection
         return tuple(who for who in inspection.waiting if who != self._number) if inspection else ()
 
-    async def run(self, triples: Sequence[Triple]) -> None:
+    async def run(self, frozen: Sequence[bytes]) -> None:
         """Until all have shown what they have, or are waited for no longer."""
         try:
             async with asyncio.timeout(self._patience):
                 if self._record is None or self._bench is None:
-                    self._log.info("nothing to open", reason=LOST)
-                    await self._show(Opening(self._number, lost=True))
+                    self._log.warning("nothing to open", reason=str(Nothing.LOST))
+                    await self._show(Opening(self._number, nothing=Nothing.LOST))
                 else:
-                    await self._inspect(self._record, self._bench, triples)
+                    await self._inspect(self._record, self._bench, frozen)
         except TimeoutError:
+            await self._end_waiting()
             self.trouble = f"the inspection took longer than {self._patience:.0f} s"
             if self._inspection is not None:
                 missing = ", ".join(f"shuffler {who}" for who in self.waiting) or "the analyzer"
@@ -96,11 +101,25 @@ class Inspecting:
         except Closed as over:
             self.trouble = str(over)
             self._log.info("the inspection is over", reason=str(over))
-        except PeosError as error:
-            self.trouble = str(error)
-            self._log.warning("the inspection cannot be made", error)
+        except Exception as error:
+            self._cannot(error)
         if self._inspection is not None:
-            await in_background(self._judge)
+            try:
+                await in_background(self._judge)
+            except Exception as error:
+                self._cannot(error)
+
+    async def _end_waiting(self) -> None:
+        """Show what can be shown without those who are not heard of."""
+        inspection, record, bench = self._inspection, self._record, self._bench
+        try:
+            async with asyncio.timeout(self._patience):
+                if inspection is not None and record is not None and bench is not None:
+                    await self._carry_out(inspection.given_up(), inspection, record, bench)
+                elif record is not None and not self._is_shown:
+                    await self._show(Opening(self._number, nothing=Nothing.UNREVEALED))
+        except (TimeoutError, PeosError) as error:
+            self._log.warning("what could be shown was not taken", reason=str(error))
 
     async def take(self, vector: VectorHeader, chunks: AsyncIterator[bytes]) -> None:
         """A path or an opening from another shuffler; acknowledged once it is whole."""
@@ -108,10 +127,18 @@ class Inspecting:
         reader = VectorReader(vector)
         async for chunk in chunks:
             reader.feed(chunk)
-        await self._came.put((vector.header, reader.finish()))
+        rows = reader.finish()
+        if self._evidence is not None:
+            evidence = self._evidence
+            await in_background(lambda: evidence.hear(vector.header, rows))
+        await self._came.put((vector.header, rows))
 
-    async def _inspect(self, record: Record, bench: Bench, triples: Sequence[Triple]) -> None:
-        case = await self._revealed(triples, bench)
+    async def _inspect(self, record: Record, bench: Bench, frozen: Sequence[bytes]) -> None:
+        for told in await in_background(self._heard):
+            self._came.put_nowait(told)
+        case = await self._revealed(frozen, bench)
+        if case is None:
+            return
         inspection = self._inspection = Inspection(self._number, case, record)
         await self._carry_out(inspection.start(), inspection, record, bench)
         while inspection.waiting:
@@ -120,35 +147,57 @@ class Inspecting:
                 effects = self._read(inspection, header, rows)
             except PeosError as error:  # as good as nothing shown
                 self._log.warning("shown in a wrong form", error, peer=f"shuffler {header.sender}")
-                effects = inspection.opened(header.sender, Opening(header.sender, lost=True))
+                effects = inspection.opened(header.sender, Opening(header.sender, nothing=Nothing.LOST))
             await self._carry_out(effects, inspection, record, bench)
         await self._post.sent()
 
     def _read(self, inspection: Inspection, header: Header, rows: NDArray[np.uint8]) -> list[Effect]:
         if header.step.kind is Kind.OPENING:
             return inspection.opened(header.sender, inspections.decode_opening(header.sender, rows))
-        return inspection.told(header.sender, header.step.round, inspections.decode_path(rows))
+        return inspection.told(header.sender, header.step.round, *inspections.decode_path(rows))
 
-    async def _revealed(self, triples: Sequence[Triple], bench: Bench) -> Case:
-        """The dummies, as the analyzer shows and proves them."""
+    def _heard(self) -> list[Told]:
+        """What others had told before this process was started."""
+        return list(self._evidence.heard(self.context)) if self._evidence else []
+
+    async def _revealed(self, frozen: Sequence[bytes], bench: Bench) -> Case | None:
+        """The dummies, as the analyzer shows and proves them; nothing, and that said to all, if it does not."""
+        signed: SignedReveal | None = None
+        try:
+            parts = await self._shown()
+            revealed, signed = inspections.gathered(parts)
+            document, transcript, own = self._document, self._receipt.transcript, signed
+            return await in_background(
+                lambda: proved_case(document, bench.public, self.context, transcript, frozen, revealed, own)
+            )
+        except (NotYet, Full, Closed):
+            raise
+        except (RemoteFault, Refused) as fault:
+            self.findings.append(str(fault))
+            self._log.error("the dummies are not shown as they must be", fault)
+            is_proof = signed is not None and signed.verifies(self._document.analyzer.identity, self.context)
+            shown = signed if is_proof else None
+            await self._show(Opening(self._number, revealed=shown, nothing=Nothing.UNREVEALED))
+            return None
+
+    async def _shown(self) -> list[RevealedPart | SignedReveal]:
+        """All that the analyzer streams, once it can be reached."""
         while True:
             try:
                 parts = [
                     part
                     async for part in self._analyzer.stream(GET_DUMMIES, self.context.collection, step="inspection")
                 ]
-            except Closed:
+            except (Closed, BadEncoding):
                 raise
             except PeosError as error:
+                if isinstance(error, Refused) and not isinstance(error, NotYet | Full):
+                    raise
                 self.trouble = str(error)
                 await asyncio.sleep(_AGAIN)
             else:
-                break
-        self.trouble = ""
-        revealed, transcript = inspections.gathered(parts), self._receipt.transcript
-        return await in_background(
-            lambda: proved_case(self._document, bench.public, self.context, transcript, triples, revealed)
-        )
+                self.trouble = ""
+                return parts
 
     async def _carry_out(self, effects: list[Effect], inspection: Inspection, record: Record, bench: Bench) -> None:
         for effect in effects:
@@ -156,10 +205,11 @@ class Inspecting:
                 case Follow():
                     await self._carry_out(await self._follow(effect, inspection, bench), inspection, record, bench)
                 case Tell(round_, places):
+                    rows = inspections.encode_path(places, inspection.revealed)
                     for other in self._others():
-                        self._post.vector(self._header(Step(round_, Kind.PATH), other), inspections.encode_path(places))
+                        self._post.vector(self._header(Step(round_, Kind.PATH), other), rows)
                 case Open():
-                    opening = await self._opening(effect, record, bench)
+                    opening = await self._opening(effect, inspection, record, bench)
                     inspection.opened(self._number, opening)
                     await self._show(opening)
 
@@ -167,13 +217,23 @@ class Inspecting:
         went = await in_background(lambda: after(follow.permutation, bench.rows, follow.places))
         return inspection.followed(follow.round, went)
 
-    async def _opening(self, what: Open, record: Record, bench: Bench) -> Opening:
+    async def _opening(self, what: Open, inspection: Inspection, record: Record, bench: Bench) -> Opening:
         return await in_background(
-            lambda: open_rows(self._number, record.trail, bench.vectors, what.places, record.said, what.claims)
+            lambda: open_rows(
+                self._number,
+                record.trail,
+                bench.vectors,
+                what.places,
+                record.said,
+                claim=what.claim,
+                revealed=inspection.revealed,
+                dummies=inspection.dummies,
+            )
         )
 
     async def _show(self, opening: Opening) -> None:
         """To the other shufflers in the background; to the analyzer, which publishes, until it is there."""
+        self._is_shown = True
         rows = inspections.encode_opening(opening)
         step = Step(len(self._document.schedule.rounds), Kind.OPENING)
         for other in self._others():
@@ -189,13 +249,18 @@ class Inspecting:
             else:
                 self.trouble = ""
                 break
-        if opening.lost:
+        if opening.nothing:
             await self._post.sent()
+
+    def _cannot(self, error: Exception) -> None:
+        self.trouble = str(error) if isinstance(error, PeosError) else type(error).__name__
+        self._log.warning("the inspection cannot be made", error)
 
     def _judge(self) -> None:
         assert self._inspection is not None, "there is something to judge"
-        self.findings = [str(finding) for finding in self._inspection.findings]
-        for finding in self.findings:
+        found = [str(finding) for finding in self._inspection.findings]
+        self.findings += found
+        for finding in found:
             self._log.error("the shuffle was not done as it must be", reason=finding)
 
     def _others(self) -> list[int]:
@@ -203,3 +268,20 @@ class Inspecting:
 
     def _header(self, step: Step, receiver: int) -> Header:
         return Header(self.context, step, self._number, receiver)
+
+
+async def receipt_of(
+    analyzer: Caller, document: Document, collection: bytes, patience: float, stalled: Callable[[str], None]
+) -> SignedReceipt | None:
+    """The analyzer's receipt, asked for again for as long as `patience` lasts; None if there is none to be had."""
+    give_up = time.monotonic() + patience
+    while True:
+        try:
+            found: SignedReceipt = await analyzer.ask(GET_RECEIPT, collection, step="inspection")
+        except PeosError as error:
+            if (isinstance(error, Refused) and not isinstance(error, NotYet | Full)) or time.monotonic() > give_up:
+                return None
+            stalled(str(error))
+            await asyncio.sleep(_AGAIN)
+        else:
+            return found if found.verifies(document.analyzer.identity) else None

@@ -1,5 +1,6 @@
 """Submissions on their way into the store: checked one by one, committed in groups, acknowledged when durable.
 
+One signature acknowledges a group: each answer has it with the way to its own submission (peos.collection.receipts).
 While one group is being fsynced the next gathers; so the rate is that of checking, not of the disk's fsync. Whatever
 goes wrong with a group is answered, and never ends the committing.
 """
@@ -11,9 +12,11 @@ from collections import Counter
 from functools import partial
 from typing import Final, NamedTuple
 
-from peos.collection.document import Document
+from peos.collection.document import ID_BYTES, Document
 from peos.collection.party import Answer
+from peos.collection.receipts import Acknowledged, Receipt, receipts
 from peos.collection.submission import Part, Verdict, check_part
+from peos.crypto.identity import Identity
 from peos.crypto.onion import OnionKeys
 from peos.crypto.schemes.base import PublicKey
 from peos.errors import Closed, Full, NotYet, PeosError, RemoteFault, Unknown
@@ -35,14 +38,21 @@ Settled = asyncio.Future[Answer]
 
 class _Waiting(NamedTuple):
     submission: Submission
+    user_key: bytes
     answer: Settled
+
+    @property
+    def acknowledged(self) -> Acknowledged:
+        """What a receipt says of it."""
+        return Acknowledged(self.submission.collection, self.submission.row, self.user_key)
 
 
 class Intake:
     """One for the process: gathers parts of all collections."""
 
-    def __init__(self, store: Stored, log: Log) -> None:
+    def __init__(self, store: Stored, log: Log, identity: Identity) -> None:
         self._store = store
+        self._identity = identity
         self._log = log
         self._waiting: list[_Waiting] = []
         self._bytes = 0
@@ -66,13 +76,13 @@ class Intake:
     ) -> Answer | Settled:
         """What became of a part, or what will say so once it is durable; never raises for what a user did."""
         try:
-            triple = check_part(part, document, collection, public, me)
+            row = check_part(part, document, collection, public, me)
         except PeosError as error:
             return self._refuse(part, error)
         if len(self._waiting) >= WAITING or self._bytes >= WAITING_BYTES:
             return self._refuse(part, Full("more parts wait than can be kept at the moment", hint=_AGAIN))
         answer: Settled = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Waiting(Submission(collection, triple, part.share), answer))
+        self._waiting.append(_Waiting(Submission(collection, row, part.share), part.user_key, answer))
         self._bytes += len(part.share)
         self._wake.set()
         return answer
@@ -89,18 +99,21 @@ class Intake:
             # The store's own troubles are for the operator; users are told that the same part is welcome later.
             self._log.error("submissions could not be kept", error, count=len(group))
             judged = error if isinstance(error, Full) else Full(_TROUBLE, hint=_AGAIN)
-        for number, (submission, answer) in enumerate(group):
-            if not answer.done():  # who asked may have gone; what is kept is kept
-                one = judged if isinstance(judged, PeosError) else judged[number]
-                answer.set_result(self._answer(submission, one))
+        verdicts = [judged] * len(group) if isinstance(judged, PeosError) else judged
+        taken = [number for number, one in enumerate(verdicts) if one in (Verdict.STORE, Verdict.KNOWN)]
+        signed = receipts(self._identity, [group[number].acknowledged for number in taken]) if taken else []
+        receipt = dict(zip(taken, signed, strict=True))
+        for number, (waiting, one) in enumerate(zip(group, verdicts, strict=True)):
+            if not waiting.answer.done():  # who asked may have gone; what is kept is kept
+                waiting.answer.set_result(self._answer(waiting.submission, one, receipt.get(number)))
 
-    def _answer(self, submission: Submission, judged: Judged | PeosError) -> Answer:
-        collection, triple = submission.collection, submission.triple
+    def _answer(self, submission: Submission, judged: Judged | PeosError, receipt: Receipt | None) -> Answer:
+        collection, id_ = submission.collection, submission.row[:ID_BYTES]
         if isinstance(judged, PeosError):
-            return self._refused_with(collection, triple.id, judged)
+            return self._refused_with(collection, id_, judged)
         if judged is Verdict.CONFLICT:
-            return Answer(collection, triple.id, b"", _CONFLICT, "a ticket is good for one submission")
-        return Answer(collection, triple.id, triple.digest)
+            return Answer(collection, id_, b"", _CONFLICT, "a ticket is good for one submission")
+        return Answer(collection, id_, submission.row, receipt=receipt)
 
     def _refuse(self, part: Part, error: PeosError) -> Answer:
         return self._refused_with(part.collection, part.id, error)
@@ -122,7 +135,7 @@ class Intake:
         for collection, reasons in refused.items():
             try:
                 await self._store(partial(_note, collection, reasons))
-            except PeosError as error:
+            except Exception as error:  # counting is not worth the end of the committing
                 self._log.of(collection).warning("refusals were not counted", error, count=reasons.total())
 
 

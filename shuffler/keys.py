@@ -1,23 +1,33 @@
-"""What a shuffler is known by: its identity and the certificates of its two ports, in its own folder."""
+"""What a shuffler is known by: its identity and the certificates of its two ports, in its own folder.
+
+With a passphrase every secret lies sealed under the key of the vault, which alone lies under the passphrase; without
+one they all lie there as they are.
+"""
 
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from peos import configuration
 from peos.collection.party import Card
 from peos.crypto.identity import Identity
 from peos.crypto.onion import OnionPrivateKey
-from peos.crypto.randomness import Randomness, system
-from peos.errors import WrongInput
+from peos.crypto.randomness import KEY_BYTES, Randomness, system
+from peos.crypto.vault import Vault, is_locked, lock, unlock
+from peos.errors import LocalFault, WrongInput
 from peos.net.certificates import Certificate, as_der, make_certificate, require_pair
-from peos.store.folder import private_folder, write_durably
+from peos.store.folder import private_folder, sync_folder, wipe, write_durably
 from peos.wire.parties import sign_card
 from shuffler.config import Config
 
 CARD: Final = "shuffler.card"
+_VAULT: Final = "vault.key"
 _IDENTITY: Final = "identity.key"
 _PORTS: Final = ("peers", "users")
 _FILES: Final = (_IDENTITY, *(f"{port}.{end}" for port in _PORTS for end in ("pem", "key")))
+_SECRET: Final = (_IDENTITY, *(f"{port}.key" for port in _PORTS))
+_SEALED: Final = b"peos sealed 1\n"
+_ASIDE: Final = ".sealed"
 
 
 @dataclass(frozen=True)
@@ -29,26 +39,36 @@ class Keys:
     users: Certificate = field(repr=False)
     signed_card: bytes = field(repr=False)
     card: Card
+    vault: Vault = field(repr=False, compare=False)
 
 
 def make(config: Config) -> Keys:
-    """Draw everything and write it down; refused if all of it is there already.
+    """Draw everything and write it down; refused if all of it is there already, as it is to lie there.
 
     What is missing after an `init` that was cut off is drawn now. The card is written last: as long as there is none,
-    nobody has been shown what was drawn before.
+    nobody has been shown what was drawn before. Where a passphrase has come since, what lies open is sealed.
     """
-    folder = config.folder
+    folder, rng = config.folder, system()
     private_folder(folder)
-    if all((folder / name).exists() for name in (*_FILES, CARD)):
+    _put_in_place(folder)
+    open_ = [name for name in (_VAULT, *_SECRET) if (folder / name).exists() and not _is_sealed(folder / name)]
+    if all((folder / name).exists() for name in (_VAULT, *_FILES, CARD)) and not (config.passphrase_file and open_):
         raise WrongInput(
             f"{folder} has keys already",
             hint="a shuffler is initialised once; remove only its card, and the card is written anew",
         )
-    rng = system()
+    if not (folder / _VAULT).exists():
+        write_durably(folder / _VAULT, [_shut(config, rng.bytes(KEY_BYTES), rng)])
+    elif config.passphrase_file and _VAULT in open_:
+        _replace(folder / _VAULT, _shut(config, _opened(folder / _VAULT, None, rng), rng))
+    vault = _vault(config, rng)
     if not (folder / _IDENTITY).exists():
-        write_durably(folder / _IDENTITY, [Identity.generate(rng).secret.hex().encode()])
+        _write_secret(config, _IDENTITY, Identity.generate(rng).secret.hex().encode(), vault)
+    for name in open_ if config.passphrase_file else ():
+        if name != _VAULT:
+            _replace(folder / name, _SEALED + vault.seal(name, content=(folder / name).read_bytes()))
     for port in _PORTS:
-        _complete(folder, port, f"{config.name[:40]} {port}", rng)
+        _complete(config, port, f"{config.name[:40]} {port}", rng, vault)
     keys = load(config)
     write_durably(folder / CARD, [keys.signed_card])
     return keys
@@ -60,16 +80,17 @@ def load(config: Config) -> Keys:
     if not folder.is_dir():
         raise WrongInput(f"the folder {folder} does not exist", hint="`peos shuffler init` makes it")
     private_folder(folder)
-    for name in _FILES:
+    _put_in_place(folder)
+    for name in (_VAULT, *_FILES):
         path = folder / name
         if path.exists() and path.stat().st_mode & 0o077:
             raise WrongInput(f"the file {path} is open to others", hint=f"chmod 600 {path}")
-    try:
-        secret, *pems = ((folder / name).read_bytes() for name in _FILES)
-    except OSError:
+    if not all((folder / name).is_file() for name in (_VAULT, *_FILES)):
         raise WrongInput(
             f"{folder} has no keys of a shuffler", hint=f"run `peos shuffler init --config {config.path}` first"
-        ) from None
+        )
+    vault = _vault(config, system())
+    secret, *pems = (_read(config, name, vault) for name in _FILES)
     try:
         identity = Identity(bytes.fromhex(secret.decode()))
     except ValueError:
@@ -92,13 +113,94 @@ def load(config: Config) -> Keys:
         as_der(users.pem),
         OnionPrivateKey.of(identity).point,
     )
-    return Keys(identity, peers, users, sign_card(card, identity), card)
+    return Keys(identity, peers, users, sign_card(card, identity), card, vault)
 
 
-def _complete(folder: Path, port: str, name: str, rng: Randomness) -> None:
+def _complete(config: Config, port: str, name: str, rng: Randomness, vault: Vault) -> None:
     """A port's certificate and its key, the key first: one without the other is of no use, and drawn anew."""
+    folder = config.folder
     if (folder / f"{port}.pem").exists() and (folder / f"{port}.key").exists():
         return
     made = make_certificate(name, rng)
-    write_durably(folder / f"{port}.key", [made.key])
+    _write_secret(config, f"{port}.key", made.key, vault)
     write_durably(folder / f"{port}.pem", [made.pem])
+
+
+def _vault(config: Config, rng: Randomness) -> Vault:
+    """What opens the other files, and seals what an inspection needs."""
+    path, file = config.folder / _VAULT, config.passphrase_file
+    if is_locked(path.read_bytes()) and file is None:
+        raise WrongInput(
+            f"{config.path}: the keys in {config.folder} are under a passphrase, and passphrase_file is not set",
+            hint="name the file that holds it",
+        )
+    if file is not None and not is_locked(path.read_bytes()):
+        raise _lies_open(config, path)
+    word = None if file is None else configuration.read_passphrase(config.path, file)
+    return Vault(_opened(path, word, rng), rng)
+
+
+def _opened(path: Path, passphrase: bytes | None, rng: Randomness) -> bytes:
+    content = path.read_bytes()
+    try:
+        secret = bytes.fromhex(content.decode()) if passphrase is None else unlock(passphrase, content, rng)
+        if len(secret) != KEY_BYTES:
+            raise ValueError
+    except ValueError as error:
+        if isinstance(error, WrongInput):
+            raise
+        raise WrongInput(f"{path} is damaged", hint="restore it from a backup") from None
+    return secret
+
+
+def _shut(config: Config, secret: bytes, rng: Randomness) -> bytes:
+    """The vault's key as it lies in its file."""
+    if config.passphrase_file is None:
+        return secret.hex().encode()
+    return lock(configuration.read_passphrase(config.path, config.passphrase_file), secret, rng)
+
+
+def _write_secret(config: Config, name: str, content: bytes, vault: Vault) -> None:
+    sealed = _SEALED + vault.seal(name, content=content) if config.passphrase_file else content
+    write_durably(config.folder / name, [sealed])
+
+
+def _read(config: Config, name: str, vault: Vault) -> bytes:
+    content = (config.folder / name).read_bytes()
+    if name not in _SECRET or config.passphrase_file is None:
+        return content
+    if not content.startswith(_SEALED):
+        raise _lies_open(config, config.folder / name)
+    try:
+        return vault.open(name, sealed=content[len(_SEALED) :])
+    except LocalFault:
+        raise WrongInput(f"{config.folder / name} is damaged", hint="restore it from a backup") from None
+
+
+def _lies_open(config: Config, path: Path) -> WrongInput:
+    return WrongInput(
+        f"{path} is not under the passphrase of passphrase_file",
+        hint=f"run `peos shuffler init --config {config.path}`: it seals what lies open",
+    )
+
+
+def _is_sealed(path: Path) -> bool:
+    content = path.read_bytes()
+    return content.startswith(_SEALED) or is_locked(content)
+
+
+def _replace(path: Path, sealed: bytes) -> None:
+    """Put the sealed in the place of the open, which is overwritten."""
+    write_durably(path.with_name(path.name + _ASIDE), [sealed])
+    wipe(path)
+    _put_in_place(path.parent)
+
+
+def _put_in_place(folder: Path) -> None:
+    """Finish replacements that were cut off: what lies aside is whole, and may be all that is left."""
+    for name in (_VAULT, *_SECRET):
+        aside = folder / (name + _ASIDE)
+        if aside.exists():
+            wipe(folder / name)
+            aside.replace(folder / name)
+            sync_folder(folder)

@@ -3,6 +3,9 @@
 The state is durable before anything follows from it; a restart goes on from there. What may pass by itself (a party
 that does not answer, a full disk) is waited for until `shuffle_by`, with its reason in the status. What does not pass
 ends the collection: too few reports, another shuffler that ended it or breaks the freeze again and again, a lost store.
+
+A change of the store that failed may be there all the same. So after an error the state is read from the store again
+before anything is concluded from the error (docs/decisions/0015).
 """
 
 import asyncio
@@ -20,6 +23,7 @@ from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.crypto.onion import OnionKeys
 from peos.crypto.randomness import system
+from peos.crypto.vault import Vault
 from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, Refused
 from peos.net.calls import Caller
 from peos.net.logs import Log
@@ -31,23 +35,24 @@ from peos.shuffle.relay import Line
 from peos.shuffle.sequential import shuffler_type
 from peos.shuffle.standing import Place, Standing
 from peos.store.base import Collection, ShufflerStore
+from peos.store.base import Frozen as Kept
 from peos.wire.documents import SignedDocument
-from peos.wire.methods import GET_RECEIPT
+from peos.wire.freezes import encode_announcements
 from shuffler.ahead import Ahead
 from shuffler.background import in_background
 from shuffler.bench import Bench
 from shuffler.conductor import ENDS, Conductor
 from shuffler.ending import LOST, Ending
-from shuffler.freezing import Freezing, Frozen, signed
-from shuffler.inspecting import Inspecting
+from shuffler.evidence import Evidence
+from shuffler.freezing import Freezing, Frozen
+from shuffler.inspecting import Inspecting, receipt_of
 from shuffler.meter import Meter
 from shuffler.post import Post
 from shuffler.relaying import NOT_OPENED, RelayBench
-from shuffler.storing import Stored
+from shuffler.storing import FAULTS, Stored
 
 RETRY: Final = 2.0
 GLANCE: Final = 30.0  # seconds between looks at the clock, which somebody may set
-FAULTS: Final = 5  # of this party's own, one after another, that end a collection which has been frozen
 OVER: Final = (State.PUBLISHED, State.ABORTED)
 ORDERED: Final = "the analyzer aborted the collection"
 
@@ -70,7 +75,8 @@ class Life:
         ahead: Ahead | None = None,
         step_seconds: float,
         statistical: bool = False,
-        folder: Path | None = None,
+        folder: Path,
+        vault: Vault,
         log: Log,
         meter: Meter,
     ) -> None:
@@ -104,19 +110,20 @@ class Life:
             else None
         )
         self._post = Post(callers, self._log)
+        evidence = Evidence(folder, vault, number, self.document.schedule, signed.digest)
+        self._evidence = None if isinstance(self.public, OnionKeys) else evidence
         self._ending = Ending(number, self.document, signed.digest, identity, store, self._post)
-        self._doom = LOST if kept.lost else ""  # why it must end
+        self._doom = LOST if kept.lost and kept.state not in OVER else ""  # why it must end
         self._faults = 0
+        self._inspected = False
         self._closed = asyncio.Event()
         self._over = asyncio.Event()
         self._moving = asyncio.Lock()
         self._step: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
-        """Live on until nothing is left to do."""
-        if self.state in OVER:  # a crash may have come between the end and the erasure
-            await self.store(lambda store: store.erase(self.signed.digest))
-        while self.state not in OVER:
+        """Live on until nothing is left to do: no error ends it, whatever it is."""
+        while not self._over.is_set():
             self._step = asyncio.get_running_loop().create_task(self._next())
             try:
                 await self._step
@@ -126,9 +133,8 @@ class Life:
                 if this is None or this.cancelling():
                     raise
                 # else an order to abort interrupted the step
-            except PeosError as error:
+            except Exception as error:
                 await self._judge(error)
-        self._over.set()
 
     async def close(self) -> None:
         """Stop sending, and let go of the channels."""
@@ -166,6 +172,11 @@ class Life:
         if self._doom:
             await self._end(self._doom)
             return
+        if self.state in OVER:  # an error or a crash may have come between the end and the erasure
+            await self._forget_evidence()
+            await self.store(lambda store: store.erase(self.signed.digest))
+            self._over.set()
+            return
         if self.state in (State.DRAFT, State.OPEN, State.CLOSED) and time.time() >= self.document.shuffle_by:
             self._doom = f"the time to shuffle by has passed{f': {self.stalled}' if self.stalled else ''}"
             return
@@ -189,6 +200,7 @@ class Life:
                 await self._shuffle()
             case State.DELIVERED:
                 await self._inspect()
+                await self._forget_evidence()
                 await self.store(lambda store: store.erase(self.signed.digest))
                 await self._move(State.DELIVERED, State.PUBLISHED)
             case _:
@@ -198,25 +210,26 @@ class Life:
         digest = self.signed.digest
         freezing = self.freezing
         if not isinstance(freezing, Freezing):
-            own = await self.store(lambda store: list(store.triples(digest)))
+            own = await self.store(lambda store: list(store.rows(digest)))
             identities = tuple(member.identity for member in self.document.shufflers)
-            freezing = Freezing(self.number, identities, digest, own, self._identity)
+            freezing = await in_background(lambda: Freezing(self.number, identities, digest, own, self._identity))
             self.freezing = freezing
-        triples = await freezing.collect(self._callers)
+        rows = await freezing.collect(self._callers)
         try:
-            check_minimum(len(triples), len(self.document.dummies), self.document.minimum)
+            check_minimum(len(rows), len(self.document.dummies), self.document.minimum)
         except Refused as too_few:
             self._doom = str(too_few)
             return
-        frozen = await freezing.agree(self._callers)
+        agreed = await freezing.agree(self._callers)
+        announced = encode_announcements(await freezing.announcements())
         try:
-            await self.store(lambda store: store.put_frozen(digest, frozen, triples))
+            await self.store(lambda store: store.put_frozen(digest, agreed, announced, rows))
         except Full:
             raise
         except Refused as refusal:  # the question is being answered, or was
             self._doom = str(refusal)
             return
-        self.freezing = Frozen(digest, self.store, signed(self._identity, digest, frozen))
+        self.freezing = Frozen(digest, self.store, self._identity, Kept(agreed, len(rows), announced))
         self._moved_to(State.FROZEN)
 
     async def _shuffle(self) -> None:
@@ -230,7 +243,7 @@ class Life:
         self.freezing = (
             self.freezing
             if isinstance(self.freezing, Frozen)
-            else Frozen(digest, self.store, signed(self._identity, digest, kept.frozen.digest))
+            else Frozen(digest, self.store, self._identity, kept.frozen)
         )
         context = Context(digest, kept.frozen.digest)
         bench = self._bench(context, kept.frozen.count)
@@ -249,6 +262,7 @@ class Life:
             store=self.store,
             post=self._post,
             analyzer=self._analyzer,
+            evidence=self._evidence,
             step_seconds=self._step_seconds,
             log=self._log,
         )
@@ -295,6 +309,7 @@ class Life:
             receipt=receipt,
             bench=bench,
             record=record,
+            evidence=self._evidence,
             post=self._post,
             analyzer=self._analyzer,
             patience=self._step_seconds,
@@ -302,21 +317,51 @@ class Life:
         )
 
     async def _inspect(self) -> None:
-        """Take part in the inspection; after a restart only to say that nothing is left to show."""
+        """Take part in the inspection, once; after a restart with what was kept, or to say that nothing is left."""
         digest = self.signed.digest
-        if isinstance(self.public, OnionKeys):
-            return  # no row was committed to that could be followed
-        if self.inspecting is None:
-            try:
-                receipt = await self._analyzer.ask(GET_RECEIPT, digest, step="inspection")
-            except PeosError:
+        if self._inspected or isinstance(self.public, OnionKeys):
+            return  # with onions no row was committed to that could be followed
+        if self.inspecting is None or not self.inspecting.has_rows:
+            is_kept = self._evidence is not None and self._evidence.attempt
+            patience = self._step_seconds if is_kept else 0.0
+            receipt = await receipt_of(self._analyzer, self.document, digest, patience, self._say_stalled)
+            if receipt is None:
                 return  # nobody to say it to
-            self.inspecting = self._inspection(receipt)
+            self.inspecting = await self._resumed(receipt)
         has_rows = self.inspecting.has_rows  # else the frozen list may be erased
-        triples = await self.store(lambda store: list(store.frozen_triples(digest))) if has_rows else []
-        await self.inspecting.run(triples)
+        rows = await self.store(lambda store: list(store.frozen_rows(digest))) if has_rows else []
+        erasing = asyncio.get_running_loop().create_task(self._forget_evidence(self.document.shuffle_by))
+        try:
+            await self.inspecting.run(rows)
+        finally:
+            erasing.cancel()
+            await asyncio.gather(erasing, return_exceptions=True)
         self.findings = "; ".join(self.inspecting.findings)
-        self.inspecting = None
+        self.inspecting, self._inspected = None, True
+
+    async def _resumed(self, receipt: SignedReceipt) -> Inspecting:
+        """The inspection, with what was kept of the attempt that was delivered."""
+        kept = await self.store(lambda store: store.collection(self.signed.digest))
+        evidence, words = self._evidence, self.document.mechanism.words
+        if evidence is None or kept.frozen is None or kept.erased or evidence.attempt != receipt.context.attempt:
+            return self._inspection(receipt)
+        bench = self._bench(receipt.context, kept.frozen.count)
+        assert isinstance(bench, Bench), "a sequential shuffle keeps nothing"
+        found = await in_background(
+            lambda: evidence.load(lambda count, width: bench.room(count * words).reshape(count, width))
+        )
+        if found is None:
+            return self._inspection(receipt)
+        bench.vectors.update(found.vectors)
+        self._log.info("what was kept for the inspection is here", attempt=receipt.context.attempt)
+        return self._inspection(receipt, bench, found.record)
+
+    async def _forget_evidence(self, at: float = 0.0) -> None:
+        """From then on nothing is kept for an inspection, whatever is still shown from memory."""
+        while (left := at - time.time()) > 0:
+            await asyncio.sleep(min(GLANCE, left))
+        if self._evidence is not None:
+            await in_background(self._evidence.erase)
 
     async def _settle(self, end: Standing, reason: str) -> None:
         """Let the state follow the standing in which the shuffle ended."""
@@ -344,22 +389,57 @@ class Life:
 
         await in_background(complete)
 
-    async def _judge(self, error: PeosError) -> None:
-        """Wait and try again, or decide that this collection cannot go on."""
-        self._log.warning("waiting", error)
-        self._faults = self._faults + 1 if isinstance(error, LocalFault) else 0
-        if not self._doom and await self._is_hopeless(error):
-            self._doom = str(error)
-        self.stalled = str(error)
-        await asyncio.sleep(RETRY / 4 if isinstance(error, NotYet) else RETRY)
+    async def _judge(self, error: Exception) -> None:
+        """Wait and try again, or decide that this collection cannot go on; after a look at what is durable."""
+        self.stalled = (
+            str(error) if isinstance(error, PeosError) else f"a step failed ({type(error).__name__}): see the log"
+        )
+        if isinstance(error, PeosError):
+            self._log.warning("waiting", error)
+        else:
+            self._log.error("a step failed", error)
+        is_own = isinstance(error, LocalFault) or not isinstance(error, PeosError)
+        try:
+            async with self._moving:
+                kept, is_further = await self._read_again()
+            self._faults = self._faults + 1 if is_own and not is_further else 0
+            if is_further:
+                return
+            if not self._doom and self._is_hopeless(error, kept.standing):
+                await self._note_evidence()
+                self._doom = self.stalled
+        except Exception as again:  # the store cannot be asked now: nothing is concluded
+            self._log.warning("waiting", again)
+        await asyncio.sleep(RETRY / 4 if isinstance(error, NotYet) and self.state is State.CLOSED else RETRY)
 
-    async def _is_hopeless(self, error: PeosError) -> bool:
+    async def _read_again(self) -> tuple[Collection, bool]:
+        """What is durable, and whether it was further than this object knew, which follows it."""
+
+        def read(store: ShufflerStore) -> Collection:
+            store.settle()
+            return store.collection(self.signed.digest)
+
+        kept = await self.store(read)
+        is_further = kept.state is not self.state
+        if is_further:
+            self._moved_to(kept.state, kept.reason)
+        return kept, is_further
+
+    def _say_stalled(self, why: str) -> None:
+        self.stalled = why
+
+    async def _note_evidence(self) -> None:
+        """Keep the two lists that a shuffler signed, if one did, for those that have to be convinced."""
+        if isinstance(self.freezing, Freezing) and self.freezing.evidence:
+            fields = self.freezing.evidence_fields
+            await self.store(lambda store: store.audit("two lists signed", fields))
+
+    def _is_hopeless(self, error: Exception, standing: Standing) -> bool:
         if self.state is State.CLOSED:
             broken = isinstance(self.freezing, Freezing) and self.freezing.is_hopeless
             return broken or isinstance(error, Closed)  # that another has ended it is final too
         if self.state not in (State.FROZEN, State.SHUFFLING):
             return False
-        standing = await self.store(lambda store: store.standing(self.signed.digest))
         if standing.place is Place.SENDING:  # irrevocable: it goes on once the store does
             return False
         return self._faults >= FAULTS or time.time() >= self.document.shuffle_by
@@ -380,10 +460,11 @@ class Life:
         self.conductor = None
         async with self._moving:  # what was being moved is moved first: nothing may follow the end
             state = await self._ending.abort(reason)
-            self._doom = "" if state is not State.ABORTED else self._doom
-            if state is State.ABORTED and not isinstance(self.freezing, Freezing):
-                self.freezing = None
-            self._moved_to(state, reason if state is State.ABORTED else "")
+            if state is State.ABORTED:
+                await self._forget_evidence()
+            self._doom = ""
+            if self.state is not state:
+                self._moved_to(state, reason if state is State.ABORTED else "")
 
     async def _move(self, here: State, there: State) -> None:
         """Go from one state to the next, once, whoever asks first; nothing happens in any other state.
@@ -394,8 +475,16 @@ class Life:
 
     async def _move_whole(self, here: State, there: State) -> None:
         async with self._moving:
-            if self.state is here:
+            if self.state is not here:
+                return
+            try:
                 await self.store(lambda store: store.set_state(self.signed.digest, there))
+            except Exception as error:
+                kept, _ = await self._read_again()
+                if kept.state is not there:
+                    raise
+                self._log.warning("a change that failed is there", error, state=there.value)
+            else:
                 self._moved_to(there)
 
     def _moved_to(self, state: State, reason: str = "") -> None:
@@ -403,6 +492,8 @@ class Life:
         self.since = time.monotonic()
         if state is State.CLOSED:
             self._closed.set()
+        if state is State.ABORTED and not isinstance(self.freezing, Freezing):
+            self.freezing = None  # what was frozen is not shown any more
         if self._stock:
             self._stock.follow(state)
         self._log.info("state", state=state.value, reason=reason)

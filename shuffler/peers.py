@@ -1,8 +1,10 @@
 """The port for the analyzer and the other shufflers: proposals, orders, status, the freeze and the shuffle."""
 
+import time
 from collections.abc import AsyncIterator
 
-from peos.collection.freeze import Announcement, FrozenDigest, Stretch
+from peos.collection.freeze import Announcements, FrozenDigest, Stretch
+from peos.collection.membership import FrozenLists
 from peos.collection.party import Order, Status
 from peos.errors import BadEncoding, Closed, NotYet, Refused, Unknown
 from peos.net.calls import Behaviour, Service, service
@@ -13,8 +15,9 @@ from peos.wire import parties, shuffles
 from peos.wire.methods import (
     CARRY,
     CLOSE,
-    GET_ANNOUNCEMENT,
+    GET_ANNOUNCEMENTS,
     GET_FROZEN_DIGEST,
+    GET_FROZEN_LISTS,
     GET_LIST,
     PROPOSE,
     SAY,
@@ -29,13 +32,15 @@ from shuffler.desk import Desk, require_sender
 from shuffler.freezing import Freezing, Frozen
 from shuffler.inspecting import Inspecting
 from shuffler.life import OVER, Life
+from shuffler.proving import Proving
 
 
 class Peers:
     """Answers `peos.v1.Peers`."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, proving: Proving) -> None:
         self._desk = desk
+        self._proving = proving
 
     def service(self) -> Service:
         """The calls, with what answers them."""
@@ -43,9 +48,10 @@ class Peers:
             PROPOSE: self.propose,
             CLOSE: self.close,
             STATUS: self.status,
-            GET_ANNOUNCEMENT: self.announcement,
+            GET_ANNOUNCEMENTS: self.announcements,
             GET_LIST: self.stretches,
             GET_FROZEN_DIGEST: self.frozen_digest,
+            GET_FROZEN_LISTS: self.frozen_lists,
             SAY: self.say,
             CARRY: self.carry,
             TELL: self.tell,
@@ -76,9 +82,9 @@ class Peers:
             raise Refused("where a collection stands is told to those who take part in it")
         return await telling.status(life)
 
-    async def announcement(self, digest: bytes, context: Context) -> Announcement:
-        """The hash of this shuffler's list."""
-        return await self._freezing(digest, context).announcement()
+    async def announcements(self, digest: bytes, context: Context) -> Announcements:
+        """All announcements of lists that this shuffler holds; the analyzer too may see how long lists are."""
+        return await self._freezing(digest, context, analyzer=True).announcements()
 
     async def stretches(self, digest: bytes, context: Context) -> AsyncIterator[Stretch]:
         """This shuffler's list."""
@@ -90,6 +96,13 @@ class Peers:
         shown = self._freezing(digest, context)
         _require_going_on(self._desk.life(digest))
         return await shown.signed()
+
+    async def frozen_lists(self, digest: bytes, context: Context) -> FrozenLists:
+        """All signed lists once they are frozen, for those who take part: the analyzer publishes their roots."""
+        document = self._desk.life(digest).document
+        if peer_fingerprint(context) not in {one.certificate for one in (*document.shufflers, document.analyzer)}:
+            raise Refused("lists are shown to the collection's members only")
+        return await self._proving.lists(digest)
 
     async def say(self, word: Word, context: Context) -> None:
         """A word of the shuffle."""
@@ -124,13 +137,14 @@ class Peers:
             raise Refused("the notice is not signed by its sender")
         await life.hear(signed)
 
-    def _freezing(self, digest: bytes, context: Context) -> Freezing | Frozen:
+    def _freezing(self, digest: bytes, context: Context, *, analyzer: bool = False) -> Freezing | Frozen:
         life = self._desk.life(digest)
-        if peer_fingerprint(context) not in {member.certificate for member in life.document.shufflers}:
+        members = (*life.document.shufflers, life.document.analyzer) if analyzer else life.document.shufflers
+        if peer_fingerprint(context) not in {member.certificate for member in members}:
             raise Refused("lists are shown to the collection's shufflers only")
         if life.freezing is None:
             _require_going_on(life)
-            raise NotYet("the collection is not closed here yet")
+            raise NotYet(f"the collection is not closed here yet: it closes {life.document.closing(time.time())}")
         return life.freezing
 
     def _member(self, header: Header, context: Context) -> Life:

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any, Final
 
-from peos.errors import Closed, PeosError
+from peos.errors import Closed
 from peos.net.calls import Caller
 from peos.net.logs import Log
 from peos.shuffle.messages import Header, Notice, SignedNotice, Word
@@ -106,7 +106,7 @@ class Post:
             except Closed as over:
                 self._log.info("not wanted any more", step=str(header.step), peer=peer, reason=str(over))
                 return
-            except PeosError as error:
+            except Exception as error:  # whatever it is, the other waits for the message
                 self._log.warning("not delivered yet", error, step=str(header.step), peer=peer)
                 await asyncio.sleep(_AGAIN)
             else:
@@ -115,7 +115,7 @@ class Post:
     async def _once(self, signed: SignedNotice, receiver: int) -> None:
         try:
             await self._callers[receiver].ask(TELL, signed, step="delivery")
-        except PeosError as error:
+        except Exception as error:
             self._log.warning("a notice was not delivered", error, peer=f"shuffler {receiver}")
         finally:
             self._told.discard((signed.notice, receiver))

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import signal
+import sys
 import threading
 from dataclasses import asdict
 from pathlib import Path
@@ -12,8 +13,9 @@ from typing import Final
 
 from peos.compute import Engine, engine
 from peos.crypto.randomness import system
-from peos.errors import PeosError
+from peos.hardening import descriptors
 from peos.net.certificates import require_current
+from peos.net.limits import Limits, fitted
 from peos.net.logs import Log
 from peos.net.server import Running, serve
 from peos.net.tls import Trust, peer_port, user_port
@@ -23,6 +25,7 @@ from shuffler.config import Config
 from shuffler.desk import Desk, read_cards
 from shuffler.intake import Intake
 from shuffler.peers import Peers
+from shuffler.proving import Proving
 from shuffler.storing import Stored
 from shuffler.telling import status
 from shuffler.users import Users
@@ -30,6 +33,10 @@ from shuffler.users import Users
 GRACE: Final = 2.0  # seconds for calls and for work that are under way
 GLANCE: Final = 0.5  # seconds between looks at the operator's folder, and writings of the status
 STATUS: Final = "status.json"
+UNLOCKED: Final = (
+    "whoever takes this disk has this shuffler's identity, can act in its name, and sees its masks and permutations of "
+    "every shuffle whose inspection is not over"
+)
 ACCEPTED: Final = "accept"
 
 
@@ -53,7 +60,7 @@ async def run(config: Config, log: Log, *, restored: bool = False) -> None:
     try:
         desk = Desk(config=config, keys=keys, store=store, trust=trust, engine=workers, log=log)
         try:
-            await _serve(config, keys, desk, Intake(store, log), trust, stop, log)
+            await _serve(config, keys, desk, Intake(store, log, keys.identity), trust, stop, log)
         finally:
             await desk.close()
     finally:
@@ -65,14 +72,19 @@ async def run(config: Config, log: Log, *, restored: bool = False) -> None:
 async def _serve(
     config: Config, keys: keys_.Keys, desk: Desk, intake: Intake, trust: Trust, stop: asyncio.Event, log: Log
 ) -> None:
+    proving = Proving(desk.store, keys.identity)
     await desk.resume()  # before the ports open: nobody is told that a collection is unknown which is only late
-    beside = [asyncio.ensure_future(intake.run()), asyncio.ensure_future(_glance(config.folder, desk, log))]
+    beside = [asyncio.ensure_future(intake.run()), asyncio.ensure_future(_glance(config.folder, desk, proving, log))]
     ports: list[Running] = []
     try:
-        ports.append(await serve(config.users, user_port(keys.users), [Users(desk, intake).service()], log=log))
-        ports.append(
-            await serve(config.peers, peer_port(keys.peers, trust), [Peers(desk).service()], log=log, trust=trust)
-        )
+        to_users, to_peers = _limits(config, log)
+        users, peers = Users(desk, intake, proving, config.silent_seconds).service(), Peers(desk, proving).service()
+        ports.append(await serve(config.users, user_port(keys.users), [users], log=log, limits=to_users))
+        mutual = peer_port(keys.peers, trust)
+        ports.append(await serve(config.peers, mutual, [peers], log=log, trust=trust, limits=to_peers))
+        if config.passphrase_file is None:
+            log.warning("no passphrase", reason=UNLOCKED)
+            sys.stderr.write(f"{config.path} sets no passphrase_file: {UNLOCKED}\n")
         await stop.wait()
         log.info("draining")
     finally:
@@ -82,6 +94,18 @@ async def _serve(
         await asyncio.gather(*beside, return_exceptions=True)
         with contextlib.suppress(OSError):
             (config.folder / STATUS).unlink()
+
+
+def _limits(config: Config, log: Log) -> tuple[Limits, Limits]:
+    """What the two ports take, and together not more than leaves descriptors for the disk and for calls to others."""
+    found = descriptors()
+    wanted = Limits.for_users(config.user_connections, config.connections_per_address), Limits(config.peer_connections)
+    users, peers = fitted(found, *wanted)
+    log.info("descriptors", total=found)
+    for port, asked, given in zip(("users", "peers"), wanted, (users, peers), strict=True):
+        if given.connections < asked.connections:
+            log.warning("few descriptors: this port takes fewer connections", step=port, count=given.connections)
+    return users, peers
 
 
 def _end(workers: Engine) -> None:
@@ -100,7 +124,7 @@ def _end(workers: Engine) -> None:
         closing.join(GRACE)
 
 
-async def _glance(folder: Path, desk: Desk, log: Log) -> None:
+async def _glance(folder: Path, desk: Desk, proving: Proving, log: Log) -> None:
     """Look for the operator's word, and write down where everything stands."""
     accepted = folder / ACCEPTED
     trouble = ""
@@ -108,9 +132,12 @@ async def _glance(folder: Path, desk: Desk, log: Log) -> None:
         try:
             accepted.mkdir(mode=0o700, exist_ok=True)
             await desk.accept_from(accepted, lambda digest: log.of(digest).info("accepted by the operator"))
+            desk.forget()
+            for digest in await desk.forget_rows():
+                proving.forget(digest)
             await _write_status(folder, desk)
             trouble = ""
-        except (PeosError, OSError) as error:  # the collections go on without it
+        except Exception as error:  # the collections go on without it
             if str(error) != trouble:
                 trouble = str(error)
                 log.error("the status could not be written", error)

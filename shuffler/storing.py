@@ -3,11 +3,14 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Final, TypeVar
 
+from peos.errors import Full, Refused
 from peos.store.base import ShufflerStore
 
 R = TypeVar("R")
+FAULTS: Final = 5  # of this party's own, one after another, that do not pass by themselves any more
+AGAIN: Final = 2.0
 
 
 class Stored:
@@ -27,6 +30,22 @@ class Stored:
     async def __call__(self, work: Callable[[ShufflerStore], R]) -> R:
         """Do this in the store's thread; an iterator that it returns is moved by further calls only."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, self._store)
+
+    async def persistently(self, work: Callable[[ShufflerStore], R], told: Callable[[Exception], None]) -> R:
+        """Do this, and again after an error, which `told` hears: a change that is there already is a success.
+
+        Room is waited for as long as it takes; of faults the last of `FAULTS` is raised, and a refusal at once.
+        """
+        faults = 0
+        while True:
+            try:
+                return await self(work)
+            except Exception as error:
+                faults += not isinstance(error, Full)
+                if faults >= FAULTS or (isinstance(error, Refused) and not isinstance(error, Full)):
+                    raise
+                told(error)
+                await asyncio.sleep(AGAIN)
 
     def close(self) -> None:
         """Finish what was begun and let go."""

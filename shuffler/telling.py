@@ -88,7 +88,7 @@ def _trouble(life: Life) -> str:
 def _waiting(life: Life, count: int) -> Waiting:
     since = time.monotonic() - life.since
     if life.state in OVER:
-        return Waiting()
+        return Waiting("the erasure", _me(life), seconds=since) if life.stalled else Waiting()
     if life.conductor is not None:
         return _shuffling(life, life.conductor)
     if life.inspecting is not None:

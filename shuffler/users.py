@@ -5,14 +5,17 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from peos.collection.lifecycle import State
+from peos.collection.membership import MembershipProof, MembershipRequest
 from peos.collection.party import Answer
 from peos.collection.submission import Part
 from peos.errors import NotYet, PeosError
 from peos.net.calls import Behaviour, Service, service
 from peos.net.guard import Context
-from peos.wire.methods import DESCRIBE, SUBMIT, SUBMIT_MANY, Method
+from peos.wire.methods import DESCRIBE, PROVE, SUBMIT, SUBMIT_MANY, Method
+from shuffler.config import SILENCE
 from shuffler.desk import Desk
 from shuffler.intake import Intake, Settled
+from shuffler.proving import Proving
 
 _OPERATOR: Final = "ask again later; its operator accepts with `peos shuffler accept`"
 IN_FLIGHT: Final = 512  # parts of one stream that are being committed while the next are read
@@ -21,13 +24,20 @@ IN_FLIGHT: Final = 512  # parts of one stream that are being committed while the
 class Users:
     """Answers `peos.v1.Users`."""
 
-    def __init__(self, desk: Desk, intake: Intake) -> None:
+    def __init__(self, desk: Desk, intake: Intake, proving: Proving, silence: float = SILENCE) -> None:
         self._desk = desk
         self._intake = intake
+        self._proving = proving
+        self._silence = silence
 
     def service(self) -> Service:
         """The calls, with what answers them."""
-        calls: dict[Method, Behaviour] = {DESCRIBE: self.describe, SUBMIT: self.submit, SUBMIT_MANY: self.submit_many}
+        calls: dict[Method, Behaviour] = {
+            DESCRIBE: self.describe,
+            SUBMIT: self.submit,
+            SUBMIT_MANY: self.submit_many,
+            PROVE: self.prove,
+        }
         return service(calls, meter=self._desk.count)
 
     async def describe(self, digest: bytes, _: Context) -> bytes:
@@ -43,17 +53,22 @@ class Users:
         return answer if isinstance(answer, Answer) else await answer
 
     async def submit_many(self, parts: AsyncIterator[Part], _: Context) -> AsyncIterator[Answer]:
-        """A stream of parts; one answer each, in order, while later ones are already being committed."""
+        """A stream of parts; one answer each, in order, while later ones are already being committed.
+
+        One that brings no part for a while is ended, in order: who has another part comes again.
+        """
         under_way: asyncio.Queue[Answer | Settled | Exception | None] = asyncio.Queue(IN_FLIGHT)
 
         async def read() -> None:
             try:
-                async for part in parts:
+                while True:
+                    async with asyncio.timeout(self._silence):
+                        part = await anext(parts)
                     await under_way.put(self._take(part))
+            except (StopAsyncIteration, TimeoutError):
+                await under_way.put(None)
             except Exception as error:  # a part that cannot be read ends the stream with its reason, after the others
                 await under_way.put(error)
-            else:
-                await under_way.put(None)
 
         reader = asyncio.ensure_future(read())
         try:
@@ -63,6 +78,11 @@ class Users:
                 yield answer if isinstance(answer, Answer) else await answer
         finally:
             reader.cancel()
+
+    async def prove(self, asked: MembershipRequest, _: Context) -> MembershipProof:
+        """Whether a user's row is in the lists."""
+        self._desk.life(asked.collection)  # Unknown, if it is not known here
+        return await self._proving.prove(asked)
 
     def _take(self, part: Part) -> Answer | Settled:
         try:

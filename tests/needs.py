@@ -6,8 +6,12 @@ such a marker that is skipped, for whatever reason, has failed. Another need is 
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Generator, Mapping
+from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -21,7 +25,18 @@ def _browser() -> str:
     return f"no {' and no '.join(missing)} on this machine" if missing else ""
 
 
-NEEDS: Final[Mapping[str, Callable[[], str]]] = {"browser": _browser}  # each says what is missing, or nothing
+@cache
+def _namespaces() -> str:
+    """A network namespace with a tunnel, made and gone again: root may, where there is /dev/net/tun."""
+    probe = "from tests.networks import launcher; launcher.enter_namespace(); launcher.tunnel('10.83.255.1')"
+    ran = subprocess.run(  # noqa: S603 - our own words
+        [sys.executable, "-c", probe], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[1]
+    )
+    return f"no network namespace can be made here ({ran.stderr.strip().splitlines()[-1]})" if ran.returncode else ""
+
+
+# Each says what is missing, or nothing.
+NEEDS: Final[Mapping[str, Callable[[], str]]] = {"browser": _browser, "namespaces": _namespaces}
 
 
 def required() -> frozenset[str]:

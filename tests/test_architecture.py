@@ -21,7 +21,7 @@ ENTROPY = "peos/crypto/randomness.py"  # the one place that asks the operating s
 # Each room may use those before it. Only processes and the command line stand above the wire and the simulation.
 ORDER = (
     *("errors", "crypto", "compute", "estimate", "ldp", "shuffle", "privacy", "collection", "wire"),
-    *("configuration", "simulate", "net", "store", "localcluster", "cli"),
+    *("configuration", "simulate", "net", "store", "localcluster", "hardening", "cli"),
 )
 APART = frozenset({("net", "store"), ("store", "net"), ("net", "simulate"), ("store", "simulate"), ("store", "wire")})
 APART |= {(pure, "compute") for pure in PURE}  # it starts processes

@@ -45,7 +45,7 @@ def test_the_intake_refuses_what_is_no_ciphertext_of_the_scheme(name: str, rng: 
     simulation = Simulation(GRR(8, 4.0), key=small_key(512, name), rng=rng)
     simulation.submit(np.zeros((1, 1), np.uint64))
     node = simulation.nodes[0]
-    (_, part), *_ = node.parts.values()
+    part, *_ = node.parts.values()
     n, size = node.public.modulus, node.public.ciphertext_bytes
 
     def refusal(value: mpz) -> str:

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from peos.collection.prepare import Ticket
 from peos.collection.submission import PRESENT, bind
-from peos.collection.ticket import mint
 from peos.crypto.randomness import U64, Randomness
 from peos.errors import Refused, RemoteFault, WrongInput
 from peos.ldp import GRR, SUE, LocalHash, Mechanism
@@ -47,7 +45,7 @@ def test_passes_vectors_and_bytes(shufflers: int, rng: Randomness) -> None:
     users, fakes = 60, 3 * shufflers
     simulation = SequentialSimulation(GRR(8, 3.0), shufflers=shufflers, fakes=fakes, rng=rng)
     simulation.submit(simulation.mechanism.randomize(np.zeros(users, np.int64), rng))
-    onion = next(iter(simulation.nodes[0].parts.values()))[1].share
+    onion = next(iter(simulation.nodes[0].parts.values())).share
     assert len(onion) == 8 + 49 * (shufflers + 1)  # thesis §9.6.4: 32 + 96(r + 1), with ElGamal and padding
     simulation.freeze()
     before, said = simulation.traffic.sent.total(), simulation.traffic.messages.total()
@@ -103,10 +101,9 @@ def spoilt(simulation: SequentialSimulation, count: int, *, layer: int) -> None:
         for before in range(layer - 1, 0, -1):
             outer = type(keys)(keys.points[:before])  # as if that party were the last
             onion = outer.wrap(simulation.digest, onion, simulation.rng, first=before)
-        id_ = simulation.rng.bytes(16)
-        ticket = Ticket(id_, mint(simulation.enrolment, simulation.digest, id_))
+        ticket = simulation.ticket(simulation.rng.bytes(16))
         shares = (onion.tobytes(), *[PRESENT] * (len(simulation.nodes) - 1))
-        for part in bind(simulation.digest, id_, ticket.signature, shares, simulation.rng):
+        for part in bind(simulation.digest, ticket, shares, simulation.rng):
             simulation.nodes[part.shuffler - 1].submit(encode_part(part))
 
 
@@ -138,7 +135,7 @@ def test_a_part_is_checked_as_far_as_it_can_be(rng: Randomness) -> None:
     for who, share in ((1, parts[0].share[:-1]), (2, b"\x01"), (3, PRESENT * 2)):
         shares = [part.share for part in parts]
         shares[who - 1] = share
-        made = bind(simulation.digest, parts[0].id, parts[0].ticket, tuple(shares), rng)
+        made = bind(simulation.digest, simulation.ticket(parts[0].id), tuple(shares), rng)
         with pytest.raises(RemoteFault, match=r"the share has the wrong length|not the one of a sequential shuffle"):
             simulation.nodes[who - 1].submit(encode_part(made[who - 1]))
 

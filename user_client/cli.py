@@ -1,4 +1,4 @@
-"""`peos client`: submit, submit-file, status, ledger."""
+"""`peos client`: key, submit, submit-file, verify, status, ledger."""
 
 import json
 import sys
@@ -29,13 +29,28 @@ Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
 @app.command()
+def key(out: Annotated[Path, typer.Option(help="The file to write the key to; it must not exist.")]) -> None:
+    """Make a key of your own, and print its public half: a ticket made for it is of no use without the file."""
+    from peos.crypto.identity import Identity
+    from peos.crypto.randomness import system
+    from user_client.entries import write_key
+
+    made = Identity.generate(system())
+    write_key(out, made)
+    typer.echo(made.public.hex())
+
+
+@app.command()
 def submit(
     config: Config,
     invitation: InvitationFile,
     ticket_file: Annotated[Path | None, typer.Option(help="A file with your ticket.")] = None,
     ticket: Annotated[
         str | None,
-        typer.Option(metavar="ID:SIG", help="Your ticket. Whoever sees it can use it first: a file is safer."),
+        typer.Option(metavar="ID:SIG[:KEY]", help="Your ticket. Whoever sees it can use it first: a file is safer."),
+    ] = None,
+    key_file: Annotated[
+        Path | None, typer.Option(help="Your own key, if the ticket was made for it: see `peos client key`.")
     ] = None,
     value: Annotated[
         str,
@@ -44,11 +59,12 @@ def submit(
     as_json: Json = False,
 ) -> None:
     """Answer a question. The same command again completes what was cut off, with the same report."""
-    from user_client.entries import read_one_ticket, read_ticket, read_value
+    from user_client.entries import read_key, read_one_ticket, read_ticket, read_value
 
     if (ticket is None) == (ticket_file is None):
         raise WrongInput("one ticket is needed, by --ticket-file or by --ticket", hint="prefer the file")
-    own = read_one_ticket(ticket_file) if ticket_file is not None else read_ticket(ticket or "")
+    key = read_key(key_file) if key_file is not None else None
+    own = read_one_ticket(ticket_file, key) if ticket_file is not None else read_ticket(ticket or "", key)
     invited = _invited(invitation)
     with _client(config) as client:
         collection = client.open(invited)
@@ -126,6 +142,38 @@ def status(
             typer.echo(f"  {name}: {count:,} acknowledged{missing}")
         for line in one.refused:
             typer.echo(f"  refused: {line}")
+
+
+@app.command()
+def verify(
+    config: Config,
+    invitation: InvitationFile,
+    result: Annotated[
+        Path | None,
+        typer.Option("--result", help="The published result.json, to compare with what they signed."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Ask every shuffler whether your report was counted, and check what they show: they signed their lists."""
+    from user_client.entries import read_published_root
+
+    invited = _invited(invitation)
+    root = read_published_root(result, invited.collection) if result is not None else None
+    with _client(config) as client:
+        found = client.verify(invited, root=root)
+    if not found:
+        raise WrongInput("nothing was submitted to this collection from here", hint="name the folder that submitted")
+    counted = sum(one.counted is True for one in found)
+    told = list(dict.fromkeys(sentence for one in found for sentence in one.findings))
+    if as_json:
+        shown = {"collection": invited.collection.hex(), "submitted": len(found), "counted": counted, "findings": told}
+        typer.echo(json.dumps(shown, ensure_ascii=False))
+    else:
+        typer.echo(f"{counted:,} of {len(found):,} reports were counted, collection {invited.collection.hex()[:16]}…")
+        for sentence in told:
+            typer.echo(f"  {sentence}")
+    if counted < len(found):
+        raise typer.Exit(REFUSED)
 
 
 @app.command()

@@ -6,8 +6,7 @@ from functools import partial
 from typing import Final, Self
 
 from peos.collection.party import Invitation
-from peos.collection.prepare import Ticket
-from peos.collection.ticket import admits
+from peos.collection.ticket import Ticket, admits
 from peos.crypto.randomness import Randomness, system
 from peos.errors import Refused, WrongInput
 from peos.net.lane import plain_text
@@ -15,8 +14,9 @@ from peos.net.submit import describe
 from peos.wire.parties import decode_invitation
 from user_client.config import Config
 from user_client.memory import OWNER, Memory
-from user_client.opening import Describe, open_document, require_open
+from user_client.opening import Describe, open_document, require_open, require_pinned
 from user_client.preparing import Opened, Preparer, Respondent
+from user_client.proofs import Checked, check
 from user_client.results import Ledger, Result, Standing, budget_of
 from user_client.sending import BATCH, OURSELVES, Sending, batches
 
@@ -75,6 +75,14 @@ class Client:
         budget = budget_of(self._config.budget)
         return Collection(self._memory, opened, budget=budget, clock=self._clock, fresh=self._fresh)
 
+    def verify(self, invitation: Invitation, *, root: bytes | None = None) -> "list[Checked]":
+        """Whether each report that was sent to a collection was counted, by what its shufflers show and signed.
+
+        `root` is that of the frozen list as the analyzer published it, to be compared.
+        """
+        require_pinned(invitation, self._config)
+        return check(invitation, self._memory.submitted(invitation.collection), root)
+
     def status(self) -> tuple[Standing, ...]:
         """Where every collection stands that something was prepared for; asks nobody."""
         return self._memory.standings()
@@ -121,8 +129,9 @@ class Collection:
         return tuple(plain_text(member.name) for member in self._opened.document.shufflers)
 
     def admits(self, ticket: Ticket) -> bool:
-        """Whether the ticket is one of this collection's."""
-        return admits(self._opened.document.enrolment_key, ticket.signature, self.digest, ticket.id)
+        """Whether the ticket is one of this collection's, and the key the one that it names."""
+        enrolment = self._opened.document.enrolment_key
+        return admits(enrolment, ticket.signature, self.digest, ticket.id, ticket.key.public)
 
     def submit(
         self, value: int, ticket: Ticket, *, waiting: Waiting = _untold, deadline: float | None = None
@@ -200,7 +209,7 @@ class Collection:
             if ticket.id in seen:
                 faults.append((position, "the ticket is there twice"))
             elif ticket.id not in known and not self.admits(ticket):
-                faults.append((position, "the ticket is not valid for this collection"))
+                faults.append((position, "the ticket is not valid for this collection and key"))
             seen.add(ticket.id)
         if faults:
             raise BadAnswers(faults)

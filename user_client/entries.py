@@ -1,41 +1,80 @@
 """Tickets and values as people and files give them. What is wrong is told by line, and a value is never repeated."""
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 from peos.collection.document import ID_BYTES
-from peos.collection.prepare import Ticket
-from peos.crypto.identity import SIGNATURE_BYTES
+from peos.collection.ticket import Ticket
+from peos.crypto.identity import SECRET_BYTES, SIGNATURE_BYTES, Identity
 from peos.errors import WrongInput, in_words
+from peos.store.folder import private_file, write_durably
 
-_TICKET: Final = re.compile(rf"([0-9a-f]{{{2 * ID_BYTES}}}):([0-9a-f]{{{2 * SIGNATURE_BYTES}}})")
+_TICKET: Final = re.compile(
+    rf"([0-9a-f]{{{2 * ID_BYTES}}}):([0-9a-f]{{{2 * SIGNATURE_BYTES}}})(?::([0-9a-f]{{{2 * SECRET_BYTES}}}))?"
+)
+_KEY: Final = re.compile(rf"[0-9a-f]{{{2 * SECRET_BYTES}}}")
 _VALUE: Final = re.compile(r"[0-9]{1,18}")
-_FORM: Final = f"a ticket is {2 * ID_BYTES} hex digits, a colon, {2 * SIGNATURE_BYTES} hex digits"
+_FORM: Final = (
+    f"a ticket is {2 * ID_BYTES} hex digits, a colon, {2 * SIGNATURE_BYTES} hex digits, and unless its user has a key "
+    f"file a colon and {2 * SECRET_BYTES} hex digits"
+)
+_PUBLISHED: Final = "name the result.json that the analyzer published for this question"
+_KEY_FORM: Final = f"a key file is {2 * SECRET_BYTES} hex digits, as `peos client key` writes them"
 
 
-def read_ticket(text: str) -> Ticket:
-    """A ticket as `peos enrol` writes it."""
+def read_ticket(text: str, key: Identity | None = None) -> Ticket:
+    """A ticket as `peos enrol` writes it; `key` is the user's own, if the ticket was made for it."""
     found = _TICKET.fullmatch(text.strip().lower())
     if not found:
         raise WrongInput("the ticket cannot be read", hint=_FORM)
-    return Ticket(bytes.fromhex(found[1]), bytes.fromhex(found[2]))
+    id_, signature, seed = (bytes.fromhex(field or "") for field in found.groups())
+    if bool(seed) is not (key is None):
+        raise WrongInput(
+            "the ticket has a key of its own, and a key file was named too"
+            if seed
+            else "the ticket was made for a key that its user keeps",
+            hint="leave --key-file out" if seed else "answer with `peos client submit --key-file FILE`",
+        )
+    return Ticket(id_, signature, key or Identity(seed))
+
+
+def read_key(path: Path) -> Identity:
+    """The user's own key."""
+    if path.exists():
+        private_file(path)
+    (line, *others) = read_lines(path) or [""]
+    if others or not _KEY.fullmatch(line.strip().lower()):
+        raise WrongInput(f"{path} is not a key file", hint=_KEY_FORM)
+    return Identity(bytes.fromhex(line))
+
+
+def write_key(path: Path, key: Identity) -> None:
+    """A new key file, which its owner alone can read."""
+    if path.exists():
+        raise WrongInput(f"{path} exists already", hint="name another file: a ticket made for a lost key is lost too")
+    if not path.parent.is_dir():
+        raise WrongInput(f"the folder {path.parent} does not exist", hint="name a file in a folder that does")
+    private_file(path)
+    write_durably(path, [f"{key.secret.hex()}\n".encode("ascii")])
 
 
 def read_value(text: str) -> int:
     """A value as it is typed."""
-    if not _VALUE.fullmatch(text.strip()):
+    digits = text.strip()  # of more characters than int() takes for blank
+    if not _VALUE.fullmatch(digits):
         raise WrongInput("the value is not a whole number", hint="values are counted from 0")
-    return int(text)
+    return int(digits)
 
 
-def read_one_ticket(path: Path) -> Ticket:
+def read_one_ticket(path: Path, key: Identity | None = None) -> Ticket:
     """The only ticket in a file."""
     lines = read_lines(path)
     if len(lines) != 1:
         raise WrongInput(f"{path} has {len(lines)} lines, and one ticket is needed", hint=_FORM)
-    return read_ticket(lines[0])
+    return read_ticket(lines[0], key)
 
 
 def read_answers(tickets: Path, values: Path) -> list[tuple[int, Ticket]]:
@@ -47,14 +86,18 @@ def read_answers(tickets: Path, values: Path) -> list[tuple[int, Ticket]]:
     bad = [at for at, line in enumerate(value_lines, start=1) if not _VALUE.fullmatch(line.strip())]
     if bad:
         faults.append(f"{values}, {at_lines(bad)}: not a whole number")
-    bad = [at for at, line in enumerate(ticket_lines, start=1) if not _TICKET.fullmatch(line.strip().lower())]
+    found = [_TICKET.fullmatch(line.strip().lower()) for line in ticket_lines]
+    bad = [at for at, ticket in enumerate(found, start=1) if not ticket]
     if bad:
         faults.append(f"{tickets}, {at_lines(bad)}: not a ticket")
+    bad = [at for at, ticket in enumerate(found, start=1) if ticket and not ticket[3]]
+    if bad:
+        faults.append(f"{tickets}, {at_lines(bad)}: a ticket whose user keeps the key, and answers herself")
     if not value_lines:
         faults.append(f"{values} has no values")
     if faults:
         raise WrongInput("; ".join(faults), hint=f"nothing was sent; {_FORM}; a value is one whole number a line")
-    return [(int(value), read_ticket(ticket)) for value, ticket in zip(value_lines, ticket_lines, strict=False)]
+    return [(read_value(value), read_ticket(ticket)) for value, ticket in zip(value_lines, ticket_lines, strict=False)]
 
 
 def located(faults: Sequence[tuple[int, str]], values: Path, tickets: Path) -> str:
@@ -90,3 +133,17 @@ def read_lines(path: Path) -> list[str]:
         ) from None
     except UnicodeDecodeError:
         raise WrongInput(f"{path} is not text", hint="save it as UTF-8, one entry a line") from None
+
+
+def read_published_root(path: Path, collection: bytes) -> bytes:
+    """The root of the frozen list in a published result of this collection."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        digest, root = found["digest"], bytes.fromhex(found["lists"]["root"])
+    except OSError as error:
+        raise WrongInput(f"the result {path} cannot be read: {in_words(error)}", hint=_PUBLISHED) from None
+    except (ValueError, KeyError, TypeError):
+        raise WrongInput(f"{path} is not a published result with its lists", hint=_PUBLISHED) from None
+    if digest != collection.hex():
+        raise WrongInput(f"{path} is the result of another collection than the invitation's", hint=_PUBLISHED)
+    return root

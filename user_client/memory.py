@@ -1,34 +1,40 @@
-"""A user's memory: what she has randomised, for which collection, who has acknowledged it, and what it has cost.
+"""A user's memory: what is on its way, for which collection, who has acknowledged it, and what it has cost.
 
-In SQLite with a write-ahead log and synchronous FULL: a commit that returned survives a crash. A report and its charge
-are one transaction, and it is over before the first byte is sent. True values are never stored.
+In SQLite with a write-ahead log and synchronous FULL: a commit that returned survives a crash. A submission's parts and
+its charge are one transaction, and it is over before the first byte is sent. True values and reports are never stored.
+
+Once every shuffler has acknowledged a submission, its parts (shares, salts, ticket, key) are overwritten: together with
+the output they would tell her answer to who takes her device. What stays says that she took part, and lets her ask
+whether she was counted: her row, the shufflers' receipts, and a signature that is good for asking alone.
 
 A user is the folder's owner (`OWNER`), or in `submit-file` whoever holds the ticket, by the ticket's id.
 """
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
+from peos.collection.receipts import Receipt
 from peos.collection.submission import Part
 from peos.errors import Full, LocalFault
-from peos.store.database import failure
+from peos.store import database
 from peos.store.folder import private_file, private_folder, sync_folder
-from peos.wire.submissions import decode_part, encode_part
+from peos.wire.submissions import decode_part, decode_receipt, encode_part
 from user_client.results import Charge, Standing
 
 OWNER: Final = b"owner"
 NAME: Final = "memory.sqlite"
-_VERSION: Final = 1
+_VERSION: Final = 2
 _PRAGMAS: Final = (
     "PRAGMA busy_timeout = 30000",
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
+    "PRAGMA secure_delete = ON",  # what is deleted is overwritten
     "PRAGMA trusted_schema = OFF",
     "PRAGMA temp_store = MEMORY",
 )
@@ -38,7 +44,8 @@ CREATE TABLE collections (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE submissions (
   collection BLOB NOT NULL REFERENCES collections, ticket BLOB NOT NULL, user BLOB NOT NULL,
-  mechanism BLOB NOT NULL, report BLOB NOT NULL, cost INTEGER NOT NULL,
+  mechanism BLOB NOT NULL, cost INTEGER NOT NULL,
+  row BLOB NOT NULL, user_key BLOB NOT NULL, asking BLOB NOT NULL,  -- the signature of a membership request
   PRIMARY KEY (collection, ticket),
   UNIQUE (user, mechanism)  -- one report a user and question, whatever else goes wrong
 ) STRICT;
@@ -48,6 +55,7 @@ CREATE TABLE parts (
 ) STRICT;
 CREATE TABLE answers (
   collection BLOB NOT NULL, ticket BLOB NOT NULL, shuffler INTEGER NOT NULL, refusal TEXT NOT NULL,
+  receipt BLOB,  -- of an acknowledgement
   PRIMARY KEY (collection, ticket, shuffler)
 ) STRICT, WITHOUT ROWID;
 """
@@ -55,7 +63,7 @@ CREATE TABLE answers (
 
 @dataclass(frozen=True, repr=False)
 class Remembered:
-    """A submission as it was prepared, and which shufflers have acknowledged it."""
+    """A submission as it was prepared, and which shufflers have acknowledged it; without parts once all have."""
 
     ticket: bytes
     parts: tuple[Part, ...]
@@ -70,15 +78,25 @@ class Remembered:
         return tuple(part for part in self.parts if part.shuffler not in self.acknowledged)
 
 
+@dataclass(frozen=True)
+class Submitted:
+    """What is kept of a submission for asking about it: its row and, by shuffler, who acknowledged it."""
+
+    row: bytes
+    user_key: bytes
+    asking: bytes
+    receipts: Mapping[int, Receipt]
+
+
 @dataclass(frozen=True, repr=False)
 class Fresh:
     """A submission that was just prepared, to be kept."""
 
     ticket: bytes
     user: bytes
-    report: bytes
     cost: int
     parts: tuple[Part, ...]
+    asking: bytes
 
     def __repr__(self) -> str:
         return f"Fresh({self.ticket.hex()[:8]}…)"
@@ -89,17 +107,18 @@ class Memory:
 
     def __init__(self, folder: Path) -> None:
         private_folder(folder)
-        self._folder = folder
-        path = folder / NAME
+        self._path = path = folder / NAME
         private_file(path)
         sync_folder(folder)  # the file's name is durable before anything is kept in it
         try:
             self._connection = sqlite3.connect(path, isolation_level=None)
             for pragma in _PRAGMAS:
                 self._connection.execute(pragma).close()
+            database.require_sound(self._connection, path)
             self._make()
+            database.empty_log(self._connection)  # as a reader or a crash may have kept the last client from it
         except sqlite3.DatabaseError as error:
-            found = failure(error, "the memory", folder)
+            found = database.failure(error, "the memory", path)
             if isinstance(found, Full):
                 raise found from None
             raise LocalFault(f"the memory {path} cannot be used: {error}", hint="restore it from a backup") from None
@@ -111,7 +130,9 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file, and leave nothing that was deleted in its log if no other process reads it."""
+        with suppress(sqlite3.Error):  # the next client does it again; what is kept is kept
+            database.empty_log(self._connection)
         self._connection.close()
 
     @contextmanager
@@ -120,10 +141,10 @@ class Memory:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             yield
-            self._connection.execute("COMMIT")
+            database.commit(self._connection)
         except sqlite3.Error as error:
             self._roll_back()
-            raise failure(error, "the memory", self._folder) from None
+            raise database.failure(error, "the memory", self._path) from None
         except BaseException:
             self._roll_back()
             raise
@@ -142,9 +163,9 @@ class Memory:
     def find(self, collection: bytes, ticket: bytes) -> Remembered | None:
         """What was prepared under a ticket."""
         key = (collection, ticket)
-        encoded = self._rows("SELECT encoded FROM parts WHERE collection = ? AND ticket = ? ORDER BY shuffler", *key)
-        if not encoded:
+        if not self._rows("SELECT 1 FROM submissions WHERE collection = ? AND ticket = ?", *key):
             return None
+        encoded = self._rows("SELECT encoded FROM parts WHERE collection = ? AND ticket = ? ORDER BY shuffler", *key)
         taken = self._rows("SELECT shuffler FROM answers WHERE collection = ? AND ticket = ? AND refusal = ''", *key)
         return Remembered(
             ticket, tuple(decode_part(data) for (data,) in encoded), frozenset(number for (number,) in taken)
@@ -175,20 +196,40 @@ class Memory:
         """New submissions with what they cost; inside a transaction."""
         for one in fresh:
             self._connection.execute(
-                "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?)",
-                (collection, one.ticket, one.user, mechanism, one.report, one.cost),
+                "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(collection, one.ticket, one.user, mechanism, one.cost),
+                    *(one.parts[0].row, one.parts[0].user_key, one.asking),
+                ),
             )
             self._connection.executemany(
                 "INSERT INTO parts VALUES (?, ?, ?, ?)",
                 [(collection, one.ticket, part.shuffler, encode_part(part)) for part in one.parts],
             )
 
-    def note_answers(self, collection: bytes, answers: Iterable[tuple[bytes, int, str]]) -> None:
-        """Final answers: ticket, shuffler, and the refusal, which is empty for an acknowledgement."""
+    def note_answers(self, collection: bytes, answers: Sequence[tuple[bytes, int, str, bytes | None]]) -> None:
+        """Final answers: ticket, shuffler, the refusal, which is empty for an acknowledgement, and its receipt.
+
+        What every shuffler has acknowledged is forgotten with them, but for what it takes to ask about it.
+        """
         with self.transaction():
             self._connection.executemany(
-                "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", [(collection, *answer) for answer in answers]
+                "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", [(collection, *answer) for answer in answers]
             )
+            done = self.accepted(collection) & {answer[0] for answer in answers}
+            self._connection.executemany(
+                "DELETE FROM parts WHERE collection = ? AND ticket = ?", [(collection, ticket) for ticket in done]
+            )
+
+    def submitted(self, collection: bytes) -> list[Submitted]:
+        """All that was submitted to a collection, for asking whether it was counted."""
+        kept = self._rows("SELECT ticket, row, user_key, asking FROM submissions WHERE collection = ?", collection)
+        receipts: dict[bytes, dict[int, Receipt]] = {}
+        for ticket, shuffler, receipt in self._rows(
+            "SELECT ticket, shuffler, receipt FROM answers WHERE collection = ? AND receipt IS NOT NULL", collection
+        ):
+            receipts.setdefault(ticket, {})[shuffler] = decode_receipt(receipt)
+        return [Submitted(row, key, asking, receipts.get(ticket, {})) for ticket, row, key, asking in kept]
 
     # What it has cost.
 

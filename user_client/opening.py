@@ -5,7 +5,6 @@ collection is asked about.
 """
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Final
 
 from peos.collection.document import SEQUENTIAL, Document
@@ -28,7 +27,7 @@ def open_document(
     An analyzer's own document could name itself r times: hence the pins. Shufflers could give different users
     different documents: hence every shuffler is asked, and the bytes are compared (protocol.md §6.3).
     """
-    _require_pinned(invitation, config)
+    require_pinned(invitation, config)
     given = [describe(card, invitation.collection) for card in invitation.shufflers]
     signed = _described(1, invitation.shufflers[0], given[0], invitation.collection)
     for number, (card, data) in enumerate(zip(invitation.shufflers, given, strict=True), start=1):
@@ -51,11 +50,14 @@ def open_document(
 def require_open(document: Document, now: float) -> None:
     """Refuse a collection that has closed."""
     if now >= document.closes_at:
-        moment = datetime.fromtimestamp(document.closes_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
-        raise Refused(f"the collection closed at {moment}", hint="nothing was sent; wait for another invitation")
+        raise Refused(
+            f"the collection closed {document.closing(now)}",
+            hint="nothing was sent; wait for another invitation, or set the clock if it is wrong",
+        )
 
 
-def _require_pinned(invitation: Invitation, config: Config) -> None:
+def require_pinned(invitation: Invitation, config: Config) -> None:
+    """Refuse shufflers that she does not trust, or that are one and the same."""
     identities = [card.identity for card in invitation.shufflers]
     if len(set(identities)) < len(identities):
         raise Refused(

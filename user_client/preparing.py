@@ -11,9 +11,11 @@ from typing import Final
 import numpy as np
 
 from peos.collection.document import Document
+from peos.collection.membership import ask
 from peos.collection.onions import prepare_onions
 from peos.collection.party import Card
-from peos.collection.prepare import Ticket, prepare
+from peos.collection.prepare import prepare
+from peos.collection.ticket import Ticket
 from peos.crypto.onion import OnionKeys
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes.base import PublicKey, ZeroSource
@@ -95,7 +97,8 @@ class Preparer:
         else:
             shufflers, zeros = len(opened.cards), self._zeros(opened.public, expected)
             (parts,) = prepare(opened.digest, shufflers, opened.public, zeros, report, [ticket], own)
-        kept = Fresh(ticket.id, respondent.user, report.astype("<u8").tobytes(), self._cost, parts)
+        asking = ask(ticket.key, opened.digest, parts[0].row)  # now: the key is forgotten once all have acknowledged
+        kept = Fresh(ticket.id, respondent.user, self._cost, parts, asking)
         self._memory.keep(opened.digest, self._mechanism.digest, [kept])
         return Remembered(ticket.id, parts, frozenset())
 

@@ -9,7 +9,7 @@ from peos.crypto.randomness import Randomness
 from peos.errors import Refused
 from peos.net.lane import plain_text
 from peos.net.submit import Refusal, send_parts
-from peos.wire.submissions import encode_part
+from peos.wire.submissions import encode_part, encode_receipt
 from user_client.memory import Memory
 from user_client.preparing import Opened, Preparer, Respondent
 from user_client.results import Result
@@ -36,7 +36,7 @@ class Sending:
         self._expected, self._told, self._waiting = expected, told, waiting
         self._results: dict[bytes, Result] = {}
         self._owed: dict[bytes, int] = {}  # answers that a ticket still waits for
-        self._answers: list[tuple[bytes, int, str]] = []  # not yet noted
+        self._answers: list[tuple[bytes, int, str, bytes | None]] = []  # not yet noted
         self.sent = 0  # bytes of the parts that were given out, each once
 
     def run(self, respondents: Sequence[Respondent], *, rng: Randomness, deadline: float | None) -> list[Result]:
@@ -75,7 +75,8 @@ class Sending:
             self._note()
 
     def _answered(self, shuffler: int, answer: Answer) -> None:
-        self._answers.append((answer.id, shuffler, plain_text(answer.refusal)))
+        receipt = encode_receipt(answer.receipt) if answer.receipt is not None else None
+        self._answers.append((answer.id, shuffler, plain_text(answer.refusal), receipt))
         self._owed[answer.id] -= 1
         if not self._owed[answer.id]:
             del self._owed[answer.id]

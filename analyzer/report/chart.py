@@ -92,7 +92,7 @@ def _row(value: Value, place: int, scale: _Scale, places: int, left: int) -> str
     start, end = sorted((scale(0.0), scale(value.frequency)))
     low, high = scale.at(value.low), scale.at(value.high)
     bar = (
-        f'<rect class="{"bar" if value.told_from_zero else "bar untold"}" x="{start:.3f}%" '
+        f'<rect class="{"bar" if value.found else "bar noise"}" x="{start:.3f}%" '
         f'width="{end - start:.3f}%" y="{middle - _BAR / 2:g}" height="{_BAR}"/>'
     )
     interval = f'<line class="interval" x1="{low}" x2="{high}" y1="{middle:g}" y2="{middle:g}"/>' + "".join(
@@ -123,22 +123,22 @@ def _label(label: str, middle: float) -> str:
 
 def _said(value: Value, places: int) -> str:
     """A row in words: what is shown when it is pointed at, the whole label with it."""
-    told = "" if value.told_from_zero else "; cannot be told from zero"
+    judged = {True: "; found", False: "; not found, it may be noise", None: ""}[value.found]
     truth = "" if value.truth is None else f"; truth {percentage(value.truth, places)} %"
     numbers = [percentage(one, places) for one in (value.frequency, value.low, value.high)]
-    return f"{text(value.label)}: {numbers[0]} %, 95 % interval {numbers[1]} to {numbers[2]} %{truth}{told}"
+    return f"{text(value.label)}: {numbers[0]} %, 95 % interval {numbers[1]} to {numbers[2]} %{truth}{judged}"
 
 
 def _legend(selection: Selection) -> str:
     keys = [
-        ('<rect class="bar" x="1" y="3" width="22" height="10"/>', "estimate"),
+        ('<rect class="bar" x="1" y="3" width="22" height="10"/>', "estimate of a value that is found"),
+        ('<rect class="bar noise" x="1" y="3" width="22" height="10"/>', "not found: it may be noise"),
         (
             '<line class="interval" x1="2" x2="22" y1="8" y2="8"/><line class="interval" x1="2" x2="2" y1="4" '
             'y2="12"/>'
             '<line class="interval" x1="22" x2="22" y1="4" y2="12"/>',
             "95 % interval",
         ),
-        ('<rect class="bar untold" x="1" y="3" width="22" height="10"/>', "cannot be told from zero"),
     ]
     if selection.shown[0].truth is not None:
         keys.append(('<path class="truth" d="M12 2 17 8 12 14 7 8Z"/>', "truth"))

@@ -94,9 +94,9 @@ def _tiles(found: Mapping[str, Any], selection: Selection) -> str:
     )
     tiles = {
         "users counted": whole(found["users"]),
-        f"of {whole(selection.domain)} values can be told from zero": whole(selection.told),
+        f"of {whole(selection.domain)} values found": whole(selection.found),
         "percentage points, the typical standard error": f"± {percentage(selection.typical_error, selection.places)}",
-        "ε against the analyzer, alone or with few shufflers": rounded_up(least),
+        "ε against the analyzer, alone or with few shufflers, if the other users are honest": rounded_up(least),
     }
     rows = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in tiles.items())
     return f'<dl class="tiles">{rows}</dl>'

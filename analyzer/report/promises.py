@@ -4,16 +4,17 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from analyzer.report.values import Selection, by_chance
-from analyzer.report.words import text
+from analyzer.report.values import Selection, about_found
+from analyzer.report.words import text, whole
 from peos.collection.document import SEQUENTIAL
-from peos.privacy.guarantees import rounded_up
+from peos.privacy.guarantees import HONEST, rounded_up
 
 _SEES: Final = (
     "They see every randomised report, users' and fakes' in one shuffled order, and not which is whose.",
     "They also know every other user's report and answer. Hers is hidden among the fakes alone.",
     "They may know which report came from which user. What is left is the randomness of her own device.",
 )
+_NAMES: Final = ("ε_c", "ε_s", "ε_l")
 _THEOREM: Final = (
     "The shuffle, by a closed formula: theorem 3.1 of Balle, Bell, Gascón and Nissim (CRYPTO 2019), as thesis §9.3 "
     "applies it (docs/privacy.md §1)."
@@ -37,8 +38,8 @@ def promises(found: Mapping[str, Any]) -> str:
     sentences = [str(sentence) for sentence in claims["coalitions"]]
     kinds: tuple[dict[str, Any], ...] = (claims["server"], claims["users"], {})
     cards = "".join(
-        _card(sentence, sees, claim, claims["local"])
-        for sentence, sees, claim in zip(sentences[: len(kinds)], _SEES, kinds, strict=True)
+        _card(sentence, name, sees, claim, claims["local"])
+        for sentence, name, sees, claim in zip(sentences[: len(kinds)], _NAMES, _SEES, kinds, strict=True)
     )
     sequential = found["parameters"]["protocol"] == SEQUENTIAL
     return (
@@ -46,9 +47,23 @@ def promises(found: Mapping[str, Any]) -> str:
         "of her answer. ε measures how far what they see may depend on it: whatever they see is at most "
         "e<sup>ε</sup> times as likely with one answer as with another, but for a probability of at most δ. Smaller "
         "is better.</p>"
-        f'<div class="cards">{cards}</div>{_others(sentences[len(kinds) :]) if sequential else ""}'
+        f'<div class="cards">{cards}</div>{_together(found)}{_others(sentences[len(kinds) :]) if sequential else ""}'
         "<p>The shufflers alone, even all of them together, read nothing: "
         f"{_ONION if sequential else _SHARE} encrypted to the analyzer.</p>"
+    )
+
+
+def _together(found: Mapping[str, Any]) -> str:
+    """What all collections over the population come to, where the analyzer keeps a ledger."""
+    seen = found.get("together")
+    if seen is None or seen["collections"] == 1:
+        return ""
+    return (
+        f'<p class="together"><strong>All {whole(seen["collections"])} collections over these users together,</strong> '
+        f"as far as this analyzer counts them: for a user who answered all of them ε = {rounded_up(seen['server'])} at "
+        f"δ = {seen['delta']:g} against the analyzer, alone or with few shufflers, if the other users are honest, and "
+        f"ε = {rounded_up(seen['users'])} if all other users are the analyzer's. Its budget, for the former, is "
+        f"{seen['budget']:g}.</p>"
     )
 
 
@@ -62,7 +77,9 @@ def _others(sentences: Sequence[str]) -> str:
     )
 
 
-def _card(sentence: str, sees: str, claim: Mapping[str, float | None], local: float) -> str:
+def _card(sentence: str, name: str, sees: str, claim: Mapping[str, float | None], local: float) -> str:
+    said, assumes, rest = sentence.partition(HONEST)
+    assumed = f' <p class="assumed">{text(assumes + rest)}</p>' if assumes else ""
     who = sentence.removeprefix("Against ").partition(":")[0]
     ways = ((claim.get("theorem"), _THEOREM), (claim.get("exact"), _EXACT), (local, _LOCAL))
     epsilon, because = min((value, because) for value, because in ways if value is not None)
@@ -70,12 +87,12 @@ def _card(sentence: str, sees: str, claim: Mapping[str, float | None], local: fl
     delta = float(claim["delta"] or 0.0) if because is not _LOCAL else 0.0
     return (
         f'<article class="card"><h3>{text(who[:1].upper() + who[1:])}</h3><p class="figures">'
-        f'<span>ε = <b class="epsilon">{rounded_up(epsilon)}</b></span> '
+        f'<span>{name} = <b class="epsilon">{rounded_up(epsilon)}</b></span> '
         f'<span>δ = <b class="delta">{delta:g}</b></span></p><p>{sees}</p>'
         f"<p>Of two answers that they hold equally likely beforehand, they can name the right one in at most "
         f'<b class="guess">{guess(epsilon, delta)}</b> of 100 cases; by guessing it is 50.</p>'
         f'<p class="rests"><strong>Rests on:</strong> {because}</p>'
-        f'<p class="verbatim"><strong>The claim:</strong> {text(sentence)}</p></article>'
+        f'<p class="verbatim"><strong>The claim:</strong> {text(said.rstrip())}</p>{assumed}</article>'
     )
 
 
@@ -98,6 +115,6 @@ def limits(selection: Selection, *, sequential: bool = False) -> str:
         "client keeps that account, and refuses beyond the limit that she set.",
         "<strong>Intervals cover the noise that was added for privacy,</strong> not who chose to take part, nor "
         "whether the answers are true: the numbers are about the users who were counted.",
-        f"<strong>A value told from zero may still be chance.</strong> {by_chance(selection)}",
+        about_found(selection),
     )
     return f"<ul>{''.join(f'<li>{point}</li>' for point in points)}</ul>"

@@ -135,7 +135,10 @@ def _inspected(found: Mapping[str, Any]) -> str:
     if not seen["dummies"]:
         told = "<strong>No row was inspected,</strong> so that nothing could have been found."
     if closed:
-        told += f" Nothing was opened by {', '.join(closed)}: their work could not be inspected."
+        told += (
+            f" The rows of {', '.join(closed)} were not seen, so that nothing is known of their work: "
+            "<strong>the analyst had the result published without them.</strong>"
+        )
     return f'<p class="inspected">{told}</p>'
 
 

@@ -9,6 +9,9 @@ from typing import Final
 
 NOT_MEASURED: Final = "not measured"
 NOT_RECORDED: Final = "not recorded"
+FOUND: Final = {True: "yes", False: "no", None: NOT_RECORDED}
+"""Whether a value is found, as tables say it; results from before it was looked at do not have it."""
+CERTAIN: Final = "at most 1 in 20 results like this calls any value found that nobody gave"
 _KILO: Final = 1000.0
 _UNITS: Final = ("bytes", "kB", "MB", "GB", "TB", "PB")
 _CONTROLS: Final = frozenset({"Cc", "Cs"})

@@ -11,7 +11,7 @@ from peos.cli import bench, roles
 from peos.cli.demo import demo
 from peos.cli.localcluster import localcluster
 from peos.cli.plan import plan
-from peos.cli.running import run
+from peos.cli.running import PEOS, run
 
 # Help is plain text: it must be readable in a pipe, and quick.
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -42,4 +42,4 @@ def _peos(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    return run(app, sys.argv[1:] if arguments is None else arguments, "peos")
+    return run(app, sys.argv[1:] if arguments is None else arguments, PEOS)

@@ -15,8 +15,10 @@ import numpy as np
 
 from peos.cli.local_run import NAME, enrol
 from peos.collection.party import Answer, Card
-from peos.collection.prepare import Ticket, prepare
+from peos.collection.prepare import prepare
 from peos.collection.submission import Part
+from peos.collection.ticket import Ticket
+from peos.crypto.identity import Identity
 from peos.crypto.randomness import system
 from peos.localcluster import LocalCluster
 from peos.wire import documents, parties, submissions
@@ -60,8 +62,8 @@ def _prepared(invitation: Path, tickets: Path) -> tuple[tuple[Card, ...], list[t
 
     invited = parties.decode_invitation(invitation.read_bytes())
     document = documents.decode_signed_document(describe(invited.shufflers[0], invited.collection)).document
-    owned = [line.split(":") for line in tickets.read_text(encoding="utf-8").split()]
-    rights = [Ticket(bytes.fromhex(id_), bytes.fromhex(signature)) for id_, signature in owned]
+    owned = [map(bytes.fromhex, line.split(":")) for line in tickets.read_text(encoding="utf-8").split()]
+    rights = [Ticket(id_, signature, Identity(seed)) for id_, signature, seed in owned]
     rng, public = system(), document.encryption_key()
     reports = document.mechanism.randomize(np.zeros(len(rights), np.int64), rng)
     zeros = public.zero_source(rng, expected=reports.size)

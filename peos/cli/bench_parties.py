@@ -17,9 +17,10 @@ import numpy as np
 from peos.cli.bench_machine import Row, seconds
 from peos.collection.document import ID_BYTES, SEQUENTIAL
 from peos.collection.onions import prepare_onions
-from peos.collection.prepare import Ticket, prepare
+from peos.collection.prepare import prepare
 from peos.collection.submission import Part
-from peos.collection.ticket import mint
+from peos.collection.ticket import Ticket, issue
+from peos.crypto.identity import Identity
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import PrivateKey, ZeroSource
 from peos.ldp.local_hash import LocalHash
@@ -223,7 +224,7 @@ def _one_user(found: Timed) -> tuple[float, int]:
     """Milliseconds and bytes of one user's one report on a device that has prepared nothing."""
     rng = found.rng
     ids = [rng.bytes(ID_BYTES) for _ in range(COLD_REPORTS)]
-    tickets = [Ticket(id_, mint(found.enrolment, found.digest, id_)) for id_ in ids]
+    tickets = [issue(found.enrolment, found.digest, id_, Identity.generate(rng)) for id_ in ids]
     value = np.zeros(1, np.int64)
 
     def submission(ticket: Ticket) -> list[bytes]:

@@ -96,13 +96,14 @@ def demo(
 
 def _compare(result: dict[str, Any], values: list[int], clock: "Clock") -> dict[str, Any]:
     """The truth beside the estimates, and the checks that decide whether the demo holds."""
+    from statistics import NormalDist
+
     import numpy as np
-    from scipy.special import ndtri
 
     users, domain = len(values), result["parameters"]["domain"]
     truth = np.bincount(values, minlength=domain) / users
     off = np.abs(np.asarray(result["frequency"]) - truth) / np.asarray(result["stderr"])
-    bound = float(ndtri(1 - ALPHA / (2 * domain)))
+    bound = -NormalDist().inv_cdf(ALPHA / (2 * domain))
     result["truth"] = truth.tolist()
     result["dropped"] = users - result["users"]
     result["seconds"] = clock.steps
@@ -125,17 +126,17 @@ def _show(result: dict[str, Any], folder: Path, console: "Console") -> None:
     from rich.table import Table
 
     table = Table(title=f"{result['users']:,} users, {result['fakes']:,} fakes, {result['parameters']['mechanism']}")
-    for column in ("value", "estimate", "95 % interval", "truth"):
+    for column in ("value", "estimate", "95 % interval", "truth", "found"):
         table.add_column(column, justify="right")
-    order = sorted(range(len(result["truth"])), key=lambda value: -result["truth"][value])[:SHOWN]
+    order = sorted(range(len(result["truth"])), key=lambda value: -result["frequency"][value])[:SHOWN]
     for value in order:
         low, high = result["interval95"][value]
         row = (result["labels"][value], f"{result['frequency'][value]:.4f}", f"{low:.4f} … {high:.4f}")
-        table.add_row(*row, f"{result['truth'][value]:.4f}")
+        table.add_row(*row, f"{result['truth'][value]:.4f}", "yes" if result["significant"][value] else "no")
     console.print(table)
     if len(result["truth"]) > SHOWN:
         console.print(
-            f"the {SHOWN} most frequent of {len(result['truth'])} values; all are in {folder / 'result.json'}"
+            f"the {SHOWN} largest estimates of {len(result['truth'])} values; all are in {folder / 'result.json'}"
         )
     for sentence in result["guarantees"]["coalitions"]:
         console.print(sentence)

@@ -137,6 +137,8 @@ def _print(found: "Plan", console: "Console") -> None:
     console.print(choice)
     console.print()
     console.print(held)
+    if claims.server.assumed:
+        console.print(f"\n{claims.server.assumed}", soft_wrap=True)
     for note in found.notes:
         console.print(f"\nNote: {note}.")
 

@@ -18,7 +18,9 @@ from typing import Any, Final
 import typer
 
 from peos.errors import PeosError, WrongInput, in_words
+from peos.hardening import harden
 
+PEOS: Final = "peos"  # the command above the roles: it plans and measures, and holds nobody's secrets
 INTERRUPTED: Final = 130
 FAILED: Final = PeosError.exit_code
 WRONG_INPUT: Final = WrongInput.exit_code
@@ -37,7 +39,9 @@ class Ended(Exception):
 
 
 def run(app: typer.Typer, given: Sequence[str], name: str) -> int:
-    """Run `app` as the command `name` and return its exit code."""
+    """Run `app` as the command `name` and return its exit code; every command of every role begins here."""
+    if name != PEOS:
+        harden()
     command: Any = typer.main.get_command(app)
     where = f"{name} {given[0]}" if given and given[0] in getattr(command, "commands", {}) else name
     try:

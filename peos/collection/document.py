@@ -9,6 +9,7 @@ import math
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final
 
@@ -28,6 +29,7 @@ PEOS: Final = "peos"
 SEQUENTIAL: Final = "ss"  # the weaker baseline, which shufflers and users have to allow (protocol.md §9)
 PROTOCOLS: Final = (PEOS, SEQUENTIAL)
 DEFAULT_SCHEME: Final = "paillier"
+_LAST_SHOWN: Final = 253_402_300_799  # the end of the year 9999, beyond which no calendar here goes
 MIN_DUMMIES: Final = 32
 ID_BYTES: Final = 16
 TEXT_LIMIT: Final = 1024
@@ -116,6 +118,10 @@ class Document:
         if not 0 < self.closes_at < self.shuffle_by < self.erase_by < 1 << 40:
             raise WrongInput("a collection closes first, shuffles by a later time and erases by a still later one")
 
+    def closing(self, now: float) -> str:
+        """When it closes, beside what a clock says: to the person who reads both, a clock that is wrong shows."""
+        return f"at {_utc(self.closes_at)}, and the clock here says {_utc(now)}"
+
     def _check_members(self) -> None:
         Schedule(len(self.shufflers))
         members = (*self.shufflers, self.analyzer)
@@ -190,3 +196,7 @@ def _require_text(text: str, what: str, *, least: int) -> None:
         raise WrongInput(f"{what} has between {least} and {TEXT_LIMIT} characters, not {len(text)}")
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise WrongInput(f"{what} is Unicode text: half a surrogate pair cannot be sent")
+
+
+def _utc(moment: float) -> str:
+    return datetime.fromtimestamp(min(moment, _LAST_SHOWN), UTC).strftime("%Y-%m-%d %H:%M UTC")

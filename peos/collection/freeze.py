@@ -1,36 +1,68 @@
 """The freeze: which submissions count, agreed by every pair of shufflers before any shuffling (protocol.md §6.4).
 
-Each shuffler announces the hash of its list before it shows the list, so that nobody composes its own after seeing the
-others'. What all of them hold counts; the signed digest of document, triples and n is compared between every pair.
+Each shuffler signs the length and the root of its list, and shows every announcement that it holds to all others. Only
+when every other holds the same r announcements does it show the list itself: nobody composes a list after seeing the
+others', and a shuffler that announces two is named by its own two signatures. What all lists have in common counts.
+After that comparison all honest shufflers compute one frozen digest, so that another one names its sender.
 """
 
 import hashlib
 import struct
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from peos.collection.submission import Triple
+from peos.collection.document import ID_BYTES
+from peos.collection.rows import RowList, leaf
+from peos.crypto import tree
 from peos.crypto.identity import Identity, verifies
 from peos.crypto.kdf import Context
-from peos.errors import LocalFault, Refused, RemoteFault
+from peos.errors import LocalFault, NotYet, Refused, RemoteFault
+
+STEP: Final = "freeze"
 
 
 @dataclass(frozen=True)
 class Announcement:
-    """The hash of the list that its sender is going to show."""
+    """A shuffler's signature under the list that it is going to show."""
+
+    shuffler: int
+    count: int
+    root: bytes
+    signature: bytes
+
+    @classmethod
+    def sign(cls, identity: Identity, shuffler: int, collection: bytes, rows: Sequence[bytes]) -> "Announcement":
+        """The announcement of a sorted list; LocalFault if it is none."""
+        root = RowList(rows).root
+        return cls(shuffler, len(rows), root, identity.sign("list", *_list(collection, len(rows), root)))
+
+    @property
+    def list(self) -> tuple[int, bytes]:
+        """What stands for the list."""
+        return self.count, self.root
+
+    def verifies(self, identity: bytes, collection: bytes) -> bool:
+        """Whether the shuffler with this identity key signed it for this collection."""
+        return verifies(identity, self.signature, "list", *_list(collection, self.count, self.root))
+
+
+@dataclass(frozen=True)
+class Announcements:
+    """All announcements that a shuffler holds, sorted; two of one shuffler are the proof that it signed two lists."""
 
     collection: bytes
-    hash: bytes
+    held: tuple[Announcement, ...]
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """A part of a list that is sorted by id: `total` triples in all, these from `first` on."""
+    """A part of a sorted list: `total` rows in all, these from `first` on."""
 
     collection: bytes
     total: int
     first: int
-    triples: tuple[Triple, ...]
+    rows: tuple[bytes, ...]
 
 
 @dataclass(frozen=True)
@@ -42,86 +74,105 @@ class FrozenDigest:
     signature: bytes
 
 
-def list_hash(triples: Iterable[Triple]) -> bytes:
-    """What a shuffler announces of its list."""
-    hasher = hashlib.sha256(b"list")
-    for triple in sorted(triples):
-        hasher.update(triple.id + triple.ticket + triple.digest)
-    return hasher.digest()
-
-
 class Freeze:
     """One shuffler's side of the freeze: takes in announcements, lists and signed digests; `context` is its result."""
 
-    def __init__(self, me: int, identities: tuple[bytes, ...], collection: bytes, own: Iterable[Triple]) -> None:
+    def __init__(
+        self, me: int, identities: tuple[bytes, ...], collection: bytes, own: Sequence[bytes], identity: Identity
+    ) -> None:
         self._me = me
         self._identities = identities
         self._collection = collection
-        mine = frozenset(own)
-        # Of another's list only what is here too is kept, as the objects that are here: memory does not grow with r.
-        self._lists: dict[int, frozenset[Triple]] = {me: mine}
-        self._announced: dict[int, bytes] = {me: list_hash(mine)}
+        self._identity = identity
+        self._held = {me: [Announcement.sign(identity, me, collection, own)]}
+        self._compared: set[int] = {me}  # who holds all announcements, the same as here
+        self._common = own  # of all lists that were shown
+        self._shown: set[int] = {me}
         self._confirmed: set[int] = {me}
-        if not _distinct(mine):
-            raise LocalFault("this shuffler's own list has an id twice")
 
     @property
-    def announcement(self) -> bytes:
-        """What this shuffler says first."""
-        return self._announced[self._me]
+    def announcements(self) -> Announcements:
+        """What this shuffler says first, and all that it has heard of others."""
+        held = [one for who in sorted(self._held) for one in sorted(self._held[who], key=lambda one: one.list)]
+        return Announcements(self._collection, tuple(held))
 
-    def announced(self, who: int, hash_: bytes) -> None:
-        """Another shuffler's announcement; it may not change its mind."""
+    @property
+    def evidence(self) -> tuple[Announcement, ...]:
+        """Two lists that one shuffler signed, if one did."""
+        return next((tuple(held) for held in self._held.values() if len(held) > 1), ())
+
+    def heard(self, who: int, held: Sequence[Announcement]) -> None:
+        """What another shuffler holds; RemoteFault names who signed two lists, or who passes on what nobody signed."""
         self._require_other(who)
-        if self._announced.setdefault(who, hash_) != hash_:
-            raise RemoteFault("announced two different lists", party=f"shuffler {who}", step="freeze")
+        for one in held:
+            known = self._held.get(one.shuffler, [])
+            if any(one.list == before.list for before in known):
+                continue
+            if one.shuffler > len(self._identities) or not one.verifies(
+                self._identities[one.shuffler - 1], self._collection
+            ):
+                raise _fault(who, f"passed on an announcement that shuffler {one.shuffler} did not sign")
+            if len(known) < 2:
+                self._held[one.shuffler] = [*known, one]
+        self._require_one_list_each()
+        theirs = {one.shuffler for one in held}
+        if who not in theirs:
+            raise _fault(who, "did not announce its list")
+        if len(theirs) == len(self._identities):
+            self._compared.add(who)
+
+    @property
+    def uncompared(self) -> tuple[int, ...]:
+        """Who has not yet been seen to hold all announcements."""
+        return tuple(who for who in range(1, len(self._identities) + 1) if who not in self._compared)
 
     @property
     def may_show_list(self) -> bool:
-        """Whether all have announced, so that showing the list lets nobody choose his own by it."""
-        return len(self._announced) == len(self._identities)
-
-    def listed(self, who: int, triples: Iterable[Triple]) -> None:
-        """Another shuffler's list, which must be the one it announced, with distinct ids."""
-        self._require_other(who)
-        shown = list(triples)
-        if self._announced.get(who) != list_hash(shown):
-            raise RemoteFault("showed another list than it announced", party=f"shuffler {who}", step="freeze")
-        if not _distinct(shown):
-            raise RemoteFault("listed an id twice", party=f"shuffler {who}", step="freeze")
-        theirs = frozenset(shown)
-        mine = self._lists[self._me]
-        self._lists[who] = mine if mine <= theirs else frozenset(triple for triple in mine if triple in theirs)
+        """Whether all hold the same announcements, so that showing the list lets nobody choose another by it."""
+        return not self.uncompared and not self.evidence
 
     @property
-    def triples(self) -> tuple[Triple, ...]:
-        """What counts, in the order of the rows: what every shuffler holds, by id."""
-        if len(self._lists) < len(self._identities):
-            missing = next(who for who in range(1, len(self._identities) + 1) if who not in self._lists)
-            raise RemoteFault("has not shown its list", party=f"shuffler {missing}", step="freeze")
-        return tuple(sorted(frozenset.intersection(*self._lists.values())))
+    def unshown(self) -> tuple[int, ...]:
+        """Whose list has not been seen yet."""
+        return tuple(who for who in range(1, len(self._identities) + 1) if who not in self._shown)
+
+    def listing(self, who: int) -> "Listing":
+        """Another shuffler's list, to be fed as it comes; NotYet before all announcements are compared."""
+        self._require_other(who)
+        if not self.may_show_list:
+            raise NotYet("lists are compared once all shufflers hold the same announcements")
+        (announced,) = self._held[who]
+        return Listing(self, who, announced, self._common)
+
+    def listed(self, who: int, common: Sequence[bytes]) -> None:
+        """Another shuffler has shown its list, of which this is also in all before it."""
+        self._common = common
+        self._shown.add(who)
+
+    @property
+    def rows(self) -> tuple[bytes, ...]:
+        """What counts, in its order: what every shuffler holds."""
+        if self.unshown:
+            raise _fault(self.unshown[0], "has not shown its list")
+        return tuple(self._common)
 
     @property
     def digest(self) -> bytes:
-        """The frozen digest: document, triples and n."""
-        hasher = hashlib.sha256(b"frozen" + self._collection)
-        counted = self.triples
-        hasher.update(struct.pack(">Q", len(counted)))
-        for triple in counted:
-            hasher.update(triple.id + triple.ticket + triple.digest)
-        return hasher.digest()
+        """The frozen digest: the document, n, and the root of what counts."""
+        counted = self.rows
+        return frozen_digest(self._collection, len(counted), RowList(counted).root)
 
-    def sign(self, identity: Identity) -> bytes:
-        """This shuffler's signature under the frozen digest."""
-        return identity.sign("frozen", self._collection, self.digest)
+    def sign(self) -> FrozenDigest:
+        """This shuffler's word on what it froze."""
+        return sign_frozen(self._identity, self._collection, self.digest)
 
     def confirmed(self, who: int, digest: bytes, signature: bytes) -> None:
         """Another shuffler's signed digest, which must be this one's."""
         self._require_other(who)
         if not verifies(self._identities[who - 1], signature, "frozen", self._collection, digest):
-            raise RemoteFault("signed its frozen digest wrongly", party=f"shuffler {who}", step="freeze")
+            raise _fault(who, "signed its frozen digest wrongly")
         if digest != self.digest:
-            raise RemoteFault("froze another list", party=f"shuffler {who}", step="freeze")
+            raise _fault(who, "froze another list")
         self._confirmed.add(who)
 
     @property
@@ -129,12 +180,77 @@ class Freeze:
         """The frozen collection, once every other shuffler confirmed it."""
         missing = [who for who in range(1, len(self._identities) + 1) if who not in self._confirmed]
         if missing:
-            raise RemoteFault("has not confirmed the frozen list", party=f"shuffler {missing[0]}", step="freeze")
+            raise _fault(missing[0], "has not confirmed the frozen list")
         return Context(self._collection, self.digest)
+
+    def _require_one_list_each(self) -> None:
+        if not self.evidence:
+            return
+        who = self.evidence[0].shuffler
+        if who == self._me:
+            raise LocalFault(
+                "another list was signed with this shuffler's identity key",
+                hint="find out whether a second process or a copy of its folder uses the same keys",
+            )
+        raise _fault(who, "signed two different lists", "its two signatures prove it; they are in the audit log")
 
     def _require_other(self, who: int) -> None:
         if who == self._me or not 1 <= who <= len(self._identities):
-            raise RemoteFault("is not another shuffler of this collection", party=f"shuffler {who}", step="freeze")
+            raise _fault(who, "is not another shuffler of this collection")
+
+
+class Listing:
+    """One list as it is shown: never longer than announced, and never kept but for what is in all lists before it."""
+
+    def __init__(self, freeze: Freeze, who: int, announced: Announcement, so_far: Sequence[bytes]) -> None:
+        self._freeze = freeze
+        self._who = who
+        self._announced = announced
+        self._so_far = so_far
+        self._at = 0
+        self._common: list[bytes] = []
+        self._tree = tree.Growing()
+        self._last = b""
+
+    @property
+    def count(self) -> int:
+        """How many rows have come."""
+        return self._tree.count
+
+    def feed(self, rows: Iterable[bytes]) -> None:
+        """The next rows."""
+        so_far, at = self._so_far, self._at
+        for row in rows:
+            if self._tree.count == self._announced.count:
+                raise self._another()
+            if row[:ID_BYTES] <= self._last and self._tree.count:
+                raise _fault(self._who, "showed a list that is not sorted by distinct ids")
+            self._tree.add(leaf(row))
+            self._last = row[:ID_BYTES]
+            while at < len(so_far) and so_far[at] < row:
+                at += 1
+            if at < len(so_far) and so_far[at] == row:
+                self._common.append(so_far[at])  # the object that is here: memory does not grow with r
+        self._at = at
+
+    def finish(self) -> None:
+        """All rows have come: they must be those that were announced."""
+        if (self._tree.count, self._tree.root) != self._announced.list:
+            raise self._another()
+        self._freeze.listed(self._who, self._common)
+
+    def _another(self) -> RemoteFault:
+        return _fault(self._who, "showed another list than it announced")
+
+
+def frozen_digest(collection: bytes, count: int, root: bytes) -> bytes:
+    """What stands for the collection and the list that counts in it."""
+    return hashlib.sha256(b"frozen" + collection + struct.pack(">Q", count) + root).digest()
+
+
+def sign_frozen(identity: Identity, collection: bytes, frozen: bytes) -> FrozenDigest:
+    """A shuffler's word on what it froze."""
+    return FrozenDigest(collection, frozen, identity.sign("frozen", collection, frozen))
 
 
 def check_minimum(counted: int, dummies: int, minimum: int) -> None:
@@ -146,5 +262,9 @@ def check_minimum(counted: int, dummies: int, minimum: int) -> None:
         )
 
 
-def _distinct(triples: Collection[Triple]) -> bool:
-    return len({triple.id for triple in triples}) == len(triples)
+def _list(collection: bytes, count: int, root: bytes) -> tuple[bytes, bytes, bytes]:
+    return collection, struct.pack(">Q", count), root
+
+
+def _fault(who: int, sentence: str, hint: str = "") -> RemoteFault:
+    return RemoteFault(sentence, party=f"shuffler {who}", step=STEP, hint=hint)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from peos.collection.prepare import Ticket
 from peos.collection.submission import PRESENT, Part, bind
+from peos.collection.ticket import Ticket
 from peos.crypto.onion import OnionKeys
 from peos.crypto.randomness import U64, Randomness
 
@@ -18,6 +18,6 @@ def prepare_onions(
     rows = reports.astype("<u8").view(np.uint8).reshape(count, 8 * words)
     others = (PRESENT,) * (keys.layers - 2)
     return [
-        bind(collection, ticket.id, ticket.signature, (onion.tobytes(), *others), rng)
+        bind(collection, ticket, (onion.tobytes(), *others), rng)
         for ticket, onion in zip(tickets, keys.wrap(collection, rows, rng), strict=True)
     ]

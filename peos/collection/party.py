@@ -8,6 +8,7 @@ import hashlib
 from dataclasses import dataclass
 
 from peos.collection.document import SEQUENTIAL, Document, Member
+from peos.collection.receipts import Receipt
 from peos.errors import RemoteFault
 
 
@@ -48,14 +49,15 @@ class Order:
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a part: the acknowledged submission digest, or a refusal in one sentence."""
+    """What became of a part: the acknowledged row with its receipt, or a refusal in one sentence."""
 
     collection: bytes
     id: bytes
-    digest: bytes = b""
+    row: bytes = b""
     refusal: str = ""
     hint: str = ""
     retry: bool = False
+    receipt: Receipt | None = None  # of an acknowledgement
 
 
 @dataclass(frozen=True)

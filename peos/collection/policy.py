@@ -29,11 +29,16 @@ class Policy:
     protocols: tuple[str, ...] = (PEOS,)  # the sequential shuffle protects less, and is only run by who says so
     most_eps_server: float | None = None
     most_eps_users: float | None = None
+    most_fakes: int = 100_000_000
+    most_days: float = 90.0
+    most_open: int = 64
     most_per_question_and_day: int = PER_QUESTION
     most_per_analyzer_and_day: int = PER_ANALYZER
 
-    def check(self, document: Document, *, me: bytes, now: float) -> int:
+    def check(self, document: Document, *, me: bytes, now: float, open_: int = 0) -> int:
         """Refuse what the operator would not run; returns this shuffler's number in the document.
+
+        `open_` is how many collections of this analyzer are not over yet.
 
         That a question is answered once an epoch is the store's to refuse, which knows what was delivered.
         """
@@ -56,8 +61,24 @@ class Policy:
             )
         if document.fakes < self.least_fakes:
             raise _refused(f"it has {document.fakes} fakes, here there must be {self.least_fakes}", "add fakes")
+        if document.fakes > self.most_fakes:
+            raise _refused(f"it has {document.fakes} fakes, at most {self.most_fakes} are made here", "ask for fewer")
+        if document.erase_by > now + self.most_days * DAY:
+            raise _refused(
+                f"it may last {(document.erase_by - now) / DAY:,.1f} days until everything of it is erased, the limit "
+                f"here is {self.most_days:g}",
+                "let it be shuffled and erased sooner",
+            )
+        if open_ >= self.most_open:
+            raise _refused(
+                f"{open_} collections of this analyzer are not over yet, the limit here is {self.most_open}",
+                "wait until some are over, or abort what is not needed any more",
+            )
         if document.closes_at <= now:
-            raise _refused("it has closed already", "create another collection")
+            raise _refused(
+                f"it has closed already, {document.closing(now)}",
+                "set the clock that is wrong, or create another collection",
+            )
         self._check_guarantees(document)
         return identities.index(me) + 1
 
@@ -82,8 +103,7 @@ class Policy:
     def _check_guarantees(self, document: Document) -> None:
         if self.most_eps_server is None and self.most_eps_users is None:
             return
-        users = max(1, document.minimum - len(document.dummies))
-        found = claims_of(document, users)
+        found = claims_of(document, document.minimum)  # which its dummies do not count towards (check_minimum)
         for claim, most in ((found.server, self.most_eps_server), (found.users, self.most_eps_users)):
             if most is not None and claim.epsilon > most:
                 raise _refused(_too_weak(claim, document.minimum, most), "ask for a higher minimum, or more fakes")

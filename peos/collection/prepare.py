@@ -5,23 +5,12 @@ splittings under one id.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from peos.collection.submission import Part, bind
+from peos.collection.ticket import Ticket
 from peos.crypto import sharing
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import PublicKey, ZeroSource
-
-
-@dataclass(frozen=True, repr=False)
-class Ticket:
-    """The right to submit once: an id and the enrolment key's signature over it."""
-
-    id: bytes
-    signature: bytes
-
-    def __repr__(self) -> str:
-        return f"Ticket({self.id.hex()[:8]}…)"
 
 
 def prepare(
@@ -41,5 +30,5 @@ def prepare(
     made = []
     for row, ticket in enumerate(tickets):
         shares = (rows[row].tobytes(), *(share[row].astype("<u8").tobytes() for share in others))
-        made.append(bind(collection, ticket.id, ticket.signature, shares, rng))
+        made.append(bind(collection, ticket, shares, rng))
     return made

@@ -9,6 +9,7 @@ import hashlib
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from peos.crypto import tree
@@ -33,6 +34,15 @@ class Acknowledged:
 
 
 @dataclass(frozen=True)
+class Acknowledgement:
+    """A shuffler's word that a part of this submission is durable with it."""
+
+    collection: bytes
+    row: bytes
+    receipt: "Receipt"
+
+
+@dataclass(frozen=True)
 class Receipt:
     """A shuffler's signature under a group of submissions, and the way to it from one of them."""
 
@@ -46,7 +56,13 @@ class Receipt:
         if not 0 < self.count <= MAX_GROUP:
             return False
         root = tree.top(acknowledged.leaf, self.place, self.count, self.path)
-        return root is not None and verifies(shuffler, self.signature, _LABEL, struct.pack(">I", self.count), root)
+        return root is not None and _is_signed(shuffler, self.signature, self.count, root)
+
+
+@lru_cache(maxsize=64)
+def _is_signed(shuffler: bytes, signature: bytes, count: int, root: bytes) -> bool:
+    """The receipts of one group share a signature, which is verified once."""
+    return verifies(shuffler, signature, _LABEL, struct.pack(">I", count), root)
 
 
 def receipts(identity: Identity, group: Sequence[Acknowledged]) -> list[Receipt]:

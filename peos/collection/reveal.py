@@ -4,21 +4,27 @@ The document committed to each dummy's id and words. That is not enough: an anal
 give a user the id of a dummy, and have her rows opened. So it shows all parts of each dummy as well, which must be
 those that were frozen: the parts of a user's submission, each under a salt of its own, are known to no r − 1 shufflers
 and to no analyzer (protocol.md §7.2).
+
+What is opened is a function of the document and the frozen list alone: the analyzer has no choice of dummies and none
+of their order. Otherwise it could show each shuffler another one, and have honest ones accuse one another.
 """
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from peos.collection.document import Document, Dummy
-from peos.collection.submission import Part, Triple, check_part, plain_share
+from peos.collection.document import ID_BYTES, Document, Dummy
+from peos.collection.submission import Part, check_part, plain_share
+from peos.crypto.identity import Identity, labelled
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import PublicKey
 from peos.errors import RemoteFault
 from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.shuffle.judging import Case, inspected_dummies
+from peos.shuffle.messages import SignedReveal
 from peos.shuffle.paths import Places
 
 
@@ -30,11 +36,26 @@ class Revealed:
     words: U64
     parts: tuple[Part, ...]
 
+    @property
+    def id(self) -> bytes:
+        """Under which it was submitted."""
+        return self.parts[0].id
+
 
 def reveal(dummies: Sequence[Dummy], parts: Sequence[tuple[Part, ...]], ciphertext_row: int) -> list[Revealed]:
-    """As many of the dummies as are opened, ready to be shown to the shufflers."""
+    """The first of the document's dummies, as many as are opened, ready to be shown to the shufflers."""
     count = inspected_dummies(len(dummies), ciphertext_row)
     return [Revealed(dummy.salt, dummy.words, own) for dummy, own in zip(dummies[:count], parts[:count], strict=True)]
+
+
+def sign_reveal(identity: Identity, context: Context, revealed: Sequence[Revealed]) -> SignedReveal:
+    """The analyzer answers for what it shows."""
+    return SignedReveal.sign(identity, context, _hash(context, revealed))
+
+
+def is_signed(document: Document, context: Context, revealed: Sequence[Revealed], signed: SignedReveal) -> bool:
+    """Whether the document's analyzer answers for just this, in this order."""
+    return signed.hash == _hash(context, revealed) and signed.verifies(document.analyzer.identity, context)
 
 
 def proved_case(
@@ -42,21 +63,38 @@ def proved_case(
     public: PublicKey,
     context: Context,
     transcript: bytes,
-    triples: Sequence[Triple],
+    rows: Sequence[bytes],
     revealed: Sequence[Revealed],
+    signed: SignedReveal,
 ) -> Case:
-    """What a shuffler may open of one output; RemoteFault if a revealed report is not proved to be the analyzer's own.
+    """What a shuffler may open of one output; RemoteFault if not just the dummies that are due are shown and proved.
 
-    A dummy that is not among the frozen reports was not counted, and is left out.
+    A dummy whose id is not in the frozen list was not counted, and is left out.
     """
-    places = {triple: place for place, triple in enumerate(triples)}
-    committed = set(document.dummies)
-    counted = {_proved(one, document, public, context.collection, committed): one for one in revealed}
-    start = {places[triple]: one for triple, one in counted.items() if triple in places}
-    if not start or len(counted) < len(revealed):
-        raise _refused("reveals no dummies that were counted, or one twice")
-    rows = len(triples) + document.fakes
-    return known_case(document, public, context, transcript, rows, tuple(start), tuple(start.values()))
+    if not is_signed(document, context, revealed, signed):
+        raise _refused("did not sign what it reveals")
+    due = document.dummies[
+        : inspected_dummies(len(document.dummies), document.mechanism.words * public.ciphertext_bytes)
+    ]
+    if len(set(due)) < len(due):
+        raise _refused("committed to one dummy twice")
+    if tuple(Dummy(one.salt, one.id, one.words).commitment for one in revealed) != due:
+        raise _refused(f"does not reveal the first {len(due)} dummies of the document in their order")
+    frozen = {row[:ID_BYTES]: (place, row) for place, row in enumerate(rows)}
+    start: dict[int, int] = {}  # which of the dummies, by their places
+    for number, one in enumerate(revealed):
+        if one.id in frozen:
+            place, row = frozen[one.id]
+            if _proved(one, document, public, context.collection) != row:
+                raise _refused("reveals parts of a dummy that are not those which were frozen")
+            start[place] = number
+    if len(start) < sum(one.id in frozen for one in revealed):
+        raise _refused("committed to two dummies under one id")
+    if not start:
+        raise RemoteFault("none of the dummies was frozen", step="inspection", hint="no row can be followed")
+    total, order = len(rows) + document.fakes, tuple(sorted(start))
+    numbers = tuple(start[place] for place in order)
+    return known_case(document, public, context, transcript, total, (numbers, order), revealed, signed)
 
 
 def known_case(
@@ -65,34 +103,54 @@ def known_case(
     context: Context,
     transcript: bytes,
     rows: int,
-    start: Places,
+    start: tuple[tuple[int, ...], Places],
     revealed: Sequence[Revealed],
+    signed: SignedReveal,
 ) -> Case:
-    """The same for reports that need no proof, which stand at the places `start` of the frozen list."""
-    parts = {who: [one.parts[who - 1].share for one in revealed] for who in range(1, len(document.shufflers) + 1)}
+    """The same for dummies that need no proof: `start` says which of them were frozen, and where they stand."""
+    dummies, places = start
+    counted = [revealed[number] for number in dummies]
+    parts = {who: [one.parts[who - 1].share for one in counted] for who in range(1, len(document.shufflers) + 1)}
     encrypted = parts.pop(ENCRYPTED_SHARE)
     return Case(
         schedule=document.schedule,
         context=context,
         rows=rows,
         transcript=transcript,
-        start=start,
+        start=places,
         shares={who: np.stack([plain_share(share) for share in shares]) for who, shares in parts.items()},
         ciphertexts=np.stack([np.frombuffer(row, np.uint8) for row in encrypted]),
         public=public,
+        analyzer=document.analyzer.identity,
+        revealed=signed,
+        dummies=dummies,
     )
 
 
-def _proved(one: Revealed, document: Document, public: PublicKey, collection: bytes, committed: set[bytes]) -> Triple:
+def _proved(one: Revealed, document: Document, public: PublicKey, collection: bytes) -> bytes:
     shufflers = len(document.shufflers)
     if [part.shuffler for part in one.parts] != list(range(1, shufflers + 1)):
         raise _refused("does not reveal every part of a dummy")
-    if Dummy(one.salt, one.parts[0].id, one.words).commitment not in committed:
-        raise _refused("reveals a report that the document does not commit to as a dummy")
-    found = {check_part(part, document, collection, public, part.shuffler) for part in one.parts}
+    try:
+        found = {check_part(part, document, collection, public, part.shuffler) for part in one.parts}
+    except RemoteFault as fault:
+        raise _refused(f"reveals a part of a dummy that none can be ({fault})") from None
     if len(found) > 1:
         raise _refused("reveals parts that are not of one submission")
     return found.pop()
+
+
+def _hash(context: Context, revealed: Sequence[Revealed]) -> bytes:
+    dummies = (
+        labelled("dummy", one.salt, one.words.astype("<u8").tobytes(), *map(_encoded, one.parts)) for one in revealed
+    )
+    return hashlib.sha256(labelled("revealed", context.collection, context.frozen, *dummies)).digest()
+
+
+def _encoded(part: Part) -> bytes:
+    number = part.shuffler.to_bytes(4, "big")
+    fields = (part.collection, number, part.id, part.ticket, part.user_key, part.signature, part.salt, part.share)
+    return labelled("part", *fields, *part.hashes)
 
 
 def _refused(what: str) -> RemoteFault:

@@ -67,12 +67,12 @@ class RowList:
 
     @cached_property
     def _levels(self) -> list[bytes | bytearray]:
-        return list(tree.levels(b"".join(map(_leaf, self._rows))))
+        return list(tree.levels(b"".join(map(leaf, self._rows))))
 
 
 def membership(root: bytes, count: int, row: bytes, shown: Sequence[Shown]) -> Membership:
     """Whether a row is in the list of `count` rows under `root`, by the rows that its shuffler shows."""
-    if any(len(one.row) != ROW_BYTES or tree.top(_leaf(one.row), one.place, count, one.path) != root for one in shown):
+    if any(len(one.row) != ROW_BYTES or tree.top(leaf(one.row), one.place, count, one.path) != root for one in shown):
         return Membership.UNPROVED
     match shown:
         case [only] if only.row == row:
@@ -88,5 +88,6 @@ def membership(root: bytes, count: int, row: bytes, shown: Sequence[Shown]) -> M
     return Membership.UNPROVED
 
 
-def _leaf(row: bytes) -> bytes:
+def leaf(row: bytes) -> bytes:
+    """What a row is in the tree."""
     return hashlib.sha256(b"\x00" + row).digest()

@@ -1,8 +1,11 @@
 """One user's submission: a report split into one part a shuffler, bound together by a digest (protocol.md §6.3).
 
 Part i carries its own salt and the salted hashes of all parts, so that every shuffler computes the same submission
-digest while learning nothing of another's part. Freezing compares the digests: a user, or a fault, that gives
-different splittings under one id is not counted at all. By id alone, mixtures of two splittings would be.
+digest while learning nothing of another's part. Freezing compares rows, which commit to it: a user, or a fault, that
+gives different splittings under one id is not counted at all. By id alone, mixtures of two splittings would be.
+
+The digest is signed with the user's key, which her ticket names: what one shuffler has seen of a submission does not
+let it make another under the same ticket.
 """
 
 import hashlib
@@ -13,8 +16,8 @@ from typing import Final
 import numpy as np
 
 from peos.collection.document import ID_BYTES, Document
-from peos.collection.ticket import admits
-from peos.crypto.identity import SIGNATURE_BYTES
+from peos.collection.ticket import Ticket, admits
+from peos.crypto.identity import PUBLIC_BYTES, SIGNATURE_BYTES, verifies
 from peos.crypto.kdf import DIGEST_BYTES
 from peos.crypto.onion import OnionKeys
 from peos.crypto.randomness import U64, Randomness
@@ -34,30 +37,27 @@ class Part:
     shuffler: int
     id: bytes
     ticket: bytes
+    user_key: bytes
+    signature: bytes  # by the user's key, over the submission digest
     salt: bytes
     hashes: tuple[bytes, ...]
     share: bytes
 
+    @property
+    def digest(self) -> bytes:
+        """The submission digest: SHA-256(collection ‖ id ‖ h_1 ‖ … ‖ h_r)."""
+        return submission_digest(self.collection, self.id, self.hashes)
+
+    @property
+    def row(self) -> bytes:
+        """What a shuffler keeps of the submission and compares with the others: id ‖ commitment.
+
+        Equal rows are of one ticket, one user's key and one digest, unless SHA-256 collides: all have fixed lengths.
+        """
+        return self.id + hashlib.sha256(b"row" + self.ticket + self.user_key + self.digest).digest()
+
     def __repr__(self) -> str:
         return f"Part(of {self.id.hex()[:8]}… for shuffler {self.shuffler})"
-
-
-@dataclass(frozen=True, order=True, slots=True)
-class Triple:
-    """What a shuffler keeps of a submission and compares with the others; sorted by id."""
-
-    id: bytes
-    ticket: bytes
-    digest: bytes
-
-
-@dataclass(frozen=True)
-class Acknowledgement:
-    """A shuffler's word that a part of this submission is durable with it."""
-
-    collection: bytes
-    id: bytes
-    digest: bytes
 
 
 class Verdict(Enum):
@@ -73,12 +73,14 @@ def submission_digest(collection: bytes, id_: bytes, hashes: tuple[bytes, ...]) 
     return hashlib.sha256(b"".join((collection, id_, *hashes))).digest()
 
 
-def bind(collection: bytes, id_: bytes, ticket: bytes, shares: tuple[bytes, ...], rng: Randomness) -> tuple[Part, ...]:
-    """One part for each shuffler out of the shares' bytes."""
+def bind(collection: bytes, ticket: Ticket, shares: tuple[bytes, ...], rng: Randomness) -> tuple[Part, ...]:
+    """One part for each shuffler out of the shares' bytes, signed with the ticket's key."""
     salts = [rng.bytes(SALT_BYTES) for _ in shares]
     hashes = tuple(_hash(salt, share) for salt, share in zip(salts, shares, strict=True))
+    signature = ticket.key.sign("submission", submission_digest(collection, ticket.id, hashes))
+    user_key = ticket.key.public
     return tuple(
-        Part(collection, number, id_, ticket, salt, hashes, share)
+        Part(collection, number, ticket.id, ticket.signature, user_key, signature, salt, hashes, share)
         for number, (salt, share) in enumerate(zip(salts, shares, strict=True), start=1)
     )
 
@@ -90,8 +92,8 @@ def share_bytes(document: Document, public: PublicKey | OnionKeys, shuffler: int
     return document.mechanism.words * (public.ciphertext_bytes if shuffler == ENCRYPTED_SHARE else 8)
 
 
-def check_part(part: Part, document: Document, collection: bytes, public: PublicKey | OnionKeys, me: int) -> Triple:
-    """Everything a shuffler asks of a part before it stores it; RemoteFault says which condition fails.
+def check_part(part: Part, document: Document, collection: bytes, public: PublicKey | OnionKeys, me: int) -> bytes:
+    """Its row, once all that a shuffler asks of a part holds; RemoteFault says which condition fails.
 
     What passes can spoil the sender's own report and nobody else's.
     """
@@ -102,7 +104,13 @@ def check_part(part: Part, document: Document, collection: bytes, public: Public
     if len(part.hashes) != len(document.shufflers):
         raise _refused("the part does not have one hash for each shuffler", "fetch the invitation again")
     hashes = [("hash", hash_, DIGEST_BYTES) for hash_ in part.hashes]
-    fixed = [("id", part.id, ID_BYTES), ("ticket", part.ticket, SIGNATURE_BYTES), ("salt", part.salt, SALT_BYTES)]
+    fixed = [
+        ("id", part.id, ID_BYTES),
+        ("ticket", part.ticket, SIGNATURE_BYTES),
+        ("user key", part.user_key, PUBLIC_BYTES),
+        ("signature", part.signature, SIGNATURE_BYTES),
+        ("salt", part.salt, SALT_BYTES),
+    ]
     for what, field, length in (*fixed, *hashes):
         if len(field) != length:
             raise _refused(f"the part's {what} has {len(field)} bytes, not {length}", "use a client of this version")
@@ -110,8 +118,12 @@ def check_part(part: Part, document: Document, collection: bytes, public: Public
         raise _refused("the share has the wrong length", "use the mechanism that the document names")
     if _hash(part.salt, part.share) != part.hashes[me - 1]:
         raise _refused("the share does not match its hash", "send the stored submission again")
-    if not admits(document.enrolment_key, part.ticket, collection, part.id):
-        raise _refused("the ticket is not valid for this collection and id", "ask whoever enrols users for a ticket")
+    if not admits(document.enrolment_key, part.ticket, collection, part.id, part.user_key):
+        raise _refused(
+            "the ticket is not valid for this collection, id and user key", "ask whoever enrols users for a ticket"
+        )
+    if not verifies(part.user_key, part.signature, "submission", part.digest):
+        raise _refused("the submission is not signed by the ticket's user key", "answer with the key of the ticket")
     if isinstance(public, OnionKeys):
         # Of an onion only its length can be checked here: one that does not open later is its sender's own loss.
         if me != ENCRYPTED_SHARE and part.share != PRESENT:
@@ -120,11 +132,11 @@ def check_part(part: Part, document: Document, collection: bytes, public: Public
         rows = np.frombuffer(part.share, np.uint8).reshape(-1, public.ciphertext_bytes)
         if not bool(np.all(public.check(rows))):
             raise _refused("the encrypted share is not a ciphertext of this key", "encrypt with the document's key")
-    return Triple(part.id, part.ticket, submission_digest(collection, part.id, part.hashes))
+    return part.row
 
 
-def judge(stored: Triple | None, new: Triple) -> Verdict:
-    """One submission a ticket: what is stored under it decides."""
+def judge(stored: bytes | None, new: bytes) -> Verdict:
+    """One submission a ticket, and so one an id, which the ticket names: the row stored under it decides."""
     if stored is None:
         return Verdict.STORE
     return Verdict.KNOWN if stored == new else Verdict.CONFLICT

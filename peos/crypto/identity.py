@@ -15,6 +15,7 @@ PUBLIC_BYTES: Final = 32
 SIGNATURE_BYTES: Final = 64
 SECRET_BYTES: Final = 32
 _P: Final = 2**255 - 19
+_D: Final = -121665 * pow(121666, -1, _P) % _P
 _ORDER_8: Final = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826  # y with dy⁴ + 2y² = 1
 _SMALL_ORDER: Final = frozenset({0, 1, _P - 1, _ORDER_8, _P - _ORDER_8})  # y of the points of orders 1, 2, 4 and 8
 
@@ -56,6 +57,11 @@ class Identity:
         return Ed25519PrivateKey.from_private_bytes(self.secret)
 
 
+def is_usable(public: bytes) -> bool:
+    """Whether a public key can be one that its owner alone signs with: a curve point, and not of small order."""
+    return len(public) == PUBLIC_BYTES and not _is_of_small_order(public) and _is_point(public)
+
+
 def verifies(public: bytes, signature: bytes, label: str, *fields: bytes) -> bool:
     """Whether `public` signed the label and the fields."""
     if _is_of_small_order(public):
@@ -70,3 +76,10 @@ def verifies(public: bytes, signature: bytes, label: str, *fields: bytes) -> boo
 def _is_of_small_order(public: bytes) -> bool:
     y = int.from_bytes(public, "little") & (1 << 255) - 1  # the top bit is the sign of x
     return y % _P in _SMALL_ORDER
+
+
+def _is_point(public: bytes) -> bool:
+    """Whether x² = (y² − 1) / (dy² + 1) has a solution."""
+    y = int.from_bytes(public, "little") & (1 << 255) - 1
+    square = (y * y - 1) * pow(_D * y * y + 1, -1, _P) % _P
+    return y < _P and pow(square, (_P - 1) // 2, _P) in (0, 1)

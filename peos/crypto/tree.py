@@ -55,6 +55,32 @@ def top(leaf: bytes, place: int, count: int, path: Sequence[bytes]) -> bytes | N
     return node if next(beside, None) is None else None
 
 
+class Growing:
+    """The root over leaves that come one after another, in memory that does not grow with them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._nodes: list[bytes] = []  # of whole subtrees, each smaller than the one before
+
+    def add(self, leaf: bytes) -> None:
+        """One more leaf."""
+        sha256, node, whole = hashlib.sha256, leaf, self.count
+        while whole & 1:
+            node, whole = sha256(b"\x01" + self._nodes.pop() + node).digest(), whole >> 1
+        self._nodes.append(node)
+        self.count += 1
+
+    @property
+    def root(self) -> bytes:
+        """The root over the leaves so far."""
+        if not self._nodes:
+            return EMPTY
+        *others, node = self._nodes
+        for left in reversed(others):
+            node = hashlib.sha256(b"\x01" + left + node).digest()
+        return node
+
+
 def _above(level: bytes | bytearray) -> bytearray:
     sha256, pairs = hashlib.sha256, len(level) // (2 * NODE_BYTES)
     nodes = bytearray()

@@ -8,26 +8,35 @@ The thesis' (9.5) is the special case of GRR, where u = 1/d makes both correctio
 
 from dataclasses import dataclass
 from numbers import Integral
+from statistics import NormalDist
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from peos.errors import WrongInput
+from peos.estimate.support import ends, least_found
 
 Floats = NDArray[np.float64]
+
+FEW: Final = 100.0
+"""Where fewer reports than that are expected to support a value, or to fail to, intervals are exact (privacy.md §4)."""
 
 
 @dataclass(frozen=True)
 class FrequencyOracle:
-    """p: a report supports its own value; q: another value; u: a uniformly random report supports any value."""
+    """p: a report supports its own value; q: another value; u: a uniformly random report supports any value.
+
+    `slack`: q is a mean over hash functions, and those that were drawn may support another value likelier by so much.
+    """
 
     p: float
     q: float
     u: float
+    slack: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (0.0 <= self.q < self.p <= 1.0 and 0.0 <= self.u <= 1.0):
+        if not (0.0 <= self.q < self.p <= 1.0 and 0.0 <= self.u <= 1.0 and self.slack >= 0.0):
             raise WrongInput("a report must support its own value likelier than another, with probabilities in [0, 1]")
 
 
@@ -40,6 +49,7 @@ class Estimate:
     users: int
     fakes: int
     oracle: FrequencyOracle
+    counts: NDArray[np.int64]  # the support counts that all this is made of
 
     @property
     def stderr(self) -> Floats:
@@ -47,21 +57,39 @@ class Estimate:
         return np.sqrt(self.variance)
 
     def interval(self, level: float = 0.95) -> Floats:
-        """(domain, 2): for each value alone, an interval that covers its frequency with probability about `level`.
+        """(domain, 2): for each value alone, an interval that covers its frequency with probability `level`.
 
         It holds every f from which the estimate lies within z of f's own standard errors (Wilson's score interval):
         Var is exact and linear in f, a + b·f, so the ends are the roots of (f̂ − f)² = z²(a + b·f). With many reports
-        that is f̂ ± z·stderr; with few supporters it covers where that would not.
+        that is f̂ ± z·stderr. Where FEW of them are expected, counts are too coarse for that: it also holds every
+        number of holders that the count's exact law does not speak against, so that it covers at least so often.
         """
-        if not 0.0 < level < 1.0:
-            raise WrongInput(f"a confidence level lies between 0 and 1, not at {level}")
-        z = float(ndtri((1 + level) / 2))
+        _check_probability(level, "a confidence level")
+        z = NormalDist().inv_cdf((1 + level) / 2)
         a, a_plus_b = (float(_variance(self.oracle, np.float64(f), self.users, self.fakes)) for f in (0.0, 1.0))
         b = a_plus_b - a
         middle = self.frequency + z * z * b / 2
         # a + b·f̂ is the variance at the estimate, which no count makes negative but by rounding.
         half = z * np.sqrt(np.maximum(a + b * self.frequency, 0.0) + z * z * b * b / 4)
-        return np.stack((middle - half, middle + half), axis=1)
+        low, high = middle - half, middle + half
+        p, q, u = self.oracle.p, self.oracle.q, self.oracle.u
+        if min(self.users * q + self.fakes * u, self.users * (1 - p) + self.fakes * (1 - u)) < FEW:
+            fewest, most = ends(self.counts, p, q, u, users=self.users, fakes=self.fakes, level=level)
+            low, high = np.minimum(low, fewest / self.users), np.maximum(high, most / self.users)
+        return np.stack((low, high), axis=1)
+
+    def significant(self, level: float = 0.05) -> NDArray[np.bool_]:
+        """(domain,): which values are found: their supports are too many to be other values' reports and fakes alone.
+
+        With probability at least 1 − `level` no value is found that nobody holds, among all values together. Each is
+        held against the exact tail of its count at `level` over the number of values (Bonferroni): whatever their
+        counts have to do with each other (privacy.md §4).
+        """
+        _check_probability(level, "a level of significance")
+        q = min(1.0, self.oracle.q + self.oracle.slack)
+        chance = level / len(self.counts)
+        found = self.counts >= least_found(q, self.oracle.u, users=self.users, fakes=self.fakes, chance=chance)
+        return np.asarray(found)
 
 
 def variance_of_frequency(oracle: FrequencyOracle, *, users: int, fakes: int, frequency: float) -> float:
@@ -81,7 +109,7 @@ def estimate_frequencies(oracle: FrequencyOracle, counts: NDArray[np.int64], *, 
     excess = given.astype(np.float64) - users * oracle.q - fakes * oracle.u
     frequency = np.asarray(excess / (users * (oracle.p - oracle.q)), dtype=np.float64)
     variance = np.asarray(_variance(oracle, np.clip(frequency, 0.0, 1.0), users, fakes), dtype=np.float64)
-    return Estimate(frequency, variance, users, fakes, oracle)
+    return Estimate(frequency, variance, users, fakes, oracle, given.astype(np.int64))
 
 
 def _variance(oracle: FrequencyOracle, frequency: Floats | np.float64, users: int, fakes: int) -> Floats | np.float64:
@@ -95,3 +123,8 @@ def _check(users: int, fakes: int) -> None:
         raise WrongInput(
             f"an estimate needs a whole number of users, at least 1, and of fakes, not {users} and {fakes}"
         )
+
+
+def _check_probability(level: float, what: str) -> None:
+    if not 0.0 < level < 1.0:
+        raise WrongInput(f"{what} lies between 0 and 1, not at {level}")

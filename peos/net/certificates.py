@@ -6,9 +6,11 @@ certificate cannot sign others, so pinning one admits one. Functions take PEM or
 
 import datetime
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import (
@@ -46,8 +48,7 @@ def make_certificate(
         raise WrongInput(f"a certificate's name has 1 to {_NAME_LIMIT} characters, not {len(name)}")
     key = ec.derive_private_key(rng.integer_below(_ORDER - 1) + 1, ec.SECP256R1())
     start = (now or datetime.datetime.now(datetime.UTC)) - datetime.timedelta(hours=1)
-    # TLS looks pinned certificates up by subject: two of one subject would hide each other, so the key is part of it.
-    shown = key.public_key().public_bytes(Encoding.X962, PublicFormat.CompressedPoint).hex()[2:]
+    shown = _shown(key.public_key())  # see `read_certificate`
     subject = x509.Name(
         [x509.NameAttribute(NameOID.COMMON_NAME, name), x509.NameAttribute(NameOID.SERIAL_NUMBER, shown)]
     )
@@ -81,8 +82,13 @@ def make_certificate(
     )
 
 
+@lru_cache(maxsize=1024)
 def read_certificate(data: bytes) -> x509.Certificate:
-    """Exactly one certificate, on P-256, for the name that all have; WrongInput otherwise."""
+    """Exactly one certificate, on P-256, for the name that all have, by the key that its subject names; or WrongInput.
+
+    TLS looks certificates up by subject. As the subject holds the key and the key has signed it, nobody can make one
+    that hides another party's: neither with that party's subject and a key of its own, nor with both and other dates.
+    """
     try:
         if _PEM not in data:
             certificate = x509.load_der_x509_certificate(data)
@@ -93,24 +99,38 @@ def read_certificate(data: bytes) -> x509.Certificate:
         key = certificate.public_key()
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         is_authority = certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+        # The library reads these when they are asked for, and may fail as late as that.
+        _ = certificate.subject, certificate.not_valid_before_utc, certificate.not_valid_after_utc
     except x509.ExtensionNotFound:
         raise WrongInput("the certificate lacks an extension that every party's has", hint=_MAKE) from None
-    except ValueError as error:
-        if isinstance(error, WrongInput):
-            raise
+    except WrongInput:
+        raise
+    except Exception:  # for a stranger's bytes the library raises ValueError, TypeError and kinds of its own
         raise WrongInput("this is not a certificate", hint=_MAKE) from None
     if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
         raise WrongInput("a port's certificate is on the curve P-256", hint=_MAKE)
     if names.get_values_for_type(x509.DNSName) != [TARGET_NAME] or is_authority:
         raise WrongInput(f"a port's certificate is for {TARGET_NAME} and cannot sign others", hint=_MAKE)
+    named = [one.value for one in certificate.subject.get_attributes_for_oid(NameOID.SERIAL_NUMBER)]
+    if named != [_shown(key)]:
+        raise WrongInput("the subject of a port's certificate names its key, and this one names another", hint=_MAKE)
+    try:
+        certificate.verify_directly_issued_by(certificate)
+    except (ValueError, TypeError, InvalidSignature):
+        raise WrongInput("a port's certificate is signed by its own key, and this one is not", hint=_MAKE) from None
     return certificate
+
+
+def _shown(key: ec.EllipticCurvePublicKey) -> str:
+    """A key as a subject names it: its x coordinate, 64 digits, which a subject has room for."""
+    return key.public_bytes(Encoding.X962, PublicFormat.CompressedPoint).hex()[2:]
 
 
 def require_pair(own: Certificate) -> None:
     """WrongInput unless the key is the certificate's: it would show as a handshake that fails for no reason."""
     try:
         key = load_pem_private_key(own.key, None)
-    except (ValueError, TypeError):
+    except Exception:  # whatever is wrong with a file that others may have written
         raise WrongInput("the private key of a port's certificate cannot be read", hint=_RESTORE) from None
     form = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     if key.public_key().public_bytes(*form) != read_certificate(own.pem).public_key().public_bytes(*form):
@@ -120,13 +140,27 @@ def require_pair(own: Certificate) -> None:
 def require_current(own: Certificate, port: str, *, hint: str) -> None:
     """WrongInput unless the certificate is valid by this machine's clock: whoever connects would be told nothing."""
     if is_expired(own.pem):
-        found = read_certificate(own.pem)
-        first, last = (one.strftime("%Y-%m-%d") for one in (found.not_valid_before_utc, found.not_valid_after_utc))
-        today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
-        raise WrongInput(
-            f"the certificate of the port for {port} is valid from {first} to {last}, and the clock here says {today}",
-            hint=hint,
-        )
+        raise WrongInput(f"the certificate of the port for {port} is {validity(own.pem)}", hint=hint)
+
+
+def require_valid(data: bytes, what: str) -> None:
+    """WrongInput unless another party's certificate is valid by this machine's clock.
+
+    One that is not valid yet was made before it was handed on: it is a clock that is wrong, and most likely this one.
+    """
+    if not is_expired(data):
+        return
+    is_early = datetime.datetime.now(datetime.UTC) < read_certificate(data).not_valid_before_utc
+    why = "is not valid yet, so a clock is wrong" if is_early else "has expired"
+    raise WrongInput(f"{what} {why}: it is {validity(data)}")
+
+
+def validity(data: bytes) -> str:
+    """From when to when, beside what the clock here says."""
+    found = read_certificate(data)
+    times = found.not_valid_before_utc, found.not_valid_after_utc, datetime.datetime.now(datetime.UTC)
+    first, last, now = (one.strftime("%Y-%m-%d %H:%M UTC") for one in times)
+    return f"valid from {first} to {last}, and the clock here says {now}"
 
 
 _RESTORE: Final = "restore both from a backup"

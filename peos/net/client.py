@@ -21,7 +21,7 @@ _OPTIONS: Final = (
     ("grpc.ssl_target_name_override", TARGET_NAME),
     ("grpc.enable_retries", 0),  # `retrying` does it, and says whom it waits for
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 1_000),
+    ("grpc.min_reconnect_backoff_ms", 10_000),  # how long a connection may take: three turns of a line that is slow
     ("grpc.max_reconnect_backoff_ms", 5_000),
     ("grpc.enable_http_proxy", 0),  # parties talk through nobody else
 )

@@ -98,8 +98,8 @@ _RUNS: Final = "check that it runs, its address, and the network between"
 _TRANSPORT: Final = (
     _Reason(
         "CERTIFICATE_VERIFY_FAILED",
-        "showed another certificate than the one that is pinned, or one that has expired",
-        "ask its operator, and go no further before you know why",
+        "showed another certificate than the pinned one, or one that has expired or is not valid yet by the clock here",
+        "compare the clocks, ask its operator, and go no further before you know why",
         False,
     ),
     _Reason("Connection refused", "does not answer at its address", _RUNS, True),

@@ -26,6 +26,13 @@ _NO_CERTIFICATE: Final = Public(grpc.StatusCode.UNAUTHENTICATED, "a certificate 
 _NOT_TRUSTED: Final = Public(
     grpc.StatusCode.PERMISSION_DENIED, "this certificate is not accepted here", "ask the operator", False, "Refused"
 )
+_NOT_VALID: Final = Public(
+    grpc.StatusCode.PERMISSION_DENIED,
+    "this certificate has expired, or is not valid yet by the clock here",
+    "compare the clocks; if they agree, make the certificate anew",
+    False,
+    "Refused",
+)
 
 _fingerprint = lru_cache(maxsize=256)(fingerprint)
 
@@ -112,7 +119,9 @@ class Guard(grpc.aio.ServerInterceptor):
         print_ = peer_fingerprint(context)
         if not print_:
             return _NO_CERTIFICATE
-        return None if self._trust.is_trusted(print_) else _NOT_TRUSTED
+        if self._trust.is_trusted(print_):
+            return None
+        return _NOT_VALID if print_ in self._trust else _NOT_TRUSTED
 
     async def _refuse(self, context: Context, method: str, error: Exception) -> None:
         """Tell the caller what it may know, and our log the rest."""

@@ -17,7 +17,7 @@ from peos.collection.party import Answer, Card
 from peos.collection.submission import Part
 from peos.crypto.randomness import Randomness
 from peos.errors import BadEncoding, LocalFault, PeosError, RemoteFault, WrongInput
-from peos.net.certificates import is_expired
+from peos.net.certificates import require_valid
 from peos.net.client import Backoff, blocking_channel
 from peos.net.errors import ERROR_KEY, from_rpc_error, is_retryable
 from peos.net.tls import grpc
@@ -51,6 +51,7 @@ class Lost:
 
 
 Event = Answered | Lost
+_INVITE: Final = "set this machine's clock if it is wrong; else ask the analyzer for a new invitation"
 
 
 def party(number: int, card: Card) -> str:
@@ -67,11 +68,10 @@ def plain_text(text: str) -> str:
 def user_channel(who: str, card: Card, step: str) -> grpc.Channel:
     """A channel to a shuffler's port for users, which must show the certificate of its card."""
     try:
-        if is_expired(card.user_certificate):
-            raise WrongInput("its certificate for users has expired", hint="ask the analyzer for a new invitation")
+        require_valid(card.user_certificate, "its certificate for users")
         return blocking_channel(card.user_address, card.user_certificate)
     except WrongInput as wrong:
-        raise RemoteFault(str(wrong), party=who, step=step, hint="ask the analyzer for a new invitation") from None
+        raise RemoteFault(str(wrong), party=who, step=step, hint=_INVITE) from None
 
 
 class Lane:

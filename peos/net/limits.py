@@ -1,5 +1,10 @@
-"""How large a message may be and how a connection shows that it is alive, the same at both ends."""
+"""How large a message may be, how a connection shows that it is alive, and how many a port takes.
 
+Every connection of a server costs three descriptors: where it came in, and the two ends of its way to gRPC
+(`peos.net.acceptor`). Disk, workers and what this process itself opens have their own share of the table.
+"""
+
+from dataclasses import dataclass, replace
 from typing import Final
 
 from peos.wire.strict import MESSAGE_LIMIT
@@ -13,3 +18,35 @@ OPTIONS: Final = (
     ("grpc.keepalive_time_ms", KEEPALIVE_MS),
     ("grpc.keepalive_timeout_ms", 10_000),
 )
+PER_CONNECTION: Final = 3
+RESERVED: Final = 96  # descriptors at least that no connection may take; a quarter of the table if that is more
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one port takes at a time. `strangers`: anybody may finish a handshake here, as on a port for users."""
+
+    connections: int = 256
+    per_address: int = 128
+    streams: int = 128  # calls of one connection
+    calls: int = 512  # of all connections; beyond, callers are told to come back
+    handshake: float = 10.0  # seconds for TLS
+    stuck: float = 30.0  # seconds in which a caller takes none of what is sent to it
+    strangers: bool = False
+    idle: float = 60.0  # seconds without a call after which a stranger's connection is closed
+    age: float = 900.0  # seconds after which a stranger's connection begins anew, whatever it does
+
+    @classmethod
+    def for_users(cls, connections: int, per_address: int) -> "Limits":
+        """A port that anybody may call: few calls a connection, so that no address has many."""
+        streams = 4  # a client has one stream of parts, and asks for the document
+        return cls(connections, per_address, streams, connections * streams, strangers=True)
+
+
+PEERS: Final = Limits()
+
+
+def fitted(descriptors: int, *ports: Limits) -> tuple[Limits, ...]:
+    """The limits of a process's ports, lowered to what its table of descriptors has room for."""
+    most = max(4, (descriptors - max(RESERVED, descriptors // 4)) // PER_CONNECTION // len(ports))
+    return tuple(replace(port, connections=min(port.connections, most)) for port in ports)

@@ -1,17 +1,21 @@
 """A port that answers calls: limits, health, reflection, and a stop that lets calls under way finish."""
 
+import asyncio
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from peos.errors import WrongInput
+from peos.net.acceptor import Acceptor
 from peos.net.calls import Service
 from peos.net.guard import Guard
-from peos.net.limits import KEEPALIVE_MS, OPTIONS
+from peos.net.limits import KEEPALIVE_MS, OPTIONS, PEERS, Limits
 from peos.net.logs import LISTENING, Log
 from peos.net.tls import Trust, grpc, health, health_pb2, health_pb2_grpc, reflection
 
 _ADDRESS: Final = re.compile(r"(?:[^\s:\[\]]+|\[[0-9A-Fa-f:.%]+\]):[0-9]{1,5}")
+_LOOPBACK: Final = "127.0.0.1"  # where gRPC listens: callers reach the acceptor
+_SPARE: Final = 8  # connections that gRPC has not closed yet when the next has come in
 _OPTIONS: Final = (
     *OPTIONS,
     ("grpc.so_reuseport", 0),  # else two servers share a port, and each gets some of the calls
@@ -23,8 +27,9 @@ _OPTIONS: Final = (
 class Running:
     """A server that is answering."""
 
-    def __init__(self, server: grpc.aio.Server, port: int, names: tuple[str, ...]) -> None:
-        self.port = port
+    def __init__(self, server: grpc.aio.Server, acceptor: Acceptor, names: tuple[str, ...]) -> None:
+        self.port = acceptor.port
+        self._acceptor = acceptor
         self._server = server
         self._names = names
         self._health = health.aio.HealthServicer()
@@ -39,8 +44,10 @@ class Running:
 
     async def stop(self, grace: float) -> None:
         """Take no new calls, and give those under way `grace` seconds."""
+        await asyncio.to_thread(self._acceptor.stop_accepting)
         await self._health.enter_graceful_shutdown()
         await self._server.stop(grace)
+        await asyncio.to_thread(self._acceptor.close)
 
     async def wait(self) -> None:
         """Until it was stopped."""
@@ -54,35 +61,38 @@ async def serve(
     *,
     log: Log,
     trust: Trust | None = None,
-    max_calls: int = 512,
-    max_streams: int = 128,
+    limits: Limits = PEERS,
 ) -> Running:
     """Answer `services` at `address` ("host:port"; port 0 for any that is free, see `Running.port`).
 
-    A peer port gets the `trust` that its credentials have. Beyond `max_calls` at a time callers are told to come back
-    (RESOURCE_EXHAUSTED); one connection has at most `max_streams` of them.
+    A peer port gets the `trust` that its credentials have.
     """
     _require_address(address)
     offered = list(services)
     server = grpc.aio.server(
         interceptors=[Guard(log, trust)],
-        options=[*_OPTIONS, ("grpc.max_concurrent_streams", max_streams)],
-        maximum_concurrent_rpcs=max_calls,
+        options=[*_OPTIONS, *_options(limits)],
+        maximum_concurrent_rpcs=limits.calls,
     )
     server.add_generic_rpc_handlers([service.handler for service in offered])
-    try:
-        port = server.add_secure_port(address, credentials)
-    except RuntimeError:
-        port = 0
-    if not port:
-        raise WrongInput(
-            f"cannot listen at {address}", hint="another process has the port, or the host is not this machine's"
-        )
-    running = Running(server, port, tuple(service.name for service in offered))
+    inner = server.add_secure_port(f"{_LOOPBACK}:0", credentials)
+    acceptor = Acceptor(address, (_LOOPBACK, inner), limits, log)
+    running = Running(server, acceptor, tuple(service.name for service in offered))
     await server.start()
     await running.set_serving(True)
-    log.info(LISTENING, address=address, port=port)
+    log.info(LISTENING, address=address, port=running.port)
     return running
+
+
+def _options(limits: Limits) -> Iterator[tuple[str, int]]:
+    yield "grpc.max_concurrent_streams", limits.streams
+    yield "grpc.server_handshake_timeout_ms", int(limits.handshake * 1000)
+    # What another program on this machine opens past the acceptor has its limit too.
+    yield "grpc.max_allowed_incoming_connections", limits.connections + _SPARE
+    if limits.strangers:
+        yield "grpc.max_connection_idle_ms", int(limits.idle * 1000)
+        yield "grpc.max_connection_age_ms", int(limits.age * 1000)
+        yield "grpc.max_connection_age_grace_ms", int(limits.idle * 1000)
 
 
 def _require_address(address: str) -> None:

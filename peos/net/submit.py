@@ -13,17 +13,20 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
+from peos.collection.membership import MembershipProof, MembershipRequest
 from peos.collection.party import Answer, Card
-from peos.collection.submission import Part, submission_digest
+from peos.collection.receipts import Acknowledged
+from peos.collection.submission import Part
 from peos.crypto.randomness import Randomness
-from peos.errors import LocalFault, PeosError
+from peos.errors import BadEncoding, LocalFault, PeosError, RemoteFault
 from peos.net.errors import from_rpc_error
 from peos.net.lane import Answered, Event, Lane, Lost, party, plain_text, user_channel
 from peos.net.tls import grpc
-from peos.wire.methods import DESCRIBE
+from peos.wire.methods import DESCRIBE, PROVE
 
 WINDOW: Final = 256  # parts that one shuffler has not answered
 WINDOW_BYTES: Final = 8 << 20
+PROOF_SECONDS: Final = 60.0  # the first takes a while: a shuffler makes the tree over its whole list
 _TICK: Final = 0.25
 
 _QUIET: Final = 2.0  # seconds without an answer until the caller is told who is waited for
@@ -51,12 +54,11 @@ class Outcome:
     """What became of one submission."""
 
     id: bytes
-    digest: bytes
     refusals: tuple[Refusal, ...] = ()
 
     @property
     def accepted(self) -> bool:
-        """Whether every shuffler that was sent a part acknowledged this submission digest."""
+        """Whether every shuffler that was sent a part acknowledged this submission."""
         return not self.refusals
 
 
@@ -70,6 +72,21 @@ def describe(card: Card, collection: bytes, *, timeout: float = 10.0) -> bytes:
         except grpc.RpcError as error:
             raise from_rpc_error(error, who, "document") from None
     return signed
+
+
+def prove(number: int, card: Card, requests: Iterable[MembershipRequest]) -> list[MembershipProof]:
+    """What one shuffler shows of each row, in their order, over one connection."""
+    who, found = party(number, card), []
+    with user_channel(who, card, "membership") as channel:
+        call: Any = channel.unary_unary(PROVE.path, request_serializer=PROVE.encode)
+        for asked in requests:
+            try:
+                found.append(PROVE.decode_response(call(asked, timeout=PROOF_SECONDS)))
+            except grpc.RpcError as error:
+                raise from_rpc_error(error, who, "membership") from None
+            except BadEncoding as bad:
+                raise RemoteFault(f"sent what is no proof: {bad}", party=who, step="membership") from None
+    return found
 
 
 def send_parts(
@@ -107,7 +124,7 @@ class _Open:
     """A submission under way."""
 
     id: bytes
-    digest: bytes
+    acknowledged: Acknowledged  # what receipts must be about
     missing: dict[int, int]  # the length of the share, by shuffler
     refusals: list[Refusal] = field(default_factory=list)
 
@@ -142,7 +159,7 @@ class _Sending:
         if not parts or any(part.shuffler not in self._lanes for part in parts):
             raise LocalFault("a submission has a part for each of the shufflers it is sent to")
         first = parts[0]
-        if any((part.collection, part.id, part.hashes) != (first.collection, first.id, first.hashes) for part in parts):
+        if any((part.collection, part.row) != (first.collection, first.row) for part in parts):
             raise LocalFault("these parts are not of one submission")
         for part in parts:
             while not self._has_room(part.shuffler) and not self._faults:
@@ -151,10 +168,10 @@ class _Sending:
             pass
         if self._faults:
             return False
-        digest = submission_digest(first.collection, first.id, first.hashes)
         index = len(self._outcomes)
         self._outcomes.append(None)
-        self._open[index] = _Open(first.id, digest, {part.shuffler: len(part.share) for part in parts})
+        sent = Acknowledged(first.collection, first.row, first.user_key)
+        self._open[index] = _Open(first.id, sent, {part.shuffler: len(part.share) for part in parts})
         for part in parts:
             self._owed[part.shuffler] += 1
             self._owed_bytes[part.shuffler] += len(part.share)
@@ -215,14 +232,23 @@ class _Sending:
         self._owed[number] -= 1
         self._owed_bytes[number] -= here.missing.pop(number)
         name = plain_text(self._cards[number - 1].name)
+        fault = ""
         if answer.refusal:
             here.refusals.append(Refusal(number, name, plain_text(answer.refusal), plain_text(answer.hint)))
-        elif answer.digest != here.digest:
-            sentence = "acknowledged another submission than the one it was sent"
-            here.refusals.append(Refusal(number, name, sentence, "tell the shuffler's operator; this must not happen"))
-        if self._on_answer is not None and (answer.refusal or answer.digest == here.digest):
+        elif fault := _fault_of(answer, here.acknowledged, self._cards[number - 1]):
+            here.refusals.append(Refusal(number, name, fault, "tell the shuffler's operator; this must not happen"))
+        if self._on_answer is not None and (answer.refusal or not fault):
             self._on_answer(number, answer)
         if not here.missing:
             del self._open[event.index]
             refusals = tuple(sorted(here.refusals, key=lambda refusal: refusal.shuffler))
-            self._outcomes[event.index] = Outcome(here.id, here.digest, refusals)
+            self._outcomes[event.index] = Outcome(here.id, refusals)
+
+
+def _fault_of(answer: Answer, sent: Acknowledged, card: Card) -> str:
+    """What is wrong with an acknowledgement: it must be of this very submission, and signed by the shuffler."""
+    if answer.row != sent.row:
+        return "acknowledged another submission than the one it was sent"
+    if answer.receipt is None or not answer.receipt.holds(card.identity, sent):
+        return "sent an acknowledgement that it has not signed"
+    return ""

@@ -53,14 +53,18 @@ TLS13: Final = b"TLSv1.3"
 
 
 class Trust:
-    """The client certificates that a peer port accepts; any thread may change it while the port is open."""
+    """The client certificates that a peer port accepts; any thread may change it while the port is open.
+
+    A certificate is accepted for as long as somebody needs it: `of` is a collection's digest, or nothing for what is
+    accepted as long as the process runs.
+    """
 
     def __init__(self, certificates: Iterable[bytes] = ()) -> None:
         self._lock = threading.Lock()
         self._pinned: dict[bytes, bytes] = {}  # PEM by fingerprint
+        self._needed: dict[bytes, set[bytes]] = {}  # by fingerprint: of what
         self._version = 0
-        for certificate in certificates:
-            self.admit(certificate)
+        self.admit(certificates)
 
     def __repr__(self) -> str:
         return f"Trust({len(self._pinned)} certificates)"
@@ -74,27 +78,36 @@ class Trust:
         """Grows with each change."""
         return self._version
 
-    def admit(self, certificate: bytes) -> bytes:
-        """Accept a certificate (PEM or DER) from now on; returns its fingerprint."""
-        print_, pem = fingerprint(certificate), as_pem(certificate)
-        subject = read_certificate(pem).subject
+    def check(self, certificates: Iterable[bytes]) -> dict[bytes, bytes]:
+        """These certificates (PEM or DER) as PEM by fingerprint; WrongInput if they could not all be admitted."""
+        new = {fingerprint(one): as_pem(one) for one in certificates}
         with self._lock:
-            if print_ in self._pinned:
-                return print_
-            if any(read_certificate(known).subject == subject for known in self._pinned.values()):
-                raise WrongInput(
-                    "two different certificates have one subject, and TLS could not tell them apart",
-                    hint="one of the two parties makes its certificates anew",
-                )
-            self._pinned[print_] = pem
-            self._version += 1
-        return print_
+            subjects = [read_certificate(pem).subject for pem in (self._pinned | new).values()]
+        if len(set(subjects)) < len(subjects):
+            raise WrongInput(
+                "two different certificates have one subject, and TLS could not tell them apart",
+                hint="their party used one key for both: it makes its certificates anew",
+            )
+        return new
 
-    def drop(self, print_: bytes) -> None:
-        """Accept it no longer: its next call is refused, on connections that are open too."""
+    def admit(self, certificates: Iterable[bytes], of: bytes = b"") -> None:
+        """Accept all of these from now on, or none of them: see `check`."""
+        new = self.check(certificates)
         with self._lock:
-            if self._pinned.pop(print_, None) is not None:
+            if new.keys() - self._pinned.keys():
+                self._pinned |= new
                 self._version += 1
+            for print_ in new:
+                self._needed.setdefault(print_, set()).add(of)
+
+    def drop(self, of: bytes = b"") -> None:
+        """What only this needed is accepted no longer: its next call is refused, on connections that are open too."""
+        with self._lock:
+            for print_ in [print_ for print_, needed in self._needed.items() if of in needed]:
+                self._needed[print_].remove(of)
+                if not self._needed[print_]:
+                    del self._needed[print_], self._pinned[print_]
+                    self._version += 1
 
     def is_trusted(self, print_: bytes) -> bool:
         """Whether a call under this certificate may be answered now: it is pinned and not expired."""

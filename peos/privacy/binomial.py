@@ -50,8 +50,8 @@ def at_least(hits: ArrayLike, trials: ArrayLike, chance: ArrayLike) -> Floats:
     return np.asarray(np.where(possible, tail, (x < 1).astype(float)))
 
 
-def excess(threshold: ArrayLike, trials: ArrayLike, chance: ArrayLike) -> Floats:
-    """E(X − h)_+ of X ~ Bin(trials, chance), rounded up; h ≥ 0.
+def excess(threshold: ArrayLike, trials: ArrayLike, chance: ArrayLike) -> tuple[Floats, Floats]:
+    """E(X − h)_+ of X ~ Bin(trials, chance), rounded up, h ≥ 0; and Pr[X > h], by which it falls as h grows.
 
     With K = ⌊h⌋ + 1 it is K(1 − p)·Pr[X = K] − (h − np)·Pr[X ≥ K] (Todhunter). The two terms nearly cancel in the
     tail, so each is moved by its possible error towards the larger result.
@@ -62,8 +62,9 @@ def excess(threshold: ArrayLike, trials: ArrayLike, chance: ArrayLike) -> Floats
     first, error = np.floor(h) + 1, error_of(n)
     lead = first * (1 - p) * point(first, n, p) * (1 + error)
     behind = h - n * p
-    tail = at_least(first, n, p) * (1 - np.sign(behind) * error)
-    return np.asarray(np.maximum(lead - behind * tail, 0.0))
+    above = at_least(first, n, p)
+    tail = above * (1 - np.sign(behind) * error)
+    return np.asarray(np.maximum(lead - behind * tail, 0.0)), above
 
 
 def _deviance(x: Floats, mean: Floats) -> Floats:

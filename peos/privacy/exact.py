@@ -12,6 +12,7 @@ Neighbours: one user's value is replaced. `users` includes the victim; dummies a
 """
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
@@ -32,11 +33,8 @@ _MOST_B: Final = MOST_CELLS // _COARSEST
 _CUT: Final = 1e-4  # of δ: the tails that are counted in full
 _ROUNDING: Final = 1e-6  # above the rounding of all sums and products here
 _LEAST_DELTA: Final = 1e-280
-_ATTEMPTS: Final = 8
-_CLOSE: Final = 3e-5  # of the search, relative
-_LEAST_EPSILON: Final = 1e-9
-_SLACK: Final = 1e-4  # a claim this close to the least is not improved any more
-_POLISHED: Final = 4  # nor after so many attempts, if there is a good one
+_CLOSE: Final = 2e-4  # of a claim: no ε below it by more is left
+_HALVED: Final = 4  # each so many attempts, what is left is halved
 
 
 def delta(mechanism: Mechanism, users: int, fakes: int, epsilon: float, *, known: int = 0) -> float:
@@ -45,72 +43,55 @@ def delta(mechanism: Mechanism, users: int, fakes: int, epsilon: float, *, known
     others = _others(users, fakes, known)
     if not epsilon >= 0.0:
         raise WrongInput(f"epsilon is at least 0, not {epsilon:g}")
-    roughly = at_mean(blanket, others, fakes, epsilon, cut=_LEAST_DELTA)
+    roughly, _ = _at_mean(blanket, others, fakes, epsilon, cut=_LEAST_DELTA)
     return bound(blanket, others, fakes, epsilon, cut=max(roughly * _CUT, _LEAST_DELTA))
 
 
 def epsilon(mechanism: Mechanism, users: int, fakes: int, delta: float, *, known: int = 0) -> float:
-    """An ε with δ(ε) ≤ `delta`, within about a thousandth of the least; never above ε_l, where δ is 0."""
+    """An ε with δ(ε) ≤ `delta`, within a thousandth of the least by this bound; never above ε_l, where δ is 0."""
     fourteen(delta)  # refuses what is no probability
     return least_epsilon(_known_blanket(mechanism), _others(users, fakes, known), fakes, delta)
 
 
 @lru_cache(maxsize=1024)
 def least_epsilon(blanket: Blanket, others: int, fakes: int, delta: float) -> float:
-    """`epsilon` for the blanket: searched for at the mean of M, then made good by the full bound."""
+    """`epsilon` for the blanket: searched for at the mean of M, then with the full bound."""
     cut = max(delta * _CUT, _LEAST_DELTA)
-    if at_mean(blanket, others, fakes, 0.0, cut) <= delta and bound(blanket, others, fakes, 0.0, cut) <= delta:
-        return 0.0
-    high, slope = _search(blanket, others, fakes, delta, cut)
-    tried = min(high * (1 + _CLOSE), 0.5 * (high + blanket.local))
-    failed, best = 0.0, blanket.local
-    for attempt in range(_ATTEMPTS):
-        found = bound(blanket, others, fakes, tried, cut)
-        off = math.log(found / delta) / slope if found > 0.0 else -tried
-        if off <= 0.0:
-            best = tried
-            if -off < _SLACK * tried or attempt >= _POLISHED:
-                break
-            tried = max(tried + 0.9 * off, 0.5 * (failed + tried))
-        else:
-            failed = tried
-            step = max(off, 5e-5 * float(1 << attempt) * tried)
-            tried = min(tried + step, 0.5 * (tried + best))
-    return best
+
+    def at_mean_of_m(epsilon: float) -> tuple[float, float]:
+        return _at_mean(blanket, others, fakes, epsilon, cut)
+
+    def everywhere(epsilon: float) -> tuple[float, float]:
+        return bound_and_slope(blanket, others, fakes, epsilon, cut)
+
+    return _least(everywhere, delta, blanket.local, _least(at_mean_of_m, delta, blanket.local, 0.0))
 
 
-def _search(blanket: Blanket, others: int, fakes: int, delta: float, cut: float) -> tuple[float, float]:
-    """Where δ at the mean M falls to `delta`, and how steeply ln δ falls there, or a little less.
+def _least(curve: Callable[[float], tuple[float, float]], delta: float, local: float, start: float) -> float:
+    """An ε where the curve is at most `delta`, less than `_CLOSE` of itself above the least.
 
-    The secant in ln δ, which is nearly a parabola, with the stale end's value halved so that both ends move.
+    The curve is convex in e^ε, so it lies above its tangents, and above δ up to where a tangent comes down to δ: below
+    that nothing need be looked for. The tangent of ln δ, which is nearly always concave in ε, says where to look.
     """
-
-    def excess_nats(epsilon: float) -> float:
-        found = at_mean(blanket, others, fakes, epsilon, cut)
-        return math.log(found / delta) if found > 0.0 else -math.inf
-
-    low, high = 0.0, blanket.local
-    above, below = max(excess_nats(low), 1e-9), -math.inf
-    slope = 1.0 / high
-    moved = 0
-    while high - low > _CLOSE * high and high > _LEAST_EPSILON:
-        if math.isinf(below):
-            tried = 0.5 * (low + high)
+    above, best, tried = -math.inf, local, start
+    attempts = 0
+    while best > 0.0 and best - above > _CLOSE * best:
+        found, slope = curve(tried)
+        if found <= delta:
+            best = tried
         else:
-            slope = (above - below) / (high - low)
-            tried = min(max(low + above / slope, low + _CLOSE / 3 * high), high - _CLOSE / 3 * high)
-        value = excess_nats(tried)
-        if value > 0.0:
-            low, above = tried, value
-            below = below / 2 if moved > 0 else below
-            moved = 1
-        else:
-            high, below = tried, value
-            above = above / 2 if moved < 0 else above
-            moved = -1
-    step = 1e-3 * high
-    slope = excess_nats(high - step) - excess_nats(high)
-    return high, max(0.9 * slope / step, 1.0 / high) if math.isfinite(slope) else 1.0 / high
+            above = max(above, tried)
+        steepness = slope * math.exp(tried)
+        if steepness > 0.0 and found > 0.0:
+            reached = (found - delta) / steepness
+            above = max(above, tried + math.log1p(reached)) if reached > -1.0 else above
+            tried += math.log(found / delta) * found / steepness
+            tried += _CLOSE / 4 * abs(tried)
+        attempts += 1
+        if not above < tried < best or attempts % _HALVED == 0:
+            tried = 0.5 * (above + best)
+        tried = max(tried, 0.0)
+    return best
 
 
 def bound(blanket: Blanket, others: int, fakes: int, epsilon: float, cut: float, *, coarser: int = 1) -> float:
@@ -118,19 +99,27 @@ def bound(blanket: Blanket, others: int, fakes: int, epsilon: float, cut: float,
 
     `coarser` bins are fewer by that factor each way, for whole curves: a bound as well, and a looser one.
     """
+    return min(1.0, bound_and_slope(blanket, others, fakes, epsilon, cut, coarser=coarser)[0])
+
+
+def bound_and_slope(
+    blanket: Blanket, others: int, fakes: int, epsilon: float, cut: float, *, coarser: int = 1
+) -> tuple[float, float]:
+    """`bound`, also where it is above 1, and by how much it falls as e^ε grows."""
     if epsilon >= blanket.local:
-        return 0.0
+        return 0.0, 0.0
     firsts, weights, missed = _bins_of_m(others, blanket.share, fakes, blanket.other, cut, coarser)
-    values = _at_numbers(blanket, firsts + 1.0 + fakes, epsilon, cut, coarser)
-    return min(1.0, (float(weights @ values) + missed) * (1 + _ROUNDING))
+    values, slopes = _at_numbers(blanket, firsts + 1.0 + fakes, epsilon, cut, coarser)
+    return (float(weights @ values) + missed) * (1 + _ROUNDING), float(weights @ slopes) * (1 + _ROUNDING)
 
 
-def at_mean(blanket: Blanket, others: int, fakes: int, epsilon: float, cut: float) -> float:
-    """δ(ε) were M always its mean: for searching, no bound."""
+def _at_mean(blanket: Blanket, others: int, fakes: int, epsilon: float, cut: float) -> tuple[float, float]:
+    """δ(ε) were M always its mean, and its slope: for searching, no bound."""
     if epsilon >= blanket.local:
-        return 0.0
+        return 0.0, 0.0
     number = np.array([math.floor(others * blanket.share) + fakes + 1.0])
-    return float(_at_numbers(blanket, number, epsilon, cut)[0])
+    values, slopes = _at_numbers(blanket, number, epsilon, cut)
+    return float(values[0]), float(slopes[0])
 
 
 def _bins_of_m(
@@ -159,8 +148,10 @@ def _reach(variance: float, cut: float) -> float:
     return nats / 3 + math.sqrt(nats * nats / 9 + 2 * variance * nats) + 1
 
 
-def _at_numbers(blanket: Blanket, numbers: Floats, epsilon: float, cut: float, coarser: int = 1) -> Floats:
-    """(1/N)·γ(E − 1)·E(A − h)_+ for each N, h = e^ε·B + N(e^ε − 1)/(E − 1), with B ~ Bin(N, match) in bins.
+def _at_numbers(
+    blanket: Blanket, numbers: Floats, epsilon: float, cut: float, coarser: int = 1
+) -> tuple[Floats, Floats]:
+    """(1/N)·γ(E − 1)·E(A − h)_+ for each N, h = e^ε·B + N(e^ε − 1)/(E − 1), with B ~ Bin(N, match) in bins; its slope.
 
     A bin counts as its left edge, since A falls and h grows with B; in the rare case that A grows with B, A counts as
     at the bin's right edge.
@@ -186,12 +177,13 @@ def _at_numbers(blanket: Blanket, numbers: Floats, epsilon: float, cut: float, c
         at = B if along <= alone else np.minimum(right, N)
         # A is a sum of independent indicators; one binomial of the same mean dominates it (Hoeffding 1956).
         trials, chance = np.broadcast_to(N, B.shape), (at * along + (N - at) * alone) / N
-    values = np.sum(weights * excess(threshold, trials, chance), axis=1)
+    over, tail = excess(threshold, trials, chance)
     told = blanket.share * blanket.gain
+    values = told / numbers * np.sum(weights * over, axis=1)
+    slopes = told / numbers * np.sum(weights * tail * (blanket.uneven * B + N / blanket.gain), axis=1)
     # With B below the first bin: at most the chance that one report matches v while fewer than `low` others match v'.
     missed = told * blanket.own * at_most(low[:, 0] - 1, numbers - 1, blanket.other)
-    found: Floats = told * values / numbers + missed
-    return found
+    return np.asarray(values + missed), np.asarray(slopes)
 
 
 def at_most(hits: Floats, trials: Floats, chance: float) -> Floats:

@@ -1,9 +1,9 @@
 """The least variance that meets the targets by exact accounting, over k, ε_l and the number of fakes (privacy.md §3).
 
 With k and ε_l given, the targets say how many fakes are needed, and more of them only add noise; so k and ε_l are
-searched: d' over the powers of two, since cells then are even, and ε_l on a grid that closes in on the best. Saddle
-points say what is needed, to a few per cent of δ. What they choose is held against the exact bound, and chosen again
-with what they were off taken into account, until the bound agrees.
+searched: d' over the powers of two and the best for the limit on ε_l, and ε_l on a grid that closes in on the best.
+Saddle points say what is needed, to a few per cent of δ. What they choose is held against the exact bound, and chosen
+again with what they were off taken into account, until the bound agrees.
 """
 
 import math
@@ -32,7 +32,8 @@ _MARGIN: Final = 0.02  # nats of δ left to the exact bound at the first attempt
 _CLOSE: Final = 0.08  # nats; what is left beyond is worth another attempt
 _ATTEMPTS: Final = 6
 _EQUAL: Final = 1e-9
-_SPARE_BITS: Final = 10  # the search leaves about a thousandth of the fakes too many
+_NEAR_BITS: Final = 12  # a 4,096th of the fakes too many is near enough
+_HALVED: Final = 4  # every so many attempts at their number, what is left is halved
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,9 @@ def best(targets: Targets, kind: str, limit: float) -> Found | None:
     """The mechanism of that kind with ε_l up to `limit` of the least variance; None if none meets the targets."""
     wanted = math.log(targets.delta)
     aim = _Aim(wanted - _MARGIN, wanted - _MARGIN)
-    cells = _numbers_of_cells(targets, kind)
+    cells = _numbers_of_cells(targets, kind, limit)
     kept: Found | None = None
+    spared = 0.0
     for attempt in range(_ATTEMPTS):
         point = _least(targets, kind, limit, cells, aim)
         if point is None:
@@ -78,49 +80,63 @@ def best(targets: Targets, kind: str, limit: float) -> Found | None:
         off_others, left_others = _held_against(targets, found, targets.others, 0)
         left = min(left_server, left_others)
         if left >= 0.0:
-            kept = found if kept is None or found.mse < kept.mse else kept
+            if kept is None or found.mse < kept.mse:
+                kept, spared = found, left
             at_limit = found.built.epsilon_local >= limit * (1 - _EQUAL) and not found.fakes
             if left < _CLOSE or at_limit or math.isinf(left):
                 break
         spare = _MARGIN / 4 * (1 + attempt)
         aim = _Aim(wanted + off_server - spare, wanted + off_others - spare)
-    return kept if kept is None or targets.fakes is not None else _with_fewest_fakes(targets, kept)
+    return kept if kept is None or targets.fakes is not None else _with_fewest_fakes(targets, kept, spared)
 
 
-def _with_fewest_fakes(targets: Targets, found: Found) -> Found:
-    """The same mechanism with the fewest fakes that keep to the targets by the exact bound, which falls with each."""
+def _with_fewest_fakes(targets: Targets, found: Found, left: float) -> Found:
+    """The same mechanism with the fewest fakes that keep to the targets by the exact bound, or a 4,096th more.
 
-    def enough(fakes: int) -> bool:
+    `left` nats of δ are left with the fakes that were found. Each further fake takes nearly as many, so a straight line
+    through the last two numbers that were tried says which to try next.
+    """
+
+    def spare(fakes: int) -> float:
         tried = replace(found, fakes=fakes)
         coalitions = ((targets.server, targets.users - 1), (targets.others, 0))
-        return all(_held_against(targets, tried, target, others)[1] >= 0.0 for target, others in coalitions)
+        return min(_held_against(targets, tried, target, others)[1] for target, others in coalitions)
 
-    high, step = found.fakes, max(1, found.fakes >> _SPARE_BITS)
-    while high and enough(max(0, high - step)):
-        high, step = max(0, high - step), 2 * step
-    low = max(-1, high - step)  # too few, or none at all
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
+    low, high, near = -1, found.fakes, max(1, found.fakes >> _NEAR_BITS)  # too few, enough, and close to that
+    last, tried = found.fakes, found.fakes - near
+    attempts = 0
+    while high - low > near:
+        attempts += 1
+        tried = (low + high) // 2 if attempts % _HALVED == 0 else max(low + 1, min(tried, high - near))
+        nats = spare(tried)
+        low, high = (low, tried) if nats >= 0.0 else (tried, high)
+        each = (left - nats) / (last - tried)
+        last, left = tried, nats
+        tried = last - math.floor(nats / each) if each > 0.0 and math.isfinite(nats) else low
     return Found(found.built, high, found.built.variance(users=targets.users, fakes=high))
 
 
 def promising(targets: Targets, kind: str, limit: float) -> Point | None:
     """What the saddle points would choose: nothing to claim, but enough to compare."""
     wanted = math.log(targets.delta)
-    return _least(targets, kind, limit, _numbers_of_cells(targets, kind), _Aim(wanted, wanted))
+    return _least(targets, kind, limit, _numbers_of_cells(targets, kind, limit), _Aim(wanted, wanted))
 
 
-def _numbers_of_cells(targets: Targets, kind: str) -> NDArray[np.int64]:
-    """d for GRR, d' as asked or every power of two below the domain's size; unary has what ε_l makes of it."""
+def _numbers_of_cells(targets: Targets, kind: str, limit: float) -> NDArray[np.int64]:
+    """d for GRR; d' as asked, or every power of two below the domain's size and, where `limit` binds, the best for it.
+
+    With ε_l given, e^(ε_l) + 1 cells have the least variance. Unary has as many as ε_l makes of it.
+    """
     if kind == "grr":
         return np.array([targets.domain])
     if kind == "sue":
         return np.array([0])
     if targets.d_prime is not None:
         return np.array([targets.d_prime])
-    powers = [1 << j for j in range(1, MAX_CELLS.bit_length()) if 1 << j < max(targets.domain, 3)]
-    return np.array(powers)
+    most = min(MAX_CELLS, max(targets.domain, 3) - 1)
+    powers = {1 << j for j in range(1, most.bit_length())}
+    at_limit = round(math.exp(min(limit, math.log(MAX_CELLS)))) + 1
+    return np.array(sorted(powers | ({at_limit} if at_limit <= most else set())))
 
 
 def _least(targets: Targets, kind: str, limit: float, cells: NDArray[np.int64], aim: _Aim) -> Point | None:

@@ -2,11 +2,13 @@
 
 By the theorem where it applies and by exact accounting, which claims less; both are shown. Claims are frozen values,
 apart from the code that spends them. Neighbours: one user's value is replaced. Assumed: shufflers follow the protocol
-(protocol.md §1) and the encryption holds.
+(protocol.md §1) and the encryption holds; against the analyzer alone also that the other users are honest: their
+reports hide hers, and a user whom the analyzer made up, or who sends what is not randomised, hides nobody.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from peos.errors import WrongInput
 from peos.ldp.base import Mechanism
@@ -14,6 +16,11 @@ from peos.privacy.blanket import blanket_of
 from peos.privacy.closed_form import epsilon_server, epsilon_users, fourteen
 from peos.privacy.exact import least_epsilon
 from peos.shuffle.schedule import Schedule
+
+HONEST: Final = (
+    "ε_c assumes that the other users are honest: the organisation that hands out tickets could add users of its own."
+)
+"""Of every claim that counts on other users' reports; those against all other users and against everybody do not."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,7 @@ class Claim:
     exact: float | None
     local: float  # holds against every coalition, with δ = 0
     why: str = ""  # why no more than ε_l is claimed, where that is so
+    half_of_users: float | None = None  # ε if half of the users were the analyzer's; None if it counts on none of them
 
     @property
     def epsilon(self) -> float:
@@ -34,10 +42,11 @@ class Claim:
 
     def to_json(self) -> dict[str, float | None]:
         """The row as scripts read it: these names stay."""
-        return {"delta": self.delta, "theorem": self.theorem, "exact": self.exact}
+        shown = {"delta": self.delta, "theorem": self.theorem, "exact": self.exact}
+        return shown if self.half_of_users is None else {**shown, "half_of_users": self.half_of_users}
 
     def in_words(self) -> str:
-        """One sentence: who is meant, and what holds."""
+        """Who is meant, and what holds; and what it assumes of the other users, if anything."""
         claimed = [
             f"ε = {rounded_up(value)} at δ = {self.delta:g} {how}"
             for value, how in ((self.theorem, "by the theorem"), (self.exact, "by exact accounting"))
@@ -47,7 +56,14 @@ class Claim:
             return (
                 f"Against {self.coalition}: no more than ε_l = {rounded_up(self.local)} is claimed, because {self.why}."
             )
-        return f"Against {self.coalition}: {', '.join(claimed)}."
+        return f"Against {self.coalition}: {', '.join(claimed)}. {self.assumed}".rstrip()
+
+    @property
+    def assumed(self) -> str:
+        """What is assumed of the other users, and what holds if half of it fails; "" if they do not count."""
+        if self.half_of_users is None:
+            return ""
+        return f"{HONEST} If half of the users were the analyzer's, ε would be {rounded_up(self.half_of_users)}."
 
 
 @dataclass(frozen=True)
@@ -69,7 +85,7 @@ class Guarantees:
         return f"the analyzer with {Schedule(self.shufflers).colluders + 1} or more shufflers, and whoever else"
 
     def in_words(self) -> tuple[str, ...]:
-        """A sentence for each coalition, from the weakest to the strongest."""
+        """For each coalition what is claimed and assumed, from the weakest to the strongest."""
         last = f"Against {self.anyone}: ε_l = {rounded_up(self.local)}, δ = 0."
         return self.server.in_words(), self.users.in_words(), last
 
@@ -87,18 +103,22 @@ def guarantees(mechanism: Mechanism, users: int, fakes: int, delta: float, shuff
     local = mechanism.epsilon_local
     few = Schedule(shufflers).colluders
     some = f"{few} of the {shufflers} shufflers" if few == 1 else f"up to {few} of the {shufflers} shufflers"
-    exact, exact_alone = (_exact(mechanism, others, fakes, delta) for others in (users - 1, 0))
-    if exact is not None and exact_alone is not None:
-        exact = min(exact, exact_alone)  # what holds though all others help holds if they do not
+    left = max(0, users // 2 - 1)  # the others who are honest if half of all users, rounded up, are the analyzer's
+    exact_alone, exact_half, exact = (_exact(mechanism, others, fakes, delta) for others in (0, left, users - 1))
+    # What holds though others help holds if they do not.
+    exact_half = _least(exact_alone, exact_half)
+    exact = _least(exact_half, exact)
+    half = _least(epsilon_server(mechanism, left + 1, fakes, delta), exact_half, local)
+    server = Claim(
+        f"the analyzer, alone or with {some}",
+        delta,
+        epsilon_server(mechanism, users, fakes, delta),
+        exact,
+        local,
+        _why(mechanism, fakes + users - 1),
+    )
     return Guarantees(
-        server=Claim(
-            f"the analyzer, alone or with {some}",
-            delta,
-            epsilon_server(mechanism, users, fakes, delta),
-            exact,
-            local,
-            _why(mechanism, fakes + users - 1),
-        ),
+        server=replace(server, half_of_users=half) if server.epsilon < local and users > 1 else server,
         users=Claim(
             f"the analyzer with all other users and {some}",
             delta,
@@ -121,6 +141,11 @@ def _exact(mechanism: Mechanism, others: int, fakes: int, delta: float) -> float
     """By exact accounting, with `others` users and the fakes to hide among; None if nothing hides."""
     blanket = blanket_of(mechanism)
     return None if blanket is None or others + fakes == 0 else least_epsilon(blanket, others, fakes, delta)
+
+
+def _least(*claims: float | None) -> float | None:
+    """The least of what is claimed; None if nothing is."""
+    return min((claim for claim in claims if claim is not None), default=None)
 
 
 def _why(mechanism: Mechanism, reports: int) -> str:

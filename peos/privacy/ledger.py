@@ -3,8 +3,9 @@
     Ledger(Budget(1.0, 1e-6)).with_release(first).with_release(second).spent.epsilon
 
 A population is whoever the analyzer asks again and again: every member is taken to have answered every collection. The
-analyzer keeps this account of what *it* may learn; what a user gives away to whoever colludes is the sum of her ε_l,
-which her own client keeps and refuses to exceed.
+analyzer keeps this account of what *it* may learn, and the budget is about that; what it could learn if all other users
+were its own is shown beside. What a user gives away to whoever colludes is the sum of her ε_l, which her own client
+keeps and refuses to exceed.
 """
 
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from functools import cached_property
 
 from peos.errors import Refused, WrongInput
 from peos.privacy.closed_form import fourteen
-from peos.privacy.composition import Composed, Release, composed
+from peos.privacy.composition import Composed, Release, spent
 from peos.privacy.guarantees import rounded_up
 
 _NAMED = 5  # of the collections that spent a budget
@@ -40,8 +41,16 @@ class Ledger:
 
     @cached_property
     def spent(self) -> Composed:
-        """What they give away together, at the budget's δ."""
-        return composed(self.releases, self.budget.delta)
+        """What they give away together to the analyzer, at the budget's δ, if the other users are honest.
+
+        Whatever of each was chosen for what earlier ones found.
+        """
+        return spent(self.releases, self.budget.delta)
+
+    @cached_property
+    def spent_alone(self) -> Composed:
+        """The same if all other users are on the analyzer's side: a user is hidden by the fakes alone."""
+        return spent([replace(release, hiding=0, least=0) for release in self.releases], self.budget.delta)
 
     def with_release(self, release: Release) -> "Ledger":
         """The ledger with one more; Refused, naming the collections that spent the budget, if it would be exceeded."""

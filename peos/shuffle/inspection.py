@@ -8,18 +8,16 @@ the output right, and would be noticed by nobody.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 import numpy as np
 
 from peos.crypto.kdf import StreamKey
 from peos.shuffle.effects import Mix
 from peos.shuffle.judging import Case, Finding, judge
-from peos.shuffle.opening import Opening, Trail
+from peos.shuffle.messages import SignedReveal
+from peos.shuffle.opening import Nothing, Opening, Trail
 from peos.shuffle.paths import Paths, Places
 from peos.shuffle.transcript import Said
-
-ANALYZER: Final = 0
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,11 +54,11 @@ class Tell:
 class Open:
     """Open the rows at `places` (before round 1, after it, …) to every other shuffler and the analyzer.
 
-    `claims` holds the own word on a round that is disputed.
+    `claim` is the own word on the round after, if that is not agreed on.
     """
 
     places: tuple[Places, ...]
-    claims: tuple[Places, ...] = ()
+    claim: Places | None = None
 
 
 Effect = Follow | Tell | Open
@@ -87,14 +85,16 @@ class Inspection:
         self._paths.claim(round_, self._me, places)
         return [Tell(round_, places), *self._advance()]
 
-    def told(self, sender: int, round_: int, places: Places) -> list[Effect]:
-        """Another shuffler's word on a round."""
+    def told(self, sender: int, round_: int, places: Places, revealed: SignedReveal) -> list[Effect]:
+        """Another shuffler's word on a round. One that was shown other dummies speaks of other rows."""
+        if revealed.hash != self._case.revealed.hash:
+            return self.opened(sender, Opening(sender, revealed=revealed, nothing=Nothing.UNREVEALED))
         if 1 <= round_ <= len(self._case.schedule.rounds):
             self._paths.claim(round_, sender, places)
         return self._advance()
 
     def opened(self, sender: int, opening: Opening) -> list[Effect]:
-        """What a shuffler shows, or that it has nothing left to show; its first word stands."""
+        """What a shuffler shows, or that it has nothing to show; its first word stands."""
         self._openings.setdefault(sender, opening)
         return self._advance()
 
@@ -102,8 +102,18 @@ class Inspection:
         """Nobody is waited for any longer."""
         for who in self.waiting:
             if who != self._me:
-                self._openings[who] = Opening(who, lost=True)
+                self._openings[who] = Opening(who, nothing=Nothing.LOST)
         return [] if self._is_open else self._open()
+
+    @property
+    def revealed(self) -> SignedReveal:
+        """What was shown here of the dummies, as every word says that this shuffler sends."""
+        return self._case.revealed
+
+    @property
+    def dummies(self) -> tuple[int, ...]:
+        """Which of the document's dummies are followed."""
+        return self._case.dummies
 
     @property
     def waiting(self) -> tuple[int, ...]:
@@ -114,7 +124,7 @@ class Inspection:
     @property
     def lost(self) -> tuple[int, ...]:
         """Who shows nothing."""
-        return tuple(who for who, opening in sorted(self._openings.items()) if opening.lost)
+        return tuple(who for who, opening in sorted(self._openings.items()) if opening.nothing)
 
     @property
     def findings(self) -> list[Finding]:
@@ -142,7 +152,7 @@ class Inspection:
         self._is_open = True
         agreed = self._paths.agreed
         own = self._paths.claims(len(agreed)).get(self._me)
-        return [Open(agreed, () if own is None else (own,))]
+        return [Open(agreed, own)]
 
 
 def after(permutation: StreamKey, rows: int, places: Places) -> Places:

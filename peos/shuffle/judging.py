@@ -19,7 +19,7 @@ from peos.crypto.schemes.base import Packed, PrivateKey, PublicKey
 from peos.crypto.schemes.freshness import is_fresh
 from peos.shuffle import merkle, transcript
 from peos.shuffle.attempt import ENCRYPTED_SHARE
-from peos.shuffle.messages import Kind, Step
+from peos.shuffle.messages import Kind, SignedReveal, Step
 from peos.shuffle.opening import Opening, Place, What
 from peos.shuffle.paths import Paths, Places
 from peos.shuffle.schedule import HandOver, Leave, Schedule
@@ -27,6 +27,7 @@ from peos.shuffle.transcript import Said
 
 MAX_INSPECTED: Final = 64  # dummies: whoever tampers with a tenth of the rows touches one of them but once in 800 times
 _BUDGET: Final = 1 << 22  # bytes of ciphertexts
+ANALYZER: Final = 0
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,11 @@ class Finding:
     """A step that was not done as it must be, and who is to answer for it: one party, or one of several."""
 
     step: Step
-    parties: tuple[int, ...]
+    parties: tuple[int, ...]  # 0 is the analyzer
     what: str
 
     def __str__(self) -> str:
-        who = " or ".join(f"shuffler {party}" for party in self.parties)
+        who = " or ".join(f"shuffler {party}" if party else "the analyzer" for party in self.parties)
         return f"{self.step}: {who} {self.what}"
 
 
@@ -50,10 +51,13 @@ class Case:
     context: Context
     rows: int  # of each vector
     transcript: bytes
-    start: Places  # where the dummies stand in the frozen list
+    start: Places  # where the dummies stand in the frozen list, in its order
     shares: Mapping[int, U64]  # (dummies, words), of shufflers 2 … r
     ciphertexts: Packed  # (dummies, words · size): shuffler 1's
     public: PublicKey
+    analyzer: bytes  # its identity
+    revealed: SignedReveal  # what it showed here of its dummies
+    dummies: tuple[int, ...]  # which of the document's these are
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,7 +79,7 @@ class _Judge:
     def __init__(self, case: Case, openings: Mapping[int, Opening], delivered: Delivered | None) -> None:
         self.findings: list[Finding] = []
         self._case = case
-        self._openings = {who: opening for who, opening in openings.items() if not opening.lost}
+        self._openings = {who: one for who, one in openings.items() if self._is_of_this_case(one) and not one.nothing}
         self._delivered = delivered
         self._said = self._authentic()
         self._places = self._followed()
@@ -104,6 +108,20 @@ class _Judge:
     def _find(self, step: Step, parties: Sequence[int], what: str) -> None:
         self.findings.append(Finding(step, tuple(parties), what))
 
+    def _is_of_this_case(self, opening: Opening) -> bool:
+        """Whether its sender was shown the same dummies; if not, nothing that it says is held against anybody else.
+
+        Who rests on another reveal that the analyzer signed was lied to, and proves it.
+        """
+        shown, step = opening.revealed, Step(len(self._case.schedule.rounds), Kind.OPENING)
+        if shown is None or shown.hash == self._case.revealed.hash:
+            return True
+        if shown.verifies(self._case.analyzer, self._case.context):
+            self._find(step, (ANALYZER,), f"showed shuffler {opening.sender} other dummies, under its signature")
+        else:
+            self._find(step, (opening.sender,), "names dummies that the analyzer did not sign")
+        return False
+
     def _authentic(self) -> Mapping[Said, bytes]:
         """The words of the transcript that all last hiders signed, from whichever of them shows it."""
         for opening in self._openings.values():
@@ -114,24 +132,25 @@ class _Judge:
     def _followed(self) -> tuple[Places, ...]:
         """Where the rows were, as far as all hiders agree; where they do not, they used different permutations."""
         schedule = self._case.schedule
-        paths = Paths(schedule, self._case.rows, self._case.start)
-        for who, opening in self._openings.items():
-            for number, places in enumerate(opening.paths[1 : len(schedule.rounds) + 1], start=1):
-                paths.claim(number, who, places)
+        paths = _paths(schedule, self._case.rows, self._case.start, self._openings)
         agreed = paths.agreed
         if len(agreed) <= len(schedule.rounds) and paths.is_disputed(len(agreed)):
             disputing = paths.disputing(len(agreed))
             self._find(Step(len(agreed), Kind.CONFIRM), disputing, "did not permute as the others of the round did")
         return agreed
 
-    def _rows(self, who: int, place: Place, step: Step) -> U64 | None:
+    def _rows(self, who: int, place: Place, step: Step, *, known: int) -> U64 | None:
         """What a shuffler shows at a place, as words."""
-        rows = self._raw(who, place, step, 8 * self._words)
+        rows = self._raw(who, place, step, 8 * self._words, known=known)
         return None if rows is None else np.ascontiguousarray(rows).view("<u8").astype(np.uint64)
 
-    def _raw(self, who: int, place: Place, step: Step, width: int) -> Packed | None:
+    def _raw(self, who: int, place: Place, step: Step, width: int, *, known: int) -> Packed | None:
+        """The same as bytes. Who does not know where rows were after round `known` need not show it (see `not_seen`):
+
+        another may have told it something else of their places than it told the rest.
+        """
         opening = self._openings.get(who)
-        if opening is None:
+        if opening is None or known >= len(opening.paths):
             return None
         shown = opening.shown.get(place)
         if shown is None or shown.rows.shape != (len(self._case.start), width):
@@ -159,7 +178,7 @@ class _Judge:
             return
         step = Step(leave.round, Kind.PART)
         parts = {
-            hider: self._rows(leaver, Place(leave.round, What.GIVEN, hider), step)
+            hider: self._rows(leaver, Place(leave.round, What.GIVEN, hider), step, known=leave.round - 1)
             for hider in (*leave.seeded, leave.explicit)
         }
         known = [part for part in parts.values() if part is not None]
@@ -170,7 +189,7 @@ class _Judge:
         if leave.round >= len(self._places):
             return  # what the hiders took is not opened: they dispute their round
         for hider in self._case.schedule.hiders(leave.round):
-            taken = self._rows(hider, Place(leave.round, What.TAKEN, leaver), step)
+            taken = self._rows(hider, Place(leave.round, What.TAKEN, leaver), step, known=leave.round)
             given = parts[hider]
             if given is not None and taken is not None and np.any(given != taken):
                 self._find(step, (leaver, hider), "told another part than the other of the two")
@@ -198,15 +217,15 @@ class _Judge:
         for hider in hiders:
             for other in hiders:
                 if hider < other:
-                    one = self._rows(hider, Place(number, What.MASK, other), step)
-                    two = self._rows(other, Place(number, What.MASK, hider), step)
+                    one = self._rows(hider, Place(number, What.MASK, other), step, known=number)
+                    two = self._rows(other, Place(number, What.MASK, hider), step, known=number)
                     if one is not None and two is not None and np.any(one != two):
                         self._find(step, (hider, other), "did not use the mask that the two share")
 
     def _mixed(self, number: int, hider: int, taken: U64 | None) -> None:
         step, place = Step(number, Kind.ROOT), Place(number, What.MIXED)
         expected, masks = self._held[hider], self._masks(number, hider)
-        found = self._rows(hider, place, step)
+        found = self._rows(hider, place, step, known=number)
         self._held[hider] = found
         if found is None or not self._is_committed(hider, place, step):
             return
@@ -244,14 +263,14 @@ class _Judge:
         width = self._case.ciphertexts.shape[1]
         if over.source:
             came_at = Place(over.first_round - 1, What.CAME, over.source)
-            came = self._raw(holder, came_at, Step(came_at.round, Kind.HANDOVER), width)
+            came = self._raw(holder, came_at, Step(came_at.round, Kind.HANDOVER), width, known=over.round)
             if came is not None and before is not None and np.any(came != before):
                 parties = (over.source, holder)
                 self._find(
                     Step(came_at.round, Kind.HANDOVER), parties, "told other ciphertexts than the other of the two"
                 )
                 before = came
-        after = self._raw(holder, place, step, width)
+        after = self._raw(holder, place, step, width, known=over.round)
         self._encrypted = after
         if after is None or not self._is_committed(holder, place, step) or before is None or added is None:
             return
@@ -285,14 +304,39 @@ class _Judge:
                 self._find(Step(last, Kind.DELIVERY), (who,), "delivered other rows than it had committed to")
 
 
-def common_start(schedule: Schedule, openings: Mapping[int, Opening]) -> Places | None:
-    """Where the dummies stood in the frozen list, for whoever does not know the list: what more than c shufflers say.
+def not_seen(schedule: Schedule, rows: int, start: Places, openings: Mapping[int, Opening]) -> tuple[int, ...]:
+    """Whose rows were not seen, though nothing is found: who shows nothing, or less than the others agree on.
+
+    Or, where the rows' way ends before the last round, who of that round's hiders does not say where they went on.
+    A holder that does not re-randomise has reason to be one of these.
+    """
+    paths = _paths(schedule, rows, start, openings)
+    agreed = paths.agreed
+    shufflers = range(1, schedule.shufflers + 1)
+    silent = {who for who in shufflers if who not in openings or len(openings[who].paths) < len(agreed)}
+    if len(agreed) <= len(schedule.rounds) and not paths.is_disputed(len(agreed)):
+        silent |= set(schedule.hiders(len(agreed))) - set(paths.claims(len(agreed)))
+    return tuple(sorted(silent))
+
+
+def _paths(schedule: Schedule, rows: int, start: Places, openings: Mapping[int, Opening]) -> Paths:
+    """Where the rows were, as those say who show them."""
+    paths = Paths(schedule, rows, start)
+    for who, opening in openings.items():
+        said = opening.paths if opening.claim is None else (*opening.paths, opening.claim)
+        for number, places in enumerate(said[1 : len(schedule.rounds) + 1], start=1):
+            paths.claim(number, who, places)
+    return paths
+
+
+def common_start(schedule: Schedule, openings: Mapping[int, Opening]) -> tuple[tuple[int, ...], Places] | None:
+    """Which dummies were frozen, and where, for whoever does not know the list: what more than c shufflers say.
 
     At least one of them is honest. Nothing, if too few have anything left to show.
     """
-    said = Counter(opening.paths[0] for opening in openings.values() if opening.paths)
-    places, times = max(said.items(), key=lambda item: item[1], default=((), 0))
-    return places if times > schedule.colluders else None
+    said = Counter((opening.dummies, opening.paths[0]) for opening in openings.values() if opening.paths)
+    found, times = max(said.items(), key=lambda item: item[1], default=(((), ()), 0))
+    return found if times > schedule.colluders else None
 
 
 def inspected_dummies(dummies: int, row_bytes: int) -> int:

@@ -133,6 +133,23 @@ class SignedReceipt:
         return verifies(public, self.signature, "receipt", *_output(self.context, self.transcript))
 
 
+@dataclass(frozen=True)
+class SignedReveal:
+    """The hash of what the analyzer showed of its dummies, under its signature: two of them for one list convict it."""
+
+    hash: bytes
+    signature: bytes
+
+    @classmethod
+    def sign(cls, identity: Identity, context: Context, hash_: bytes) -> "SignedReveal":
+        """Answer for what was shown of the frozen collection `context`."""
+        return cls(hash_, identity.sign("revealed", context.collection, context.frozen, hash_))
+
+    def verifies(self, public: bytes, context: Context) -> bool:
+        """Whether the analyzer `public` signed this."""
+        return verifies(public, self.signature, "revealed", context.collection, context.frozen, self.hash)
+
+
 def _output(context: Context, transcript: bytes) -> tuple[bytes, ...]:
     return context.collection, context.frozen, context.attempt.to_bytes(4, "big"), transcript
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from peos.crypto.kdf import StreamKey
 from peos.shuffle import merkle
 from peos.shuffle.effects import Handle, Mix, Pass, Split, Task
+from peos.shuffle.messages import SignedReveal
 from peos.shuffle.paths import Places
 from peos.shuffle.schedule import HandOver, Hide, Leave
 from peos.shuffle.transcript import Said
@@ -50,18 +51,35 @@ class Shown:
     proofs: tuple[merkle.Proof, ...] = ()
 
 
+class Nothing(IntEnum):
+    """Why a shuffler shows nothing; whether it is true, nobody else can tell."""
+
+    LOST = 1  # it was started anew, and what it held is gone
+    UNREVEALED = 2  # the analyzer did not show it the dummies as it must
+
+    def __str__(self) -> str:
+        return {1: "it was started anew and holds nothing any more", 2: "it was not shown the dummies as it must be"}[
+            self
+        ]
+
+
 @dataclass(frozen=True, repr=False)
 class Opening:
-    """All that one shuffler shows. `paths` are the places before round 1, after it, after round 2, … as it knows them.
+    """All that one shuffler shows.
 
-    Whose process was started anew has nothing left to show: it is `lost`.
+    `paths` are the places before round 1, after it, after round 2, … as far as they are agreed on, and `claim` is its
+    own word on the round after those. `revealed` is what it was shown of the dummies, `dummies` which of the document's
+    were frozen, in the order of their rows.
     """
 
     sender: int
     paths: tuple[Places, ...] = ()
     shown: Mapping[Place, Shown] = field(default_factory=dict)
     said: Mapping[Said, bytes] = field(default_factory=dict)
-    lost: bool = False
+    claim: Places | None = None
+    revealed: SignedReveal | None = None
+    dummies: tuple[int, ...] = ()
+    nothing: Nothing | None = None
 
 
 def open_rows(
@@ -70,11 +88,14 @@ def open_rows(
     vectors: Mapping[Handle, Vector],
     places: Sequence[Places],
     said: Mapping[Said, bytes],
-    claims: Sequence[Places] = (),
+    *,
+    claim: Places | None,
+    revealed: SignedReveal,
+    dummies: tuple[int, ...],
 ) -> Opening:
     """Show the rows at `places` (before round 1, after round 1, …); steps beyond the last of them stay closed.
 
-    `claims` is where this shuffler says that they went in the round after, if that is not agreed on.
+    `claim` is where this shuffler says that they went in the round after, if that is not agreed on.
     """
     shown: dict[Place, Shown] = {}
     last = len(places) - 1
@@ -88,7 +109,7 @@ def open_rows(
                 shown |= _passed(action, task, vectors, places[action.first_round - 1], places[action.round])
             case _:
                 pass
-    return Opening(me, (*places, *claims), shown, said)
+    return Opening(me, tuple(places), shown, said, claim, revealed, dummies)
 
 
 def _given(leave: Leave, task: Split, vectors: Mapping[Handle, Vector], at: Places) -> dict[Place, Shown]:

@@ -44,6 +44,16 @@ class Shuffler:
         return self._record if self.standing.place is Place.DONE else None
 
     @property
+    def finished(self) -> Record | None:
+        """What the inspection will need of the attempt of this standing, once this shuffler's own part of it is done.
+
+        It is to be durable before anything more is said: the others may need no more than that to deliver.
+        """
+        if self._attempt is not None and self._attempt.completed is not None:
+            return Record(tuple(self._attempt.trail), self._attempt.said)
+        return self._record
+
+    @property
     def waiting(self) -> Waiting | None:
         """Within an attempt: the step that is waited for, and from whom."""
         return self._attempt.waiting if self._attempt else None

@@ -10,16 +10,26 @@ from numpy.typing import NDArray
 from peos.crypto.kdf import Context
 from peos.shuffle.inspection import Effect, Follow, Open, Tell, after
 from peos.shuffle.judging import Case, Finding
-from peos.shuffle.messages import Header, Kind, Step
-from peos.shuffle.opening import Opening, open_rows
+from peos.shuffle.messages import Header, Kind, SignedReveal, Step
+from peos.shuffle.opening import Nothing, Opening, open_rows
 from peos.simulate.node import ANALYZER, Node, Traffic
 from peos.wire import inspections, shuffles
 
 
 class Inspected:
-    """All shufflers' inspections of one output. A node without a record has nothing to show."""
+    """All shufflers' inspections of one output. A node without a record has nothing to show.
 
-    def __init__(self, nodes: Sequence[Node], context: Context, cases: Mapping[int, Case], traffic: Traffic) -> None:
+    One that has no case was not shown the dummies as it must be; `signed` is what the analyzer signed of those.
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        context: Context,
+        cases: Mapping[int, Case],
+        traffic: Traffic,
+        signed: Mapping[int, SignedReveal],
+    ) -> None:
         self.openings: dict[int, Opening] = {}  # as the analyzer gets them
         self._nodes = {node.number: node for node in nodes}
         self._traffic = traffic
@@ -28,13 +38,14 @@ class Inspected:
         self._inspections: Final = {
             number: node.inspection_type(number, cases[number], node.machine.record)
             for number, node in self._nodes.items()
-            if node.machine.record is not None
+            if node.machine.record is not None and number in cases
         }
         for number in self._nodes:
             if number in self._inspections:
                 self._carry_out(number, self._inspections[number].start())
             else:
-                self._show(number, Opening(number, lost=True))
+                why = Nothing.LOST if number in cases else Nothing.UNREVEALED
+                self._show(number, Opening(number, revealed=signed.get(number), nothing=why))
         while self._letters:
             self._arrive(self._letters.popleft())
 
@@ -51,11 +62,16 @@ class Inspected:
                     self._carry_out(number, inspection.followed(round_, after(permutation, node.rows, places)))
                 case Tell(round_, places):
                     for other in self._others(number):
-                        self._post(number, other, Step(round_, Kind.PATH), inspections.encode_path(places))
-                case Open(places, claims):
+                        rows = inspections.encode_path(places, inspection.revealed)
+                        self._post(number, other, Step(round_, Kind.PATH), rows)
+                case Open(places, claim):
                     record = node.machine.record
                     assert record is not None, "only who has a record inspects"
-                    opening = open_rows(number, record.trail, node.bench.vectors, places, record.said, claims)
+                    of = inspection.revealed, inspection.dummies
+                    vectors, trail, said = node.bench.vectors, record.trail, record.said
+                    opening = open_rows(
+                        number, trail, vectors, places, said, claim=claim, revealed=of[0], dummies=of[1]
+                    )
                     self._show(number, opening)
                     self._carry_out(number, inspection.opened(number, opening))
 
@@ -81,7 +97,7 @@ class Inspected:
             if opening is not None:
                 effects = inspection.opened(header.sender, opening)
             else:
-                effects = inspection.told(header.sender, header.step.round, inspections.decode_path(rows))
+                effects = inspection.told(header.sender, header.step.round, *inspections.decode_path(rows))
             self._carry_out(header.receiver, effects)
 
     def _others(self, number: int) -> list[int]:

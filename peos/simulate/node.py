@@ -8,8 +8,9 @@ from typing import Final
 
 import numpy as np
 
+from peos.collection.document import ID_BYTES
 from peos.collection.freeze import Freeze
-from peos.collection.submission import Acknowledgement, Part, Triple, Verdict, check_part, judge
+from peos.collection.submission import Part, Verdict, check_part, judge
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.crypto.onion import OnionKeys
@@ -77,7 +78,7 @@ class Node:
         self.document = self.signed.document
         self.open_keys(floor)
         self.fake_seed = rng.bytes(32)
-        self.parts: dict[bytes, tuple[Triple, Part]] = {}  # by ticket
+        self.parts: dict[bytes, Part] = {}  # by id
         self.standing = Standing()
         self.durable: Vector | None = None  # the final vector, once stored
         self.reports: list[str] = []
@@ -93,30 +94,33 @@ class Node:
         return self.public
 
     def submit(self, encoded: bytes) -> bytes:
-        """Take in a user's part; the acknowledgement, or RemoteFault."""
+        """Take in a user's part; the row that is acknowledged, or RemoteFault."""
         part = submissions.decode_part(encoded)
-        triple = check_part(part, self.document, self.signed.digest, self.encryption, self.number)
-        stored = self.parts.get(part.ticket)
-        if judge(stored[0] if stored else None, triple) is Verdict.CONFLICT:
+        row = check_part(part, self.document, self.signed.digest, self.encryption, self.number)
+        stored = self.parts.get(part.id)
+        if judge(stored.row if stored else None, row) is Verdict.CONFLICT:
             raise RemoteFault("another submission was made under this ticket", party="user", step="submission")
-        self.parts[part.ticket] = (triple, part)
-        acknowledgement = Acknowledgement(self.signed.digest, triple.id, triple.digest)
-        return submissions.encode_acknowledgement(acknowledgement)
+        self.parts[part.id] = part
+        return row
+
+    @property
+    def listed(self) -> tuple[bytes, ...]:
+        """This shuffler's list."""
+        return tuple(sorted(part.row for part in self.parts.values()))
 
     def start_freeze(self) -> Freeze:
         """This shuffler's list, against the others'."""
         identities = tuple(member.identity for member in self.document.shufflers)
-        own = [triple for triple, _ in self.parts.values()]
-        return Freeze(self.number, identities, self.signed.digest, own)
+        return Freeze(self.number, identities, self.signed.digest, self.listed, self.identity)
 
-    def begin(self, triples: Sequence[Triple], context: Context) -> None:
+    def begin(self, frozen: Sequence[bytes], context: Context) -> None:
         """Lay out the frozen vectors, fakes last, and wait for the first attempt to be opened."""
         self.context = context
-        self.triples = tuple(triples)
-        self.rows = len(triples) + self.document.fakes
+        self.frozen = tuple(frozen)
+        self.rows = len(frozen) + self.document.fakes
         self.machine = self.shuffler_type(self.number, self.document.schedule, context, self.rng)
-        shares = b"".join(self.parts[triple.ticket][1].share for triple in triples)
-        self.lay_out(np.frombuffer(shares, np.uint8).reshape(len(triples), -1))
+        shares = b"".join(self.parts[row[:ID_BYTES]].share for row in frozen)
+        self.lay_out(np.frombuffer(shares, np.uint8).reshape(len(frozen), -1))
 
     def lay_out(self, shares: Packed) -> None:
         """The frozen vector, on a bench."""

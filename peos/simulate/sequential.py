@@ -7,9 +7,7 @@ import numpy as np
 
 from peos.collection.document import SEQUENTIAL
 from peos.collection.onions import prepare_onions
-from peos.collection.prepare import Ticket
 from peos.collection.submission import Part
-from peos.collection.ticket import mint
 from peos.crypto.identity import Identity
 from peos.crypto.onion import ONION, Layer, OnionKeys, OnionPrivateKey
 from peos.crypto.randomness import U64
@@ -46,7 +44,7 @@ class SequentialNode(Node):
         """The frozen collection."""
         document = self.document
         least = document.minimum + len(document.dummies)
-        return Line(self.keys, self.context, 8 * document.mechanism.words, len(self.triples), document.fakes, least)
+        return Line(self.keys, self.context, 8 * document.mechanism.words, len(self.frozen), document.fakes, least)
 
     def lay_out(self, shares: Packed) -> None:
         """The frozen onions, and this shuffler's own fakes."""
@@ -84,7 +82,7 @@ class SequentialSimulation(Simulation):
 
     def parts_of(self, reports: U64, ids: Sequence[bytes]) -> list[tuple[Part, ...]]:
         """Each report's parts, ready to send."""
-        tickets = [Ticket(id_, mint(self.enrolment, self.digest, id_)) for id_ in ids]
+        tickets = [self.ticket(id_) for id_ in ids]
         return prepare_onions(self.digest, self.keys, reports, tickets, self.rng)
 
     def take_in(self, sender: int, rows: Packed) -> Vector:  # noqa: ARG002 - there is one

@@ -1,7 +1,7 @@
 """A collection's parties in memory, and the wires between them: submit, freeze, shuffle, inspect, publish."""
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -17,11 +17,11 @@ from peos.collection.document import (
     MechanismChoice,
     Member,
 )
-from peos.collection.freeze import Announcement, FrozenDigest, check_minimum
-from peos.collection.prepare import Ticket, prepare
-from peos.collection.reveal import Revealed, proved_case, reveal
+from peos.collection.freeze import Freeze, check_minimum
+from peos.collection.prepare import prepare
+from peos.collection.reveal import Revealed, proved_case, reveal, sign_reveal
 from peos.collection.submission import Part
-from peos.collection.ticket import mint
+from peos.collection.ticket import Ticket, issue
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import U64, Randomness, system
@@ -53,8 +53,8 @@ from peos.shuffle.effects import (
     Tell,
     Tick,
 )
-from peos.shuffle.judging import Case, Delivered, Finding, common_start, judge
-from peos.shuffle.messages import Header, Kind, SignedNotice, SignedReceipt, Step
+from peos.shuffle.judging import Case, Delivered, Finding, common_start, judge, not_seen
+from peos.shuffle.messages import Header, Kind, SignedNotice, SignedReceipt, SignedReveal, Step
 from peos.shuffle.opening import Opening
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.standing import Standing
@@ -139,10 +139,14 @@ class Simulation:
             self.node_type(n, self.signed, one, Randomness(self.rng.bytes(32)), floor=self.floor)
             for n, one in enumerate(identities, start=1)
         ]
+        self._tickets: dict[bytes, Ticket] = {}
         self.dummy_parts: list[tuple[Part, ...]] = []
         self.delivered: dict[int, analyzer.Part] = {}
         self.openings: dict[int, Opening] = {}
         self.findings: dict[int, list[Finding]] = {}  # of the inspection, by who found them (0: the analyzer)
+        self.refused: dict[int, RemoteFault] = {}  # why a shuffler does not take what was revealed to it
+        self.unopened: set[int] = set()  # the analyst's word to publish without these shufflers' rows
+        self.not_seen: tuple[int, ...] = ()  # whose rows the inspection did not see
         self._queue: deque[Message | tuple[Node, Done]] = deque()
 
     def run(self, values: ArrayLike) -> Collected:
@@ -180,37 +184,48 @@ class Simulation:
 
     def parts_of(self, reports: U64, ids: Sequence[bytes]) -> list[tuple[Part, ...]]:
         """Each report's parts, ready to send."""
-        tickets = [Ticket(id_, mint(self.enrolment, self.digest, id_)) for id_ in ids]
+        tickets = [self.ticket(id_) for id_ in ids]
         public = self.key.public
         zeros = public.zero_source(self.rng, expected=reports.size)
         return prepare(self.digest, len(self.nodes), public, zeros, reports, tickets, self.rng)
+
+    def ticket(self, id_: bytes) -> Ticket:
+        """The ticket of a user: one for each id, with a key of hers."""
+        if id_ not in self._tickets:
+            self._tickets[id_] = issue(self.enrolment, self.digest, id_, Identity.generate(self.rng))
+        return self._tickets[id_]
 
     # Freeze.
 
     def freeze(self) -> None:
         """All pairs of shufflers agree on what counts."""
         freezing = {node.number: node.start_freeze() for node in self.nodes}
+        self._announce(freezing)  # each its own,
+        self._announce(freezing)  # then what it has heard of all
         for sender, receiver in self._pairs():
-            encoded = freezes.encode_announcement(Announcement(self.digest, freezing[sender].announcement))
-            self.traffic.count(sender, [encoded])
-            freezing[receiver].announced(sender, freezes.decode_announcement(encoded).hash)
-        for sender, receiver in self._pairs():
-            own = tuple(sorted(triple for triple, _ in self.nodes[sender - 1].parts.values()))
+            own = self.nodes[sender - 1].listed
             encoded_list = [freezes.encode_stretch(stretch) for stretch in freezes.stretches(self.digest, own)]
             self.traffic.count(sender, encoded_list)
-            shown = [triple for data in encoded_list for triple in freezes.decode_stretch(data).triples]
-            freezing[receiver].listed(sender, shown)
+            listing = freezing[receiver].listing(sender)
+            for data in encoded_list:
+                listing.feed(freezes.decode_stretch(data).rows)
+            listing.finish()
         for sender, receiver in self._pairs():
-            here = freezing[sender]
-            statement = FrozenDigest(self.digest, here.digest, here.sign(self.nodes[sender - 1].identity))
-            encoded = freezes.encode_frozen_digest(statement)
+            encoded = freezes.encode_frozen_digest(freezing[sender].sign())
             self.traffic.count(sender, [encoded])
             said = freezes.decode_frozen_digest(encoded)
             freezing[receiver].confirmed(sender, said.digest, said.signature)
         for node in self.nodes:
-            triples = freezing[node.number].triples
-            check_minimum(len(triples), len(self.dummies), self.document.minimum)
-            node.begin(triples, freezing[node.number].context)
+            counted = freezing[node.number].rows
+            check_minimum(len(counted), len(self.dummies), self.document.minimum)
+            node.begin(counted, freezing[node.number].context)
+
+    def _announce(self, freezing: Mapping[int, Freeze]) -> None:
+        """Every shuffler shows all others the announcements that it holds."""
+        held = {who: freezes.encode_announcements(one.announcements) for who, one in freezing.items()}
+        for sender, receiver in self._pairs():
+            self.traffic.count(sender, [held[sender]])
+            freezing[receiver].heard(sender, freezes.decode_announcements(held[sender]).held)
 
     # Shuffle.
 
@@ -320,29 +335,47 @@ class Simulation:
 
     def inspect(self) -> None:
         """The analyzer reveals its dummies to the shufflers, who follow their rows; then all vectors are erased."""
-        row = self.mechanism.words * self.key.public.ciphertext_bytes
-        shown = inspections.revealed_parts(reveal(self.dummies, self.dummy_parts, row))
-        encoded = [inspections.encode_revealed(one) for one in shown]
-        for _ in self.nodes:
+        cases, signed, self.refused = {}, {}, {}
+        for node in self.nodes:
+            encoded = [inspections.encode_revealed(one) for one in self.revealed(node.number)]
             self.traffic.count(ANALYZER, encoded)
-        revealed = inspections.gathered([inspections.decode_revealed(data) for data in encoded])
-        self.follow({node.number: self.case(node, revealed) for node in self.nodes})
+            came, own = inspections.gathered([inspections.decode_revealed(data) for data in encoded])
+            if own.verifies(node.document.analyzer.identity, self.output.context):
+                signed[node.number] = own  # else it proves nothing
+            try:
+                cases[node.number] = self.case(node, came, own)
+            except RemoteFault as fault:
+                self.refused[node.number] = fault
+        self.follow(cases, signed)
 
-    def case(self, node: Node, revealed: Sequence[Revealed]) -> Case:
+    def revealed(self, number: int) -> Iterator[inspections.RevealedPart | SignedReveal]:
+        """The analyzer's stream of dummies to one shuffler."""
+        revealed = self.reveal(number)
+        return inspections.revealed_parts(revealed, sign_reveal(self.analyzer, self.output.context, revealed))
+
+    def reveal(self, number: int) -> list[Revealed]:  # noqa: ARG002 - an analyzer that deviates may tell them apart
+        """The dummies as the analyzer shows them to a shuffler."""
+        row = self.mechanism.words * self.key.public.ciphertext_bytes
+        return reveal(self.dummies, self.dummy_parts, row)
+
+    def case(self, node: Node, revealed: Sequence[Revealed], signed: SignedReveal) -> Case:
         """What a shuffler may open of the output."""
         part = self.output
-        return proved_case(node.document, node.public, part.context, part.transcript, node.triples, revealed)
+        return proved_case(node.document, node.public, part.context, part.transcript, node.frozen, revealed, signed)
 
-    def follow(self, cases: Mapping[int, Case]) -> None:
+    def follow(self, cases: Mapping[int, Case], signed: Mapping[int, SignedReveal]) -> None:
         """The inspection itself; what the shufflers and the analyzer find is kept for `publish`."""
-        inspected = Inspected(self.nodes, self.output.context, cases, self.traffic)
+        inspected = Inspected(self.nodes, self.output.context, cases, self.traffic, signed)
         self.openings = inspected.openings
         self.findings = inspected.findings
         start = common_start(self.document.schedule, self.openings)
+        self.not_seen = tuple(node.number for node in self.nodes)
         if start is not None:
             # The analyzer knows its dummies; where they stood in the frozen list it learns from the openings.
             vectors = {who: part.vector for who, part in self.delivered.items()}
-            self.findings[ANALYZER] = judge(replace(cases[1], start=start), self.openings, Delivered(self.key, vectors))
+            case = replace(next(iter(cases.values())), dummies=start[0], start=start[1])
+            self.findings[ANALYZER] = judge(case, self.openings, Delivered(self.key, vectors))
+            self.not_seen = not_seen(case.schedule, case.rows, case.start, self.openings)
         for node in self.nodes:
             node.bench.vectors.clear()
 
@@ -352,10 +385,16 @@ class Simulation:
         return self.delivered[self.document.schedule.last[0]]
 
     def publish(self, *, submitted: int) -> Collected:
-        """Decrypt, look for the dummies, estimate, and state the guarantee for what was realised."""
+        """Decrypt, look for the dummies, estimate, and state the guarantee for what was realised.
+
+        Not without having seen the rows of every shuffler, but for those that are `unopened` at the analyst's word.
+        """
         combined = self.decrypted()
         owned = np.stack([dummy.words for dummy in self.dummies])
         reports = analyzer.without_dummies(combined, owned, self.findings.get(ANALYZER, ()))
+        if unseen := set(self.not_seen) - self.unopened:
+            whom = ", ".join(f"shuffler {who}" for who in sorted(unseen))
+            raise RemoteFault(f"the rows of {whom} were not seen", step="the inspection")
         mechanism, document = self.mechanism, self.document
         users = len(reports) - document.fakes
         counts = mechanism.support_counts(reports)

@@ -3,6 +3,11 @@
 **Durable** means that a call which returned has survived a crash of the process, and of the machine where its disk
 keeps its word about fsync. Nothing is half done: each call is one transaction.
 
+**A call that raised may have changed what it was to change**: what comes behind the commit can fail too. So every
+change may be repeated: one that is there already (the same state, frozen digest, standing with the same vector) is a
+success that changes nothing, and whatever was left undone behind the commit is done by then. A caller that does not
+repeat a change calls `settle` before it relies on what is stored.
+
 A store has one writer. All calls, and the iterators that it returns, belong to the thread that opened it: give it an
 executor of one thread. What a call returns whole (bytes, records, a final vector) may go to any thread.
 """
@@ -17,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peos.collection.lifecycle import State
-from peos.collection.submission import Triple, Verdict
+from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault, Refused
 from peos.ldp.base import Question
@@ -38,14 +43,14 @@ _DAMAGED: Final = "check the disk; the other shufflers have nothing to put in it
 
 @dataclass(frozen=True, repr=False)
 class Submission:
-    """One part to be kept: whose collection, what identifies it, and the share itself."""
+    """One part to be kept: whose collection, its row (id ‖ commitment), and the share itself."""
 
     collection: bytes
-    triple: Triple
+    row: bytes
     share: bytes
 
     def __repr__(self) -> str:
-        return f"Submission({self.triple.id.hex()[:8]}…)"
+        return f"Submission({self.row.hex()[:8]}…)"
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,15 @@ class Frozen:
 
     digest: bytes
     count: int
+    announcements: bytes = field(repr=False)  # of all shufflers' lists, as they were compared
+
+
+@dataclass(frozen=True, repr=False)
+class Lists:
+    """The rows of one collection that was frozen: those kept here, and those of them that count, both sorted."""
+
+    own: Sequence[bytes]
+    counted: Sequence[bytes]
 
 
 @dataclass(frozen=True)
@@ -103,6 +117,10 @@ class ShufflerStore(ABC):
     def close(self) -> None:
         """Let go of it; what was acknowledged stays."""
 
+    @abstractmethod
+    def settle(self) -> None:
+        """Do what a call that raised left undone behind its commit: what is stored may be relied on afterwards."""
+
     def __enter__(self) -> Self:
         return self
 
@@ -132,7 +150,8 @@ class ShufflerStore(ABC):
     def set_state(self, digest: bytes, state: State, reason: str = "") -> None:
         """Move on, as `peos.collection.lifecycle.advance` allows from what is stored; LocalFault otherwise.
 
-        FROZEN is set by `put_frozen` alone. A lost collection can only become ABORTED.
+        The state that it has already changes nothing, nor its reason. FROZEN is set by `put_frozen` alone.
+        A lost collection can only become ABORTED.
         """
 
     @abstractmethod
@@ -156,12 +175,12 @@ class ShufflerStore(ABC):
 
     # Submissions.
 
-    def submit(self, digest: bytes, triple: Triple, share: bytes) -> Verdict:
-        """Keep one checked submission (`check_part` made its triple), durably; see `submit_many`.
+    def submit(self, digest: bytes, row: bytes, share: bytes) -> Verdict:
+        """Keep one checked submission (`check_part` gave its row), durably; see `submit_many`.
 
         Raises Unknown or Closed.
         """
-        (judged,) = self.submit_many([Submission(digest, triple, share)])
+        (judged,) = self.submit_many([Submission(digest, row, share)])
         if isinstance(judged, Refused):
             raise judged
         return judged
@@ -172,9 +191,9 @@ class ShufflerStore(ABC):
 
         Durable on return.
 
-        At most one submission a ticket and one an id: the identical triple again is KNOWN, even after closing (its
-        acknowledgement may have been lost), another is a CONFLICT. Where a submission cannot be taken its place in
-        the answer holds an Unknown or Closed, and the others are taken all the same.
+        At most one submission an id, and so one a ticket, which names its id: the identical row again is KNOWN, even
+        after closing (its acknowledgement may have been lost), another is a CONFLICT. Where a submission cannot be
+        taken its place in the answer holds an Unknown or Closed, and the others are taken all the same.
         """
 
     @abstractmethod
@@ -182,21 +201,22 @@ class ShufflerStore(ABC):
         """How many submissions are kept, or were before they were erased."""
 
     @abstractmethod
-    def triples(self, digest: bytes) -> Iterator[Triple]:
-        """The submissions kept, sorted by id, a few thousand in memory at a time."""
+    def rows(self, digest: bytes) -> Iterator[bytes]:
+        """The rows of the submissions kept, sorted, a few thousand in memory at a time."""
 
     # The freeze.
 
     @abstractmethod
-    def put_frozen(self, digest: bytes, frozen: bytes, triples: Iterable[Triple]) -> None:
-        """What all shufflers signed, and CLOSED → FROZEN with it; every triple must be kept here (LocalFault).
+    def put_frozen(self, digest: bytes, frozen: bytes, announcements: bytes, rows: Iterable[bytes]) -> None:
+        """What all shufflers signed, and CLOSED → FROZEN with it; every row must be kept here (LocalFault).
 
+        The same digest again, as long as it is FROZEN, changes nothing; another is a LocalFault.
         Refused while another collection of the same question is frozen or shuffling, or once one was delivered.
         """
 
     @abstractmethod
-    def frozen_triples(self, digest: bytes) -> Iterator[Triple]:
-        """The triples that count, in the order of the rows (by id)."""
+    def frozen_rows(self, digest: bytes) -> Iterator[bytes]:
+        """The rows that count, in their order (by id)."""
 
     @abstractmethod
     def shares(self, digest: bytes) -> Iterator[bytes]:
@@ -230,7 +250,8 @@ class ShufflerStore(ABC):
     def put_standing(self, digest: bytes, standing: Standing, vector: Rows | None = None) -> None:
         """Make a standing durable, together with the final vector if one is given (the effect `Persist`).
 
-        A vector stays for as long as the standing is STORED or SENDING. Attempts never fall (LocalFault).
+        A vector stays for as long as the standing is STORED or SENDING. Attempts never fall (LocalFault). The standing
+        that it has already changes nothing; with another vector it is a LocalFault.
         """
 
     @abstractmethod
@@ -247,10 +268,22 @@ class ShufflerStore(ABC):
 
     @abstractmethod
     def erase(self, digest: bytes) -> None:
-        """Forget shares, triples, vectors and the seed of the fakes; idempotent, completed when the store next opens.
+        """Forget shares, vectors and the seed of the fakes; idempotent, completed when the store next opens.
 
-        The document, state, standing, counts and the fact of the erasure stay. Nothing is taken in afterwards.
+        NotYet while another process reads, so that something is still there: to be repeated.
+        The document, state, standing, counts and the fact of the erasure stay, and `lists` of what was frozen. Nothing
+        is taken in afterwards.
         """
+
+    # What users may still ask.
+
+    @abstractmethod
+    def lists(self, digest: bytes) -> Lists:
+        """The rows from the freeze on, erased or not, until `forget_rows`; NotYet before, Closed after that."""
+
+    @abstractmethod
+    def forget_rows(self, digest: bytes) -> None:
+        """Overwrite the rows of a collection that was erased; idempotent."""
 
     # The audit log.
 

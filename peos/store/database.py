@@ -1,5 +1,6 @@
 """The SQLite file behind a store: opened for one process, synchronous, and its failures in one sentence."""
 
+import hashlib
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,9 +9,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from peos.errors import Full, LocalFault, PeosError
-from peos.store.folder import is_full, private_file, sync_folder
+from peos.store.folder import has_descriptors, is_full, private_file, sync_folder
 
+SEAL_BYTES: Final = 16
 _BUSY_MS: Final = 5_000
+_MOMENT_MS: Final = 200  # that a checkpoint waits for a reader; it is repeated later
 _SETTINGS: Final = (
     f"PRAGMA busy_timeout = {_BUSY_MS}",
     "PRAGMA journal_mode = WAL",
@@ -38,7 +41,7 @@ class Database:
 
     def __init__(self, path: Path, layout: Layout) -> None:
         private_file(path)
-        self._folder = path.parent
+        self._path = path
         with self._sentences():
             self._connection = sqlite3.connect(path, isolation_level=None, cached_statements=64)
             self._connection.row_factory = sqlite3.Row
@@ -77,15 +80,25 @@ class Database:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
-                self._connection.execute("COMMIT")
+                commit(self._connection)
             except BaseException:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    def settle_log(self) -> None:
-        """Move everything from the write-ahead log into the file, and empty the log: it holds deleted pages too."""
-        self.row("PRAGMA wal_checkpoint(TRUNCATE)")
+    def require_sound(self) -> None:
+        """LocalFault if the file's pages do not fit together; what stands in their cells, seals say."""
+        with self._sentences():
+            require_sound(self._connection, self._path)
+
+    def damaged(self, what: str) -> LocalFault:
+        """For a cell that is not what was written."""
+        return damaged(self._path, what)
+
+    def empty_log(self) -> bool:
+        """See `empty_log`."""
+        with self._sentences():
+            return empty_log(self._connection)
 
     def _settle(self, path: Path, layout: Layout) -> None:
         """Make the tables of a new file; check those of another."""
@@ -118,12 +131,61 @@ class Database:
         except sqlite3.ProgrammingError:
             raise LocalFault("the store was used after its end or from another thread than its own") from None
         except sqlite3.Error as error:
-            raise failure(error, "the store", self._folder) from None
+            raise failure(error, "the store", self._path) from None
 
 
-def failure(error: sqlite3.Error, what: str, folder: Path) -> PeosError:
+def seal(*cells: bytes) -> bytes:
+    """What is kept beside cells, to tell that they are still what was written; no secret, and no proof of an author."""
+    whole = hashlib.sha256()
+    for cell in cells:
+        whole.update(len(cell).to_bytes(8, "big") + cell)
+    return whole.digest()[:SEAL_BYTES]
+
+
+def require_sound(connection: sqlite3.Connection, path: Path) -> None:
+    """LocalFault if the pages of the file do not fit together."""
+    found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+    if found != "ok":
+        raise damaged(path, " ".join(found.replace("*** in database main ***", "").split()))
+
+
+def damaged(path: Path, what: str) -> LocalFault:
+    """For a file that is not what was written to it."""
+    return LocalFault(
+        f"the store {path.parent.name}/{path.name} is damaged ({what})",
+        hint=f"stop, check the disk, and restore the folder of {path} from a backup",
+    )
+
+
+def commit(connection: sqlite3.Connection) -> None:
+    """End a transaction: what it changed is durable when this returns, and may be when it raises."""
+    connection.execute("COMMIT")
+
+
+def empty_log(connection: sqlite3.Connection) -> bool:
+    """Move everything from the write-ahead log into the file, and cut the log off: it holds deleted pages too.
+
+    False if another connection still reads from the log, so that nothing was cut off: to be repeated.
+    """
+    (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    connection.execute(f"PRAGMA busy_timeout = {_MOMENT_MS}")
+    try:
+        (is_busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not is_busy
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {patience}")
+
+
+def failure(error: sqlite3.Error, what: str, path: Path) -> PeosError:
     """What SQLite met, in a sentence: a disk without room shows in several ways, and is not a broken one."""
-    name = getattr(error, "sqlite_errorname", "") or type(error).__name__
+    name, folder = getattr(error, "sqlite_errorname", "") or type(error).__name__, path.parent
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return damaged(path, name)
     if name.startswith("SQLITE_FULL") or (name.startswith("SQLITE_IOERR") and is_full(folder)):
         return Full(f"there is no room left where {what} is", hint="make room; nothing acknowledged is lost")
+    if name.startswith(("SQLITE_CANTOPEN", "SQLITE_IOERR")) and not has_descriptors():
+        return Full(
+            f"{what} cannot be opened: this process has as many files open as it may have",
+            hint="raise the limit of open files (`ulimit -n`); servers go on by themselves",
+        )
     return LocalFault(f"{what} failed ({name})", hint=f"check the disk, then {folder}")

@@ -9,17 +9,19 @@ import errno
 import fcntl
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Set
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from peos.errors import Full, LocalFault, WrongInput, in_words
+from peos.errors import Full, LocalFault, PeosError, WrongInput, in_words
 
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _BLOCK: Final = 1 << 20
 _LEAST_ROOM: Final = 1 << 16
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
+_NO_DESCRIPTOR: Final = (errno.EMFILE, errno.ENFILE)
 _HEAD: Final = "peos store 1"
 
 
@@ -39,8 +41,8 @@ def private_file(path: Path) -> None:
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     except OSError as error:
-        if error.errno in _NO_ROOM:
-            raise _full(path.parent) from None
+        if error.errno in (*_NO_ROOM, *_NO_DESCRIPTOR):
+            raise failure(error, path, "opened") from None
         raise WrongInput(
             f"the file {path} cannot be opened: {in_words(error)}", hint="it must be this account's to read and write"
         ) from None
@@ -77,33 +79,58 @@ def unlock(handle: int) -> None:
 def write_durably(path: Path, data: Iterable[bytes | memoryview]) -> None:
     """The file, whole and on the disk under its name, before this returns."""
     partial = path.with_name(path.name + ".partial")
+    with in_sentences(path, "written"):
+        try:
+            handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            with os.fdopen(handle, "wb", buffering=0) as file:
+                for block in data:
+                    left = memoryview(block)
+                    while left:
+                        left = left[file.write(left) :]
+                os.fsync(file.fileno())
+            partial.replace(path)
+            sync_folder(path.parent)
+        except OSError:
+            partial.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def in_sentences(path: Path, done: str) -> Iterator[None]:
+    """The operating system's errors about a file as ours: `done` is what could not be done with it."""
     try:
-        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "wb", buffering=0) as file:
-            for block in data:
-                left = memoryview(block)
-                while left:
-                    left = left[file.write(left) :]
-            os.fsync(file.fileno())
-        partial.replace(path)
-        sync_folder(path.parent)
+        yield
     except OSError as error:
-        partial.unlink(missing_ok=True)
-        if error.errno in _NO_ROOM:
-            raise _full(path.parent) from None
-        raise LocalFault(
-            f"{path.name} cannot be written in {path.parent}: {in_words(error)}", hint="check the disk and the folder"
-        ) from None
+        raise failure(error, path, done) from None
+
+
+def failure(error: OSError, path: Path, done: str) -> PeosError:
+    """What the operating system met, in a sentence: room and descriptors come back by themselves, a fault does not."""
+    if error.errno in _NO_ROOM:
+        return Full(f"there is no room left in {path.parent}", hint="make room, and give the command again")
+    if error.errno in _NO_DESCRIPTOR:
+        return Full(
+            f"{path.name} cannot be {done} in {path.parent}: {in_words(error)}",
+            hint="raise the limit of open files (`ulimit -n`); servers go on by themselves",
+        )
+    return LocalFault(
+        f"{path.name} cannot be {done} in {path.parent}: {in_words(error)}", hint="check the disk and the folder"
+    )
+
+
+def has_descriptors() -> bool:
+    """Whether this process may open one more file."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True
 
 
 def is_full(folder: Path) -> bool:
     """Whether there is next to no room for this account on the disk where the folder is."""
     found = os.statvfs(folder)
     return found.f_bavail * found.f_frsize < _LEAST_ROOM
-
-
-def _full(folder: Path) -> Full:
-    return Full(f"there is no room left in {folder}", hint="make room, and give the command again")
 
 
 def sync_folder(path: Path) -> None:
@@ -117,16 +144,35 @@ def sync_folder(path: Path) -> None:
 
 def wipe(path: Path) -> None:
     """Overwrite a file and remove it. Disks that write elsewhere (flash, journals) may keep a copy all the same."""
-    try:
-        with path.open("r+b", buffering=0) as file:
-            left = os.fstat(file.fileno()).st_size
-            while left > 0:
-                left -= file.write(bytes(min(left, _BLOCK)))
-            os.fsync(file.fileno())
-    except FileNotFoundError:
+    with in_sentences(path, "erased"):
+        try:
+            with path.open("r+b", buffering=0) as file:
+                left = os.fstat(file.fileno()).st_size
+                while left > 0:
+                    left -= file.write(bytes(min(left, _BLOCK)))
+                os.fsync(file.fileno())
+        except FileNotFoundError:
+            return
+        path.unlink()
+        sync_folder(path.parent)
+
+
+def wipe_all_but(path: Path, names: Set[str]) -> None:
+    """Overwrite and remove every file of a folder but those of these names."""
+    with in_sentences(path, "read"):
+        found = [inner for inner in path.iterdir() if inner.name not in names]
+    for inner in found:
+        wipe(inner)
+
+
+def wipe_folder(path: Path) -> None:
+    """Overwrite and remove every file of a folder, and the folder."""
+    if not path.exists():
         return
-    path.unlink()
-    sync_folder(path.parent)
+    wipe_all_but(path, frozenset())
+    with in_sentences(path, "removed"):
+        path.rmdir()
+        sync_folder(path.parent)
 
 
 @dataclass(frozen=True)
@@ -145,8 +191,10 @@ def read_mark(path: Path) -> Mark | None:
         text = path.read_text("ascii")
     except FileNotFoundError:
         return None
-    except (OSError, UnicodeDecodeError):
+    except UnicodeDecodeError:
         text = ""
+    except OSError as error:
+        raise failure(error, path, "read") from None
     try:
         head, identity, generation, entries, last = text.splitlines()
         mark = Mark(bytes.fromhex(identity), int(generation), int(entries), bytes.fromhex(last))

@@ -1,11 +1,16 @@
 """Vectors that are mapped from their files, and do not pile up in memory as they are read."""
 
+import hashlib
 import mmap
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from peos.shuffle.rows import cut_bytes
+
+_BLOCK: Final = 1 << 20
 
 
 def mapped(path: Path, rows: int, width: int) -> NDArray[np.uint8]:
@@ -35,6 +40,14 @@ class Passing:
     def reshape(self, count: int, width: int) -> "Passing":
         """The same bytes, cut into rows of another length."""
         return Passing(self._vector.reshape(count, width))
+
+
+def sha256_of(vector: NDArray[np.uint8]) -> bytes:
+    """The hash of its bytes, with a block of them in memory."""
+    whole = hashlib.sha256()
+    for _, piece in cut_bytes(Passing(vector), _BLOCK):
+        whole.update(piece)
+    return whole.digest()
 
 
 def let_go(vector: NDArray[Any]) -> None:

@@ -5,15 +5,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from peos.collection.document import ID_BYTES
 from peos.collection.lifecycle import State
-from peos.collection.submission import Triple, Verdict, judge
+from peos.collection.submission import Verdict, judge
 from peos.crypto.randomness import Randomness
 from peos.errors import Conflict, LocalFault
 from peos.ldp.base import Question
 from peos.shuffle.rows import Rows
 from peos.shuffle.standing import Standing
 from peos.store import audit, rules
-from peos.store.base import AuditEntry, Collection, Frozen, Judged, Plain, ShufflerStore, Submission, Vector
+from peos.store.base import AuditEntry, Collection, Frozen, Judged, Lists, Plain, ShufflerStore, Submission, Vector
 
 
 @dataclass
@@ -22,12 +25,12 @@ class _Kept:
 
     here: Collection
     shares: dict[bytes, bytes] = field(default_factory=dict, repr=False)
-    by_id: dict[bytes, Triple] = field(default_factory=dict)
-    by_ticket: dict[bytes, Triple] = field(default_factory=dict)
+    rows: dict[bytes, bytes] = field(default_factory=dict)  # by id
     uncounted: set[bytes] = field(default_factory=set)
     refused: Counter[str] = field(default_factory=Counter)
     seed: bytes = field(default=b"", repr=False)
     vector: Vector | None = field(default=None, repr=False)
+    lists: Lists | None = field(default=None, repr=False)  # once it is erased
 
 
 class MemoryStore(ShufflerStore):
@@ -43,6 +46,9 @@ class MemoryStore(ShufflerStore):
 
     def close(self) -> None:
         """Nothing to let go of."""
+
+    def settle(self) -> None:
+        """Nothing is left undone."""
 
     @property
     def identity(self) -> bytes:
@@ -84,7 +90,10 @@ class MemoryStore(ShufflerStore):
     def set_state(self, digest: bytes, state: State, reason: str = "") -> None:
         """See the contract."""
         kept = self._of(digest)
-        kept.here = replace(kept.here, state=rules.next_state(kept.here, state), reason=reason)
+        there = rules.next_state(kept.here, state)
+        if there is None:
+            return
+        kept.here = replace(kept.here, state=there, reason=reason)
         self._changed("state", {"collection": digest.hex(), "state": state.value, "reason": reason})
 
     def delivered_before(self, question: Question) -> bytes | None:
@@ -112,17 +121,16 @@ class MemoryStore(ShufflerStore):
         return [self._take(one) for one in submissions]
 
     def _take(self, one: Submission) -> Judged:
-        kept, triple = self._kept.get(one.collection), one.triple
+        kept, id_ = self._kept.get(one.collection), one.row[:ID_BYTES]
         if kept is None:
             return rules.unknown(one.collection)
-        stored = kept.by_id.get(triple.id) or kept.by_ticket.get(triple.ticket)
+        stored = kept.rows.get(id_)
         refusal = rules.closed(kept.here.state, lost=kept.here.lost, erased=kept.here.erased)
         if stored is None and refusal is not None:
             return refusal
-        verdict = judge(stored, triple)
+        verdict = judge(stored, one.row)
         if verdict is Verdict.STORE:
-            kept.shares[triple.id] = one.share
-            kept.by_id[triple.id] = kept.by_ticket[triple.ticket] = triple
+            kept.shares[id_], kept.rows[id_] = one.share, one.row
             kept.here = replace(kept.here, count=kept.here.count + 1)
         elif verdict is Verdict.CONFLICT:
             kept.refused[verdict.value] += 1
@@ -132,31 +140,32 @@ class MemoryStore(ShufflerStore):
         """See the contract."""
         return self._of(digest).here.count
 
-    def triples(self, digest: bytes) -> Iterator[Triple]:
+    def rows(self, digest: bytes) -> Iterator[bytes]:
         """See the contract."""
-        return iter(sorted(self._of(digest).by_id.values()))
+        return iter(sorted(self._of(digest).rows.values()))
 
     # The freeze.
 
-    def put_frozen(self, digest: bytes, frozen: bytes, triples: Iterable[Triple]) -> None:
+    def put_frozen(self, digest: bytes, frozen: bytes, announcements: bytes, rows: Iterable[bytes]) -> None:
         """See the contract."""
         kept = self._of(digest)
-        rules.require_freezable(kept.here, self._asking(kept.here.question))
-        left_out, count = rules.uncounted(self.triples(digest), triples)
+        if not rules.require_freezable(kept.here, frozen, self._asking(kept.here.question)):
+            return
+        left_out, count = rules.uncounted(self.rows(digest), rows)
         kept.uncounted = set(left_out)
-        kept.here = replace(kept.here, frozen=Frozen(frozen, count), state=State.FROZEN, reason="")
+        kept.here = replace(kept.here, frozen=Frozen(frozen, count, announcements), state=State.FROZEN, reason="")
         self._changed("frozen", {"collection": digest.hex(), "frozen": frozen.hex()})
 
-    def frozen_triples(self, digest: bytes) -> Iterator[Triple]:
+    def frozen_rows(self, digest: bytes) -> Iterator[bytes]:
         """See the contract."""
         kept = self._of(digest)
         rules.require_frozen(kept.here)
-        return (triple for triple in self.triples(digest) if triple.id not in kept.uncounted)
+        return (row for row in self.rows(digest) if row[:ID_BYTES] not in kept.uncounted)
 
     def shares(self, digest: bytes) -> Iterator[bytes]:
         """See the contract."""
         kept = self._of(digest)
-        return (kept.shares[triple.id] for triple in self.frozen_triples(digest))
+        return (kept.shares[row[:ID_BYTES]] for row in self.frozen_rows(digest))
 
     def fake_seed(self, digest: bytes, rng: Randomness) -> bytes:
         """See the contract."""
@@ -173,6 +182,9 @@ class MemoryStore(ShufflerStore):
         """See the contract."""
         kept = self._of(digest)
         rules.require_standing(kept.here, standing, vector, has_vector=kept.vector is not None)
+        if standing == kept.here.standing:
+            rules.require_same_vector(same=vector is None or _is_same(kept.vector, vector))
+            return
         if vector is not None:
             kept.vector = vector[:].copy()
             kept.vector.flags.writeable = False
@@ -197,8 +209,26 @@ class MemoryStore(ShufflerStore):
         kept = self._of(digest)
         if kept.here.erased:
             return
-        self._kept[digest] = _Kept(replace(kept.here, erased=True), refused=kept.refused)
+        lists = self.lists(digest) if kept.here.frozen is not None else None
+        self._kept[digest] = _Kept(replace(kept.here, erased=True), refused=kept.refused, lists=lists)
         self._changed("erased", {"collection": digest.hex()})
+
+    # What users may still ask.
+
+    def lists(self, digest: bytes) -> Lists:
+        """See the contract."""
+        kept = self._of(digest)
+        rules.require_listed(kept.here)
+        if kept.here.erased:
+            if kept.lists is None:
+                raise rules.rows_are_gone()
+            return kept.lists
+        own = list(self.rows(digest))
+        return Lists(own, [row for row in own if row[:ID_BYTES] not in kept.uncounted])
+
+    def forget_rows(self, digest: bytes) -> None:
+        """See the contract."""
+        self._of(digest).lists = None
 
     # The audit log.
 
@@ -228,3 +258,7 @@ class MemoryStore(ShufflerStore):
 
     def _asking(self, question: Question) -> list[Collection]:
         return [kept.here for kept in self._kept.values() if kept.here.question == question]
+
+
+def _is_same(kept: Vector | None, vector: Rows) -> bool:
+    return kept is not None and np.array_equal(kept, vector[:])

@@ -4,6 +4,8 @@ What such a store does not know may have been signed, sent or redrawn after the 
 it is lost, open collections too: since the backup they may have gone any distance.
 """
 
+from collections.abc import Callable
+
 from peos.errors import LocalFault
 from peos.store.audit import GENESIS
 from peos.store.database import Database
@@ -18,10 +20,13 @@ def mark_of(database: Database) -> Mark:
     return Mark(identity, generation, *(last if last is not None else (0, GENESIS)))
 
 
-def settle_witness(database: Database, mark: Mark | None, missing: int, *, accept: bool) -> int:
+def settle_witness(
+    database: Database, mark: Mark | None, missing: int, *, accept: bool, reseal: Callable[[], None]
+) -> int:
     """Compare a store with its witness; refuse one that lags behind or, to `accept` it, give up what was unfinished.
 
-    The same for one where the files of `missing` collections are gone. Returns how many collections were given up.
+    The same for one where the files of `missing` collections are gone. Returns how many collections were given up;
+    `reseal` is called within the change of their rows.
     """
     reason = f"the submissions of {missing} collections are gone" if missing else _reason(database, mark)
     if not reason:
@@ -36,6 +41,7 @@ def settle_witness(database: Database, mark: Mark | None, missing: int, *, accep
             database.run("UPDATE collections SET lost = 1 WHERE lost = 0 AND state = ?", state.value).rowcount
             for state in UNFINISHED
         )
+        reseal()
         if mark is not None:
             database.run("UPDATE store SET generation = max(generation, ?)", mark.generation)
     return given_up

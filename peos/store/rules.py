@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from peos.collection.document import ID_BYTES
 from peos.collection.lifecycle import State, advance
-from peos.collection.submission import Triple
-from peos.errors import Closed, LocalFault, Refused, Unknown, WrongInput
+from peos.errors import Closed, LocalFault, NotYet, Refused, Unknown, WrongInput
 from peos.shuffle.rows import Rows
 from peos.shuffle.standing import Place, Standing
 from peos.store.base import Collection
@@ -61,13 +61,13 @@ def asked_by(analyzer: bytes, came: Iterable[Collection]) -> list[str]:
     return [here.question.question for here in mine if here.state is not State.ABORTED or is_answered(here)]
 
 
-def next_state(here: Collection, there: State) -> State:
-    """`there`, if a collection may go on to it; FROZEN comes with what was frozen."""
+def next_state(here: Collection, there: State) -> State | None:
+    """`there`, if a collection may go on to it, or None if it is there already; FROZEN comes with what was frozen."""
     if there is State.FROZEN:
         raise LocalFault("a collection becomes frozen together with what was frozen")
     if here.lost and there is not State.ABORTED:
         raise restored()
-    return advance("shuffler", here.state, there)
+    return None if there is here.state else advance("shuffler", here.state, there)
 
 
 def restored() -> LocalFault:
@@ -78,14 +78,17 @@ def restored() -> LocalFault:
     )
 
 
-def require_freezable(here: Collection, asking: Iterable[Collection]) -> None:
-    """One question is frozen once at a time, and answered once."""
+def require_freezable(here: Collection, frozen: bytes, asking: Iterable[Collection]) -> bool:
+    """One question is frozen once at a time, and answered once; False if exactly this is frozen already."""
     if here.lost:
         raise restored()
+    if here.state is State.FROZEN and here.frozen is not None and here.frozen.digest == frozen:
+        return False
     advance("shuffler", here.state, State.FROZEN)
     for other in asking:
         if other.digest != here.digest and (is_answered(other) or other.state in UNDERWAY):
             raise answered_before(other.digest)
+    return True
 
 
 def require_standing(here: Collection, new: Standing, vector: Rows | None, *, has_vector: bool) -> None:
@@ -104,6 +107,12 @@ def require_standing(here: Collection, new: Standing, vector: Rows | None, *, ha
         raise LocalFault(f"a shuffler that is {new.place} has the final vector of that attempt")
 
 
+def require_same_vector(*, same: bool) -> None:
+    """Of one standing there is one final vector: some of it may have left already."""
+    if not same:
+        raise LocalFault("another final vector is kept for this standing", hint="it stays; nothing was changed")
+
+
 def standing_fields(digest: bytes, standing: Standing) -> dict[str, str | int]:
     """A standing as the audit log holds it."""
     return {
@@ -115,19 +124,19 @@ def standing_fields(digest: bytes, standing: Standing) -> dict[str, str | int]:
     }
 
 
-def uncounted(own: Iterator[Triple], counted: Iterable[Triple]) -> tuple[list[bytes], int]:
-    """The ids kept here that do not count, and how many do; both sorted by id, and all that counts is kept here."""
+def uncounted(own: Iterator[bytes], counted: Iterable[bytes]) -> tuple[list[bytes], int]:
+    """The ids kept here that do not count, and how many do; rows are sorted, and all that counts is kept here."""
     left_out: list[bytes] = []
     count = 0
-    for triple in counted:
+    for row in counted:
         here = next(own, None)
-        while here is not None and here.id < triple.id:
-            left_out.append(here.id)
+        while here is not None and here[:ID_BYTES] < row[:ID_BYTES]:
+            left_out.append(here[:ID_BYTES])
             here = next(own, None)
-        if here != triple:
+        if here != row:
             raise LocalFault("what was frozen is not kept here, or not in order")
         count += 1
-    left_out.extend(triple.id for triple in own)
+    left_out.extend(row[:ID_BYTES] for row in own)
     return left_out, count
 
 
@@ -137,6 +146,21 @@ def require_frozen(here: Collection) -> None:
         raise restored()
     if here.erased or here.frozen is None:
         raise LocalFault("shares and the seed of the fakes are there from the freeze to the erasure")
+
+
+def require_listed(here: Collection) -> None:
+    """Rows are shown to users once they are frozen."""
+    if here.frozen is None:
+        if here.state is State.ABORTED:
+            raise Closed(
+                f"the collection was aborted before its reports were frozen: {here.reason or 'without a reason'}"
+            )
+        raise NotYet("the collection is not frozen yet", hint="ask again when its result is published")
+
+
+def rows_are_gone() -> Closed:
+    """What is kept for users is kept until the document's `erase_by`."""
+    return Closed("the lists of this collection are erased: nothing can be shown any more")
 
 
 def require_reasons(reasons: Iterable[str]) -> None:

@@ -24,8 +24,9 @@ _TABLES: Final = (
         state       TEXT NOT NULL,              -- peos.collection.lifecycle
         reason      TEXT NOT NULL DEFAULT '',
         count       INTEGER NOT NULL DEFAULT 0, -- of submissions, once they are erased
-        frozen      BLOB,                       -- fixed once set, with its count
+        frozen      BLOB,                       -- fixed once set, with its count and announcements
         frozen_count INTEGER,
+        announcements BLOB,                     -- likewise: all shufflers' signed lists, as they were compared
         fake_seed   BLOB,                       -- once set, only ever erased
         place       TEXT NOT NULL DEFAULT 'free',  -- the standing (peos.shuffle.standing), four columns
         attempt     INTEGER NOT NULL DEFAULT 0, -- only grows
@@ -36,7 +37,8 @@ _TABLES: Final = (
         rows        INTEGER,
         row_bytes   INTEGER,
         erased      INTEGER NOT NULL DEFAULT 0, -- 0 no, 1 begun, 2 done: the tombstone; only grows
-        lost        INTEGER NOT NULL DEFAULT 0  -- restored from a backup; only grows
+        lost        INTEGER NOT NULL DEFAULT 0, -- restored from a backup; only grows
+        seal        BLOB NOT NULL DEFAULT x''   -- of all the others but the seed, whose bits may be any
     ) STRICT
     """,
     "CREATE INDEX questions ON collections (analyzer, question, epoch)",
@@ -72,7 +74,8 @@ _TRIGGERS: Final = (
     """,
     """
     CREATE TRIGGER collections_grow BEFORE UPDATE ON collections
-    WHEN (old.frozen IS NOT NULL AND (new.frozen IS NOT old.frozen OR new.frozen_count IS NOT old.frozen_count))
+    WHEN (old.frozen IS NOT NULL AND (new.frozen IS NOT old.frozen OR new.frozen_count IS NOT old.frozen_count
+            OR new.announcements IS NOT old.announcements))
         OR (old.fake_seed IS NOT NULL AND new.fake_seed IS NOT old.fake_seed AND new.fake_seed IS NOT NULL)
         OR (new.fake_seed IS NOT old.fake_seed AND old.erased > 0)
         OR new.attempt < old.attempt OR new.left_ < old.left_
@@ -84,4 +87,4 @@ _TRIGGERS: Final = (
     "CREATE TRIGGER audit_stay BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'fixed'); END",
 )
 
-LAYOUT: Final = Layout(version=1, application=0x70656F73, cache_kib=8 << 10, tables=(*_TABLES, *_TRIGGERS))
+LAYOUT: Final = Layout(version=2, application=0x70656F73, cache_kib=8 << 10, tables=(*_TABLES, *_TRIGGERS))

@@ -8,23 +8,23 @@ row without its file.
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
 from peos.collection.lifecycle import State
-from peos.collection.submission import Triple, Verdict
+from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
-from peos.errors import Conflict, LocalFault
+from peos.errors import Conflict, LocalFault, NotYet
 from peos.ldp.base import Question
 from peos.shuffle.rows import Rows
 from peos.shuffle.standing import Place, Standing
 from peos.store import audit, folder, rules
-from peos.store.base import AuditEntry, Collection, Frozen, Judged, Plain, ShufflerStore, Submission, Vector
-from peos.store.database import Database
+from peos.store.base import AuditEntry, Collection, Frozen, Judged, Lists, Plain, ShufflerStore, Submission, Vector
+from peos.store.database import Database, seal
 from peos.store.restored import mark_of, settle_witness
 from peos.store.schema import LAYOUT
-from peos.store.submissions import SubmissionFile, wipe
+from peos.store.submissions import SubmissionFile, read_lists, wipe, write_lists
 from peos.store.vectors import Named, VectorFiles
 
 IDENTITY_BYTES: Final = 16
@@ -34,7 +34,7 @@ _OPEN_FILES: Final = 4
 _ERASED: Final = 2
 _COLUMNS: Final = (
     "number, digest, signed, roster, analyzer, question, epoch, state, reason, count, frozen, frozen_count, "
-    "place, attempt, left_, transcript, vector, vector_hash, rows, row_bytes, erased, lost"
+    "announcements, place, attempt, left_, transcript, vector, vector_hash, rows, row_bytes, erased, lost, seal"
 )  # all but the seed of the fakes, which is read where it is needed
 _COLLECTIONS: Final = f"SELECT {_COLUMNS} FROM collections ORDER BY number"  # noqa: S608 (constants are joined)
 _COLLECTION: Final = f"SELECT {_COLUMNS} FROM collections WHERE digest = ?"  # noqa: S608 (likewise)
@@ -66,6 +66,7 @@ class SqliteStore(ShufflerStore):
         self._submissions = path / "submissions"
         self._files: dict[bytes, SubmissionFile] = {}  # the one used last at the end
         self._witness = witness or path / "witness"
+        self._witnessed = False  # whether the witness knows of the last change
         folder.private_folder(path)
         self._lock = folder.lock(path / "lock")
         try:
@@ -84,17 +85,25 @@ class SqliteStore(ShufflerStore):
     def _open(self, rng: Randomness, *, accept: bool) -> None:
         if self._database.row("SELECT 1 FROM store") is None:
             self._database.run("INSERT INTO store VALUES (1, ?, 0)", rng.bytes(IDENTITY_BYTES))
+        self._database.require_sound()
+        for row in self._database.rows(_COLLECTIONS):
+            self._sound(row)
         mark = folder.read_mark(self._witness)
         kept = [row["digest"] for row in self._database.rows("SELECT digest FROM collections WHERE erased = 0")]
         missing = [digest for digest in kept if not self._path(digest).exists()]
-        lost = settle_witness(self._database, mark, len(missing), accept=accept)
+        for digest in (one for one in kept if one not in missing):
+            self._file(digest).require_sound()
+        lost = settle_witness(
+            self._database, mark, len(missing), accept=accept, reseal=lambda: self._seal(_COLLECTIONS)
+        )
         for digest in missing:
             self._file(digest, new=True)
         with self._change("opened", {"lost": lost}):
             pass
         self._tidy()
         for (digest,) in self._database.rows("SELECT digest FROM collections WHERE erased = 1"):
-            self.erase(digest)
+            with suppress(NotYet):  # whoever reads must not keep the store from opening
+                self.erase(digest)
 
     def close(self) -> None:
         """Let go of it; what was acknowledged stays."""
@@ -103,6 +112,11 @@ class SqliteStore(ShufflerStore):
         self._files.clear()
         self._database.close()
         folder.unlock(self._lock)
+
+    def settle(self) -> None:
+        """See the contract."""
+        self._witness_now()
+        self._tidy()
 
     @property
     def identity(self) -> bytes:
@@ -125,6 +139,7 @@ class SqliteStore(ShufflerStore):
         if known is not None:
             if tuple(known) != (signed, roster):
                 raise Conflict("this collection is kept here with other addresses or another signature")
+            self.settle()
             return
         before = self.delivered_before(question)
         if before is not None:
@@ -139,7 +154,7 @@ class SqliteStore(ShufflerStore):
 
     def collections(self) -> list[Collection]:
         """See the contract."""
-        return [self._collection(row) for row in self._database.rows(_COLLECTIONS)]
+        return [self._collection(self._sound(row)) for row in self._database.rows(_COLLECTIONS)]
 
     def collection(self, digest: bytes) -> Collection:
         """See the contract."""
@@ -147,9 +162,10 @@ class SqliteStore(ShufflerStore):
 
     def set_state(self, digest: bytes, state: State, reason: str = "") -> None:
         """See the contract."""
+        if rules.next_state(self.collection(digest), state) is None:
+            self.settle()
+            return
         with self._change("state", {"collection": digest.hex(), "state": state.value, "reason": reason}):
-            here = self.collection(digest)
-            rules.next_state(here, state)
             self._database.run(
                 "UPDATE collections SET state = ?, reason = ? WHERE digest = ?", state.value, reason, digest
             )
@@ -210,9 +226,9 @@ class SqliteStore(ShufflerStore):
         """See the contract."""
         return self._count(self._row(digest))
 
-    def triples(self, digest: bytes) -> Iterator[Triple]:
+    def rows(self, digest: bytes) -> Iterator[bytes]:
         """See the contract."""
-        return iter(()) if self._row(digest)["erased"] else self._file(digest).triples()
+        return iter(()) if self._row(digest)["erased"] else self._file(digest).rows()
 
     def _path(self, digest: bytes) -> Path:
         return self._submissions / f"{digest.hex()}.sqlite"
@@ -230,21 +246,24 @@ class SqliteStore(ShufflerStore):
 
     # The freeze.
 
-    def put_frozen(self, digest: bytes, frozen: bytes, triples: Iterable[Triple]) -> None:
+    def put_frozen(self, digest: bytes, frozen: bytes, announcements: bytes, rows: Iterable[bytes]) -> None:
         """See the contract."""
         here = self.collection(digest)
-        rules.require_freezable(here, self._asking(here.question))
-        count = self._file(digest).leave_out_all_but(triples)
+        if not rules.require_freezable(here, frozen, self._asking(here.question)):
+            self.settle()
+            return
+        count = self._file(digest).leave_out_all_but(rows)
         with self._change("frozen", {"collection": digest.hex(), "frozen": frozen.hex(), "count": count}):
             self._database.run(
-                "UPDATE collections SET frozen = ?, frozen_count = ?, state = ?, reason = '' WHERE digest = ?",
-                *(frozen, count, State.FROZEN.value, digest),
+                "UPDATE collections SET frozen = ?, frozen_count = ?, announcements = ?, state = ?, reason = '' "
+                "WHERE digest = ?",
+                *(frozen, count, announcements, State.FROZEN.value, digest),
             )
 
-    def frozen_triples(self, digest: bytes) -> Iterator[Triple]:
+    def frozen_rows(self, digest: bytes) -> Iterator[bytes]:
         """See the contract."""
         rules.require_frozen(self.collection(digest))
-        return self._file(digest).counted_triples()
+        return self._file(digest).counted_rows()
 
     def shares(self, digest: bytes) -> Iterator[bytes]:
         """See the contract."""
@@ -257,6 +276,7 @@ class SqliteStore(ShufflerStore):
         here = self.collection(digest)
         rules.require_frozen(here)
         if row["fake_seed"] is not None:
+            self.settle()
             return bytes(row["fake_seed"])
         seed = rng.bytes(rules.SEED_BYTES)
         with self._change("fakes", {"collection": digest.hex()}):
@@ -273,6 +293,10 @@ class SqliteStore(ShufflerStore):
         named = _named(row) if standing.place in rules.KEEPS_VECTOR else None
         if vector is not None:
             named = self._vectors.write(f"{digest.hex()}.{standing.attempt}.{self.generation}", vector)
+        if standing == here.standing:
+            self.settle()  # and with it goes the file that was written again
+            rules.require_same_vector(same=named is None or named.hash == row["vector_hash"])
+            return
         with self._change("standing", rules.standing_fields(digest, standing)):
             self._database.run(
                 "UPDATE collections SET place = ?, attempt = ?, left_ = ?, transcript = ?, "
@@ -298,6 +322,7 @@ class SqliteStore(ShufflerStore):
         """See the contract. The first change makes it irrevocable; an opening completes what comes after."""
         row = self._row(digest)
         if row["erased"] == _ERASED:
+            self.settle()
             return
         if not row["erased"]:
             count = self._count(row)
@@ -308,13 +333,37 @@ class SqliteStore(ShufflerStore):
                     *(count, digest),
                 )
         self._tidy()
+        if row["frozen"] is not None and self._path(digest).exists():  # before it is wiped; made anew if cut off
+            write_lists(self._listed(digest), self._file(digest))
         file = self._files.pop(digest, None)
         if file is not None:
             file.close()
         wipe(self._path(digest))
+        if not self._database.empty_log():  # which still holds the seed of the fakes
+            raise NotYet(
+                "what was erased is still in the log of the database, because another process reads it",
+                hint="end what reads the shuffler's database; the erasure is repeated by itself",
+            )
         with self._change("erased", {"collection": digest.hex()}):
             self._database.run("UPDATE collections SET erased = ? WHERE digest = ?", _ERASED, digest)
-        self._database.settle_log()
+
+    def lists(self, digest: bytes) -> Lists:
+        """See the contract."""
+        here = self.collection(digest)
+        rules.require_listed(here)
+        if not here.erased:
+            return Lists(list(self._file(digest).rows()), list(self._file(digest).counted_rows()))
+        if not self._listed(digest).exists():
+            raise rules.rows_are_gone()
+        return read_lists(self._listed(digest))
+
+    def forget_rows(self, digest: bytes) -> None:
+        """See the contract."""
+        self._row(digest)
+        folder.wipe(self._listed(digest))
+
+    def _listed(self, digest: bytes) -> Path:
+        return self._submissions / f"{digest.hex()}.rows"
 
     def _tidy(self) -> None:
         named = self._database.rows("SELECT vector FROM collections WHERE vector IS NOT NULL")
@@ -356,14 +405,34 @@ class SqliteStore(ShufflerStore):
         In this order: until a change returned nothing was said on its strength, so one that the witness does not know
         of may be forgotten, and one that the database does not know of must be noticed.
         """
+        self._witnessed = False
         with self._database.transaction():
             yield
             self._append(event, fields)
+            if "collection" in fields:
+                self._seal(_COLLECTION, bytes.fromhex(str(fields["collection"])))
             self._database.run("UPDATE store SET generation = generation + 1")
-        folder.write_mark(self._witness, mark_of(self._database))
+        self._witness_now()
+
+    def _witness_now(self) -> None:
+        """Let the witness know of the last change, if it does not: it may have failed behind a commit."""
+        if not self._witnessed:
+            folder.write_mark(self._witness, mark_of(self._database))
+            self._witnessed = True
+
+    def _seal(self, sql: str, *values: object) -> None:
+        for row in self._database.rows(sql, *values):
+            self._database.run("UPDATE collections SET seal = ? WHERE number = ?", _sealed(row), row["number"])
+
+    def _sound(self, row: Any) -> Any:
+        """A collection's row, if it is what was written: a standing that is not may send a second output."""
+        if row["seal"] != _sealed(row):
+            raise self._database.damaged(f"collection {row['number']}")
+        return row
 
     def _find(self, digest: bytes) -> Any:
-        return self._database.row(_COLLECTION, digest)
+        row = self._database.row(_COLLECTION, digest)
+        return None if row is None else self._sound(row)
 
     def _row(self, digest: bytes) -> Any:
         row = self._find(digest)
@@ -380,14 +449,14 @@ class SqliteStore(ShufflerStore):
             state=State(row["state"]),
             reason=row["reason"],
             count=self._count(row),
-            frozen=None if row["frozen"] is None else Frozen(row["frozen"], row["frozen_count"]),
+            frozen=None if row["frozen"] is None else Frozen(row["frozen"], row["frozen_count"], row["announcements"]),
             standing=Standing(Place(row["place"]), row["attempt"], row["left_"], row["transcript"]),
             erased=bool(row["erased"]),
             lost=bool(row["lost"]),
         )
 
     def _asking(self, question: Question) -> list[Collection]:
-        return [self._collection(row) for row in self._database.rows(_ASKING, *_asked(question))]
+        return [self._collection(self._sound(row)) for row in self._database.rows(_ASKING, *_asked(question))]
 
     def _count_refused(self, number: int, reasons: Mapping[str, int]) -> None:
         for reason, count in reasons.items():
@@ -395,6 +464,11 @@ class SqliteStore(ShufflerStore):
                 "INSERT INTO refused VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
                 *(number, reason, count),
             )
+
+
+def _sealed(row: Any) -> bytes:
+    """The seal of a collection's row."""
+    return seal(*(repr(row[name]).encode() for name in row.keys() if name != "seal"))  # noqa: SIM118 - a row is no mapping
 
 
 def _asked(question: Question) -> tuple[bytes, str, str]:

@@ -12,7 +12,7 @@ from peos.errors import LocalFault
 from peos.shuffle.rows import Rows, cut_bytes
 from peos.store import folder
 from peos.store.base import Vector
-from peos.store.mapped import Passing, mapped
+from peos.store.mapped import mapped, sha256_of
 
 _BLOCK: Final = 1 << 20
 
@@ -57,9 +57,11 @@ class VectorFiles:
                 vector.flags.writeable = False
             else:
                 vector = mapped(path, *shape)
-        except OSError:
+        except FileNotFoundError:
             intact = False
-        if not intact or _hash(vector) != named.hash:
+        except OSError as error:  # which may pass: nothing is known of the vector
+            raise folder.failure(error, path, "read") from None
+        if not intact or sha256_of(vector) != named.hash:
             raise LocalFault(
                 f"the final vector {named.name} is damaged or gone", hint="check the disk; this delivery cannot go on"
             )
@@ -67,13 +69,4 @@ class VectorFiles:
 
     def keep_only(self, names: Set[str]) -> None:
         """Wipe every other vector: of an erased collection, of an attempt that was left, of a crash."""
-        for path in self._path.iterdir():
-            if path.name not in names:
-                folder.wipe(path)
-
-
-def _hash(vector: Vector) -> bytes:
-    sha256 = hashlib.sha256()
-    for _, piece in cut_bytes(Passing(vector), _BLOCK):
-        sha256.update(piece)
-    return sha256.digest()
+        folder.wipe_all_but(self._path, names)

@@ -24,17 +24,19 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16peos/wire/freeze.proto\x12\x07peos.v1\"E\n\x10ListAnnouncement\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x12\n\ncollection\x18\x02 \x01(\x0c\x12\x0c\n\x04hash\x18\x03 \x01(\x0c\"_\n\tListChunk\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x12\n\ncollection\x18\x02 \x01(\x0c\x12\r\n\x05total\x18\x03 \x01(\r\x12\r\n\x05\x66irst\x18\x04 \x01(\r\x12\x0f\n\x07triples\x18\x05 \x01(\x0c\"V\n\x0c\x46rozenDigest\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x12\n\ncollection\x18\x02 \x01(\x0c\x12\x0e\n\x06\x64igest\x18\x03 \x01(\x0c\x12\x11\n\tsignature\x18\x04 \x01(\x0c\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16peos/wire/freeze.proto\x12\x07peos.v1\"P\n\x0c\x41nnouncement\x12\x10\n\x08shuffler\x18\x01 \x01(\r\x12\r\n\x05\x63ount\x18\x02 \x01(\r\x12\x0c\n\x04root\x18\x03 \x01(\x0c\x12\x11\n\tsignature\x18\x04 \x01(\x0c\"Y\n\rAnnouncements\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x12\n\ncollection\x18\x02 \x01(\x0c\x12#\n\x04held\x18\x03 \x03(\x0b\x32\x15.peos.v1.Announcement\"\\\n\tListChunk\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x12\n\ncollection\x18\x02 \x01(\x0c\x12\r\n\x05total\x18\x03 \x01(\r\x12\r\n\x05\x66irst\x18\x04 \x01(\r\x12\x0c\n\x04rows\x18\x05 \x01(\x0c\"V\n\x0c\x46rozenDigest\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x12\n\ncollection\x18\x02 \x01(\x0c\x12\x0e\n\x06\x64igest\x18\x03 \x01(\x0c\x12\x11\n\tsignature\x18\x04 \x01(\x0c\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'peos.wire.freeze_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_LISTANNOUNCEMENT']._serialized_start=35
-  _globals['_LISTANNOUNCEMENT']._serialized_end=104
-  _globals['_LISTCHUNK']._serialized_start=106
-  _globals['_LISTCHUNK']._serialized_end=201
-  _globals['_FROZENDIGEST']._serialized_start=203
-  _globals['_FROZENDIGEST']._serialized_end=289
+  _globals['_ANNOUNCEMENT']._serialized_start=35
+  _globals['_ANNOUNCEMENT']._serialized_end=115
+  _globals['_ANNOUNCEMENTS']._serialized_start=117
+  _globals['_ANNOUNCEMENTS']._serialized_end=206
+  _globals['_LISTCHUNK']._serialized_start=208
+  _globals['_LISTCHUNK']._serialized_end=300
+  _globals['_FROZENDIGEST']._serialized_start=302
+  _globals['_FROZENDIGEST']._serialized_end=388
 # @@protoc_insertion_point(module_scope)

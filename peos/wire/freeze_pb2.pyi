@@ -1,32 +1,46 @@
+from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from typing import ClassVar as _ClassVar, Optional as _Optional
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
-class ListAnnouncement(_message.Message):
-    __slots__ = ("version", "collection", "hash")
+class Announcement(_message.Message):
+    __slots__ = ("shuffler", "count", "root", "signature")
+    SHUFFLER_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    ROOT_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    shuffler: int
+    count: int
+    root: bytes
+    signature: bytes
+    def __init__(self, shuffler: _Optional[int] = ..., count: _Optional[int] = ..., root: _Optional[bytes] = ..., signature: _Optional[bytes] = ...) -> None: ...
+
+class Announcements(_message.Message):
+    __slots__ = ("version", "collection", "held")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
-    HASH_FIELD_NUMBER: _ClassVar[int]
+    HELD_FIELD_NUMBER: _ClassVar[int]
     version: int
     collection: bytes
-    hash: bytes
-    def __init__(self, version: _Optional[int] = ..., collection: _Optional[bytes] = ..., hash: _Optional[bytes] = ...) -> None: ...
+    held: _containers.RepeatedCompositeFieldContainer[Announcement]
+    def __init__(self, version: _Optional[int] = ..., collection: _Optional[bytes] = ..., held: _Optional[_Iterable[_Union[Announcement, _Mapping]]] = ...) -> None: ...
 
 class ListChunk(_message.Message):
-    __slots__ = ("version", "collection", "total", "first", "triples")
+    __slots__ = ("version", "collection", "total", "first", "rows")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     TOTAL_FIELD_NUMBER: _ClassVar[int]
     FIRST_FIELD_NUMBER: _ClassVar[int]
-    TRIPLES_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
     version: int
     collection: bytes
     total: int
     first: int
-    triples: bytes
-    def __init__(self, version: _Optional[int] = ..., collection: _Optional[bytes] = ..., total: _Optional[int] = ..., first: _Optional[int] = ..., triples: _Optional[bytes] = ...) -> None: ...
+    rows: bytes
+    def __init__(self, version: _Optional[int] = ..., collection: _Optional[bytes] = ..., total: _Optional[int] = ..., first: _Optional[int] = ..., rows: _Optional[bytes] = ...) -> None: ...
 
 class FrozenDigest(_message.Message):
     __slots__ = ("version", "collection", "digest", "signature")

@@ -5,44 +5,58 @@ from itertools import pairwise
 from typing import Final
 
 from peos.collection.document import ID_BYTES, MAX_ROWS
-from peos.collection.freeze import Announcement, FrozenDigest, Stretch
-from peos.collection.submission import Triple
+from peos.collection.freeze import Announcement, Announcements, FrozenDigest, Stretch
+from peos.collection.rows import ROW_BYTES
 from peos.crypto.identity import SIGNATURE_BYTES
 from peos.crypto.kdf import DIGEST_BYTES
 from peos.errors import BadEncoding
+from peos.shuffle.schedule import MAX_SHUFFLERS
 from peos.wire import freeze_pb2 as pb
 from peos.wire.strict import VERSION, exactly, parse, serialize, within
 
-TRIPLE_BYTES: Final = ID_BYTES + SIGNATURE_BYTES + DIGEST_BYTES
-STRETCH: Final = 8192  # triples; under 1 MiB
+STRETCH: Final = 16_384  # rows; under 1 MiB
 
 
-def encode_announcement(announcement: Announcement) -> bytes:
-    """The hash of a list."""
-    return serialize(pb.ListAnnouncement(version=VERSION, collection=announcement.collection, hash=announcement.hash))
+def encode_announcements(announcements: Announcements) -> bytes:
+    """All announcements that a shuffler holds."""
+    held = [
+        pb.Announcement(shuffler=one.shuffler, count=one.count, root=one.root, signature=one.signature)
+        for one in announcements.held
+    ]
+    return serialize(pb.Announcements(version=VERSION, collection=announcements.collection, held=held))
 
 
-def decode_announcement(data: bytes) -> Announcement:
-    """An announcement, its lengths checked."""
-    message = parse(pb.ListAnnouncement, data)
-    return Announcement(
-        exactly(message.collection, DIGEST_BYTES, "an announcement's collection"),
-        exactly(message.hash, DIGEST_BYTES, "an announcement's hash"),
+def decode_announcements(data: bytes) -> Announcements:
+    """Announcements, sorted and no more than can be needed; the freeze verifies the signatures."""
+    message = parse(pb.Announcements, data)
+    collection = exactly(message.collection, DIGEST_BYTES, "the announcements' collection")
+    within(len(message.held), 1, 2 * MAX_SHUFFLERS, "the number of announcements")
+    held = tuple(
+        Announcement(
+            within(one.shuffler, 1, MAX_SHUFFLERS, "an announcement's shuffler"),
+            within(one.count, 0, MAX_ROWS, "an announcement's count"),
+            exactly(one.root, DIGEST_BYTES, "an announcement's root"),
+            exactly(one.signature, SIGNATURE_BYTES, "an announcement's signature"),
+        )
+        for one in message.held
     )
+    if any((left.shuffler, left.list) >= (right.shuffler, right.list) for left, right in pairwise(held)):
+        raise BadEncoding("announcements are not sorted by distinct lists")
+    return Announcements(collection, held)
 
 
-def stretches(collection: bytes, triples: tuple[Triple, ...]) -> Iterator[Stretch]:
+def stretches(collection: bytes, rows: tuple[bytes, ...]) -> Iterator[Stretch]:
     """A whole list, cut so that no message grows with n; an empty list is one empty stretch."""
-    for first in range(0, max(len(triples), 1), STRETCH):
-        yield Stretch(collection, len(triples), first, triples[first : first + STRETCH])
+    for first in range(0, max(len(rows), 1), STRETCH):
+        yield Stretch(collection, len(rows), first, rows[first : first + STRETCH])
 
 
 def encode_stretch(stretch: Stretch) -> bytes:
     """A part of a list."""
-    packed = b"".join(triple.id + triple.ticket + triple.digest for triple in stretch.triples)
+    packed = b"".join(stretch.rows)
     return serialize(
         pb.ListChunk(
-            version=VERSION, collection=stretch.collection, total=stretch.total, first=stretch.first, triples=packed
+            version=VERSION, collection=stretch.collection, total=stretch.total, first=stretch.first, rows=packed
         )
     )
 
@@ -52,17 +66,16 @@ def decode_stretch(data: bytes) -> Stretch:
     message = parse(pb.ListChunk, data)
     exactly(message.collection, DIGEST_BYTES, "a list's collection")
     within(message.total, 0, MAX_ROWS, "a list's total")
-    packed = message.triples
-    if len(packed) % TRIPLE_BYTES:
-        raise BadEncoding(f"a list of {len(packed)} bytes is not made of triples of {TRIPLE_BYTES}")
-    triples = tuple(_triple(packed[at : at + TRIPLE_BYTES]) for at in range(0, len(packed), TRIPLE_BYTES))
-    within(message.first + len(triples), len(triples), message.total, "the end of a stretch")
-    if message.total and not triples:
+    packed = message.rows
+    if len(packed) % ROW_BYTES:
+        raise BadEncoding(f"a list of {len(packed)} bytes is not made of rows of {ROW_BYTES}")
+    rows = tuple(packed[at : at + ROW_BYTES] for at in range(0, len(packed), ROW_BYTES))
+    within(message.first + len(rows), len(rows), message.total, "the end of a stretch")
+    if message.total and not rows:
         raise BadEncoding("a stretch of a list that is not empty brings nothing")
-    ids = [triple.id for triple in triples]
-    if any(left >= right for left, right in pairwise(ids)):
+    if any(left[:ID_BYTES] >= right[:ID_BYTES] for left, right in pairwise(rows)):
         raise BadEncoding("a list is not sorted by distinct ids")
-    return Stretch(message.collection, message.total, message.first, triples)
+    return Stretch(message.collection, message.total, message.first, rows)
 
 
 def encode_frozen_digest(frozen: FrozenDigest) -> bytes:
@@ -80,8 +93,3 @@ def decode_frozen_digest(data: bytes) -> FrozenDigest:
         exactly(message.digest, DIGEST_BYTES, "a frozen digest"),
         exactly(message.signature, SIGNATURE_BYTES, "a frozen digest's signature"),
     )
-
-
-def _triple(packed: bytes) -> Triple:
-    ticket_end = ID_BYTES + SIGNATURE_BYTES
-    return Triple(packed[:ID_BYTES], packed[ID_BYTES:ticket_end], packed[ticket_end:])

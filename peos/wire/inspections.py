@@ -1,7 +1,7 @@
 """What is said after the delivery, on the wire: where the dummies' rows went, what is shown of them, whose they are.
 
-Paths and openings travel as vectors do, in chunks and under a hash: to the wire an opening is a vector of single bytes,
-and an empty one says that the shuffler has nothing left to show.
+Paths and openings travel as vectors do, in chunks and under a hash: to the wire they are vectors of single bytes.
+Each says what dummies its sender was shown, so that nobody is judged by others.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from peos.collection.document import MAX_ROWS
 from peos.collection.reveal import Revealed
 from peos.collection.submission import Part
+from peos.crypto.identity import SIGNATURE_BYTES
 from peos.crypto.kdf import DIGEST_BYTES
 from peos.crypto.randomness import U64
 from peos.errors import BadEncoding
 from peos.shuffle.judging import MAX_INSPECTED
 from peos.shuffle.merkle import SALT_BYTES, Proof
-from peos.shuffle.messages import PUBLIC, WORD_BYTES, Kind, Step, VectorHeader
-from peos.shuffle.opening import Opening, Place, Shown, What
+from peos.shuffle.messages import PUBLIC, WORD_BYTES, Kind, SignedReveal, Step, VectorHeader
+from peos.shuffle.opening import Nothing, Opening, Place, Shown, What
 from peos.shuffle.paths import Places
 from peos.shuffle.schedule import MAX_SHUFFLERS
 from peos.shuffle.transcript import Said
@@ -33,56 +34,67 @@ OPENING_LIMIT: Final = 1 << 27
 _MAX_PROOF: Final = SALT_BYTES + DIGEST_BYTES * MAX_ROWS.bit_length()
 _COMMITMENT_SALT: Final = 32
 _PLACE: Final = np.dtype("<u4")
+_PATH_LIMIT: Final = _PLACE.itemsize * MAX_INSPECTED + DIGEST_BYTES + SIGNATURE_BYTES + 16
 
 
-def encode_path(places: Places) -> NDArray[np.uint8]:
-    """The rows of a vector that says where rows are."""
-    return np.array(places, _PLACE).reshape(-1, 1).view(np.uint8)
+def encode_path(places: Places, revealed: SignedReveal) -> NDArray[np.uint8]:
+    """Where rows are after a round, as a vector of bytes."""
+    return _rows_of(pb.Path(version=VERSION, places=_encode_places(places), revealed=_encode_signed(revealed)))
 
 
-def decode_path(rows: NDArray[np.uint8]) -> Places:
-    """Where rows are."""
-    if rows.shape[1] != _PLACE.itemsize or not 1 <= len(rows) <= MAX_INSPECTED:
-        raise BadEncoding("a path does not name the places of dummies")
-    return tuple(int(place) for place in np.ascontiguousarray(rows).view(_PLACE).reshape(-1))
+def decode_path(rows: NDArray[np.uint8]) -> tuple[Places, SignedReveal]:
+    """Where rows are, and what its sender was shown of the dummies."""
+    message = parse(pb.Path, rows.tobytes(), limit=_PATH_LIMIT)
+    return _decode_places(message.places), _decode_signed(message.revealed)
 
 
 def encode_opening(opening: Opening) -> NDArray[np.uint8]:
     """An opening as a vector of bytes."""
-    if opening.lost:
-        return np.empty((0, 1), np.uint8)
     message = pb.Opening(
         version=VERSION,
-        paths=[encode_path(places).tobytes() for places in opening.paths],
+        nothing=opening.nothing or 0,
+        revealed=_encode_signed(opening.revealed) if opening.revealed else b"",
+        claim=_encode_places(opening.claim) if opening.claim else b"",
+        dummies=_encode_places(opening.dummies),
+        paths=list(map(_encode_places, opening.paths)),
         shown=[_encode_shown(place, shown) for place, shown in sorted(opening.shown.items())],
         said=[
             pb.Said(round=step.round, kind=step.kind, sender=sender, body=body)
             for (step, sender), body in sorted(opening.said.items())
         ],
     )
-    return np.frombuffer(serialize(message), np.uint8).reshape(-1, 1)
+    return _rows_of(message)
 
 
 def check_announced(header: VectorHeader) -> None:
     """BadEncoding if what is announced cannot be an opening, or a path."""
-    if header.header.step.kind is Kind.PATH:
-        fits = header.row_bytes == _PLACE.itemsize and header.rows <= MAX_INSPECTED
-    else:
-        fits = header.row_bytes == 1 and header.rows <= OPENING_LIMIT
-    if not fits:
+    limit = _PATH_LIMIT if header.header.step.kind is Kind.PATH else OPENING_LIMIT
+    if header.row_bytes != 1 or header.rows > limit:
         raise BadEncoding(f"{header.rows} rows of {header.row_bytes} bytes are not what an inspection sends")
 
 
 def decode_opening(sender: int, rows: NDArray[np.uint8]) -> Opening:
     """An opening, in the one encoding that it has; `judging` says what it is worth."""
-    if not rows.size:
-        return Opening(sender, lost=True)
     message = parse(pb.Opening, rows.tobytes(), limit=OPENING_LIMIT)
+    revealed = _decode_signed(message.revealed) if message.revealed or not message.nothing else None
+    if message.nothing:
+        if message.paths or message.shown or message.said or message.claim or message.dummies:
+            raise BadEncoding("an opening shows something and says that it shows nothing")
+        why = Nothing(within(message.nothing, min(Nothing), max(Nothing), "the reason why nothing is shown"))
+        return Opening(sender, revealed=revealed, nothing=why)
     shown = dict(map(_decode_shown, message.shown))
     said = dict(map(_decode_said, message.said))
     if len(shown) < len(message.shown) or len(said) < len(message.said):
         raise BadEncoding("an opening says something twice")
-    return Opening(sender, tuple(map(_decode_places, message.paths)), shown, said)
+    claim = _decode_places(message.claim) if message.claim else None
+    paths, dummies = tuple(map(_decode_places, message.paths)), _decode_places(message.dummies)
+    if (
+        len(set(dummies)) < len(dummies)
+        or max(dummies) >= MAX_INSPECTED
+        or any(len(dummies) != len(one) for one in paths)
+    ):
+        raise BadEncoding("an opening does not say whose rows it shows")
+    return Opening(sender, paths, shown, said, claim, revealed, dummies)
 
 
 def _encode_shown(place: Place, shown: Shown) -> pb.Shown:
@@ -124,10 +136,27 @@ def _decode_said(message: pb.Said) -> tuple[Said, bytes]:
     return (Step(message.round, kind), sender), exactly(message.body, WORD_BYTES, "a word")
 
 
+def _encode_places(places: Places) -> bytes:
+    return np.array(places, _PLACE).tobytes()
+
+
 def _decode_places(data: bytes) -> Places:
-    if len(data) % _PLACE.itemsize:
+    if len(data) % _PLACE.itemsize or not 1 <= len(data) // _PLACE.itemsize <= MAX_INSPECTED:
         raise BadEncoding("a path does not name the places of dummies")
-    return decode_path(np.frombuffer(data, np.uint8).reshape(-1, _PLACE.itemsize))
+    return tuple(int(place) for place in np.frombuffer(data, _PLACE))
+
+
+def _encode_signed(revealed: SignedReveal) -> bytes:
+    return revealed.hash + revealed.signature
+
+
+def _decode_signed(data: bytes) -> SignedReveal:
+    exactly(data, DIGEST_BYTES + SIGNATURE_BYTES, "the signed hash of the dummies")
+    return SignedReveal(data[:DIGEST_BYTES], data[DIGEST_BYTES:])
+
+
+def _rows_of(message: pb.Path | pb.Opening) -> NDArray[np.uint8]:
+    return np.frombuffer(serialize(message), np.uint8).reshape(-1, 1)
 
 
 # The dummies. Their words come with the last part, which is short; the first is as long as a message may be.
@@ -142,37 +171,47 @@ class RevealedPart:
     words: U64 | None = None
 
 
-def revealed_parts(revealed: Iterable[Revealed]) -> Iterator[RevealedPart]:
-    """The dummies, one part a message."""
+def revealed_parts(revealed: Iterable[Revealed], signed: SignedReveal) -> Iterator[RevealedPart | SignedReveal]:
+    """The dummies, one part a message, and the analyzer's signature."""
     for one in revealed:
         *others, last = one.parts
         yield from map(RevealedPart, others)
         yield RevealedPart(last, one.salt, one.words)
+    yield signed
 
 
-def gathered(parts: Sequence[RevealedPart]) -> list[Revealed]:
-    """The dummies behind their parts."""
+def gathered(parts: Sequence[RevealedPart | SignedReveal]) -> tuple[list[Revealed], SignedReveal]:
+    """The dummies behind their parts, and what the analyzer signed."""
     found: list[Revealed] = []
     own: list[Part] = []
-    for one in parts:
+    *others, signed = parts if parts else [None]
+    for one in others:
+        if not isinstance(one, RevealedPart):
+            raise BadEncoding("the dummies go on behind the analyzer's signature")
         own.append(one.part)
         if one.words is not None:
             found.append(Revealed(one.salt, one.words, tuple(own)))
             own = []
-    if own or len(found) > MAX_INSPECTED:
-        raise BadEncoding("the dummies that are revealed are not whole, or too many")
-    return found
+    if own or len(found) > MAX_INSPECTED or not isinstance(signed, SignedReveal):
+        raise BadEncoding("the dummies that are revealed are not whole, too many, or not signed")
+    return found, signed
 
 
-def encode_revealed(one: RevealedPart) -> bytes:
-    """One part of a dummy."""
+def encode_revealed(one: RevealedPart | SignedReveal) -> bytes:
+    """One part of a dummy, or what ends them."""
+    if isinstance(one, SignedReveal):
+        return serialize(pb.RevealedPart(version=VERSION, signature=_encode_signed(one)))
     words = b"" if one.words is None else one.words.astype("<u8").tobytes()
     return serialize(pb.RevealedPart(version=VERSION, salt=one.salt, words=words, part=encode_part(one.part)))
 
 
-def decode_revealed(data: bytes) -> RevealedPart:
-    """One part of a dummy; `collection.reveal` says whether it is one."""
+def decode_revealed(data: bytes) -> RevealedPart | SignedReveal:
+    """One part of a dummy, or what ends them; `collection.reveal` says what they are worth."""
     message = parse(pb.RevealedPart, data)
+    if message.signature:
+        if message.part or message.salt or message.words:
+            raise BadEncoding("a part of a dummy and the end of the dummies came in one")
+        return _decode_signed(message.signature)
     part = decode_part(message.part)
     if not message.salt and not message.words:
         return RevealedPart(part)

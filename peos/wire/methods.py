@@ -48,16 +48,27 @@ _ANSWER = (parties.encode_answer, parties.decode_answer)
 DESCRIBE: Final = Method("Users", "Describe", *_ASK, *_BYTES)  # answers with a SignedDocument's bytes
 SUBMIT: Final = Method("Users", "Submit", *_PART, *_ANSWER)
 SUBMIT_MANY: Final = Method("Users", "SubmitMany", *_PART, *_ANSWER, streams_in=True, streams_out=True)
+PROVE: Final = Method(
+    "Users",
+    "Prove",
+    submissions.encode_membership_request,
+    submissions.decode_membership_request,
+    submissions.encode_membership_proof,
+    submissions.decode_membership_proof,
+)
 
 PROPOSE: Final = Method("Peers", "Propose", _raw, parties.decode_proposal, *_DONE)
 CLOSE: Final = Method("Peers", "Close", _raw, parties.decode_order, *_DONE)
 STATUS: Final = Method("Peers", "Status", *_ASK, parties.encode_status, parties.decode_status)
-GET_ANNOUNCEMENT: Final = Method(
-    "Peers", "GetAnnouncement", *_ASK, freezes.encode_announcement, freezes.decode_announcement
+GET_ANNOUNCEMENTS: Final = Method(
+    "Peers", "GetAnnouncements", *_ASK, freezes.encode_announcements, freezes.decode_announcements
 )
 GET_LIST: Final = Method("Peers", "GetList", *_ASK, freezes.encode_stretch, freezes.decode_stretch, streams_out=True)
 GET_FROZEN_DIGEST: Final = Method(
     "Peers", "GetFrozenDigest", *_ASK, freezes.encode_frozen_digest, freezes.decode_frozen_digest
+)
+GET_FROZEN_LISTS: Final = Method(
+    "Peers", "GetFrozenLists", *_ASK, submissions.encode_frozen_lists, submissions.decode_frozen_lists
 )
 SAY: Final = Method("Peers", "Say", shuffles.encode_word, shuffles.decode_word, *_DONE)
 CARRY: Final = Method("Peers", "Carry", *_BYTES, *_DONE, streams_in=True)
@@ -69,6 +80,17 @@ GET_DUMMIES: Final = Method(
     "Analyst", "GetDummies", *_ASK, inspections.encode_revealed, inspections.decode_revealed, streams_out=True
 )
 
-USERS: Final = (DESCRIBE, SUBMIT, SUBMIT_MANY)
-PEERS: Final = (PROPOSE, CLOSE, STATUS, GET_ANNOUNCEMENT, GET_LIST, GET_FROZEN_DIGEST, SAY, CARRY, TELL)
+USERS: Final = (DESCRIBE, SUBMIT, SUBMIT_MANY, PROVE)
+PEERS: Final = (
+    PROPOSE,
+    CLOSE,
+    STATUS,
+    GET_ANNOUNCEMENTS,
+    GET_LIST,
+    GET_FROZEN_DIGEST,
+    GET_FROZEN_LISTS,
+    SAY,
+    CARRY,
+    TELL,
+)
 ANALYST: Final = (DELIVER, GET_RECEIPT, GET_DUMMIES)

@@ -5,7 +5,7 @@ from typing import Final
 
 from peos.collection.document import ID_BYTES, TEXT_LIMIT
 from peos.collection.party import Answer, Card, Invitation, Order, Status
-from peos.collection.submission import Acknowledgement
+from peos.collection.receipts import Acknowledgement
 from peos.crypto.identity import PUBLIC_BYTES, SIGNATURE_BYTES, Identity, verifies
 from peos.crypto.kdf import DIGEST_BYTES
 from peos.crypto.onion import read_point
@@ -140,12 +140,11 @@ def order_verifies(order: Order, analyzer: bytes) -> bool:
 
 def encode_answer(answer: Answer) -> bytes:
     """What became of a part."""
-    taken = Acknowledgement(answer.collection, answer.id, answer.digest)
     return serialize(
         pb.Answer(
             version=VERSION,
             id=answer.id,
-            acknowledgement=b"" if answer.refusal else encode_acknowledgement(taken),
+            acknowledgement=_acknowledged(answer),
             refusal=answer.refusal,
             hint=answer.hint,
             retry=answer.retry,
@@ -166,9 +165,15 @@ def decode_answer(data: bytes) -> Answer:
     if message.hint or message.retry:
         raise BadEncoding("an acknowledgement comes with a hint or asks for another try")
     taken = decode_acknowledgement(message.acknowledgement)
-    if taken.id != message.id:
+    if taken.row[:ID_BYTES] != message.id:
         raise BadEncoding("an answer acknowledges another part")
-    return Answer(taken.collection, taken.id, taken.digest)
+    return Answer(taken.collection, message.id, taken.row, receipt=taken.receipt)
+
+
+def _acknowledged(answer: Answer) -> bytes:
+    if answer.refusal or answer.receipt is None:
+        return b""
+    return encode_acknowledgement(Acknowledgement(answer.collection, answer.row, answer.receipt))
 
 
 def encode_status(status: Status) -> bytes:

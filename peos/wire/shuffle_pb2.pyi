@@ -96,17 +96,35 @@ class Receipt(_message.Message):
     signature: bytes
     def __init__(self, version: _Optional[int] = ..., collection: _Optional[bytes] = ..., frozen: _Optional[bytes] = ..., attempt: _Optional[int] = ..., transcript: _Optional[bytes] = ..., signature: _Optional[bytes] = ...) -> None: ...
 
+class Path(_message.Message):
+    __slots__ = ("version", "places", "revealed")
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    PLACES_FIELD_NUMBER: _ClassVar[int]
+    REVEALED_FIELD_NUMBER: _ClassVar[int]
+    version: int
+    places: bytes
+    revealed: bytes
+    def __init__(self, version: _Optional[int] = ..., places: _Optional[bytes] = ..., revealed: _Optional[bytes] = ...) -> None: ...
+
 class Opening(_message.Message):
-    __slots__ = ("version", "paths", "shown", "said")
+    __slots__ = ("version", "paths", "shown", "said", "claim", "revealed", "dummies", "nothing")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     PATHS_FIELD_NUMBER: _ClassVar[int]
     SHOWN_FIELD_NUMBER: _ClassVar[int]
     SAID_FIELD_NUMBER: _ClassVar[int]
+    CLAIM_FIELD_NUMBER: _ClassVar[int]
+    REVEALED_FIELD_NUMBER: _ClassVar[int]
+    DUMMIES_FIELD_NUMBER: _ClassVar[int]
+    NOTHING_FIELD_NUMBER: _ClassVar[int]
     version: int
     paths: _containers.RepeatedScalarFieldContainer[bytes]
     shown: _containers.RepeatedCompositeFieldContainer[Shown]
     said: _containers.RepeatedCompositeFieldContainer[Said]
-    def __init__(self, version: _Optional[int] = ..., paths: _Optional[_Iterable[bytes]] = ..., shown: _Optional[_Iterable[_Union[Shown, _Mapping]]] = ..., said: _Optional[_Iterable[_Union[Said, _Mapping]]] = ...) -> None: ...
+    claim: bytes
+    revealed: bytes
+    dummies: bytes
+    nothing: int
+    def __init__(self, version: _Optional[int] = ..., paths: _Optional[_Iterable[bytes]] = ..., shown: _Optional[_Iterable[_Union[Shown, _Mapping]]] = ..., said: _Optional[_Iterable[_Union[Said, _Mapping]]] = ..., claim: _Optional[bytes] = ..., revealed: _Optional[bytes] = ..., dummies: _Optional[bytes] = ..., nothing: _Optional[int] = ...) -> None: ...
 
 class Shown(_message.Message):
     __slots__ = ("round", "what", "other", "row_bytes", "rows", "proofs")
@@ -137,13 +155,15 @@ class Said(_message.Message):
     def __init__(self, round: _Optional[int] = ..., kind: _Optional[int] = ..., sender: _Optional[int] = ..., body: _Optional[bytes] = ...) -> None: ...
 
 class RevealedPart(_message.Message):
-    __slots__ = ("version", "salt", "words", "part")
+    __slots__ = ("version", "salt", "words", "part", "signature")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     SALT_FIELD_NUMBER: _ClassVar[int]
     WORDS_FIELD_NUMBER: _ClassVar[int]
     PART_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
     version: int
     salt: bytes
     words: bytes
     part: bytes
-    def __init__(self, version: _Optional[int] = ..., salt: _Optional[bytes] = ..., words: _Optional[bytes] = ..., part: _Optional[bytes] = ...) -> None: ...
+    signature: bytes
+    def __init__(self, version: _Optional[int] = ..., salt: _Optional[bytes] = ..., words: _Optional[bytes] = ..., part: _Optional[bytes] = ..., signature: _Optional[bytes] = ...) -> None: ...

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1apeos/wire/submission.proto\x12\x07peos.v1\"\x86\x01\n\x04Part\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x12\n\ncollection\x18\x02 \x01(\x0c\x12\x10\n\x08shuffler\x18\x03 \x01(\r\x12\n\n\x02id\x18\x04 \x01(\x0c\x12\x0e\n\x06ticket\x18\x05 \x01(\x0c\x12\x0c\n\x04salt\x18\x06 \x01(\x0c\x12\x0e\n\x06hashes\x18\x07 \x03(\x0c\x12\r\n\x05share\x18\x08 \x01(\x0c\"V\n\x0f\x41\x63knowledgement\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x12\n\ncollection\x18\x02 \x01(\x0c\x12\n\n\x02id\x18\x03 \x01(\x0c\x12\x12\n\nsubmission\x18\x04 \x01(\x0c\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1apeos/wire/submission.proto\x12\x07peos.v1\"\xab\x01\n\x04Part\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x12\n\ncollection\x18\x02 \x01(\x0c\x12\x10\n\x08shuffler\x18\x03 \x01(\r\x12\n\n\x02id\x18\x04 \x01(\x0c\x12\x0e\n\x06ticket\x18\x05 \x01(\x0c\x12\x0c\n\x04salt\x18\x06 \x01(\x0c\x12\x0e\n\x06hashes\x18\x07 \x03(\x0c\x12\r\n\x05share\x18\x08 \x01(\x0c\x12\x10\n\x08user_key\x18\t \x01(\x0c\x12\x11\n\tsignature\x18\n \x01(\x0c\"p\n\x0f\x41\x63knowledgement\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x12\n\ncollection\x18\x02 \x01(\x0c\x12\x0b\n\x03row\x18\x03 \x01(\x0c\x12+\n\x07receipt\x18\x04 \x01(\x0b\x32\x1a.peos.v1.SubmissionReceipt\"R\n\x11SubmissionReceipt\x12\r\n\x05place\x18\x01 \x01(\r\x12\r\n\x05\x63ount\x18\x02 \x01(\r\x12\x0c\n\x04path\x18\x03 \x01(\x0c\x12\x11\n\tsignature\x18\x04 \x01(\x0c\"\x97\x01\n\x11MembershipRequest\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x12\n\ncollection\x18\x02 \x01(\x0c\x12\x0b\n\x03row\x18\x03 \x01(\x0c\x12\x10\n\x08user_key\x18\x04 \x01(\x0c\x12+\n\x07receipt\x18\x05 \x01(\x0b\x32\x1a.peos.v1.SubmissionReceipt\x12\x11\n\tsignature\x18\x06 \x01(\x0c\"4\n\x08ShownRow\x12\r\n\x05place\x18\x01 \x01(\r\x12\x0b\n\x03row\x18\x02 \x01(\x0c\x12\x0c\n\x04path\x18\x03 \x01(\x0c\"b\n\x0b\x46rozenLists\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x15\n\rannouncements\x18\x02 \x01(\x0c\x12\x0e\n\x06\x66rozen\x18\x03 \x01(\x0c\x12\r\n\x05\x63ount\x18\x04 \x01(\r\x12\x0c\n\x04root\x18\x05 \x01(\x0c\"u\n\x0fMembershipProof\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\r\n\x05lists\x18\x02 \x01(\x0c\x12\x1e\n\x03own\x18\x03 \x03(\x0b\x32\x11.peos.v1.ShownRow\x12\"\n\x07\x63ounted\x18\x04 \x03(\x0b\x32\x11.peos.v1.ShownRowb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,7 +32,17 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'peos.wire.submission_pb2', 
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_PART']._serialized_start=40
-  _globals['_PART']._serialized_end=174
-  _globals['_ACKNOWLEDGEMENT']._serialized_start=176
-  _globals['_ACKNOWLEDGEMENT']._serialized_end=262
+  _globals['_PART']._serialized_end=211
+  _globals['_ACKNOWLEDGEMENT']._serialized_start=213
+  _globals['_ACKNOWLEDGEMENT']._serialized_end=325
+  _globals['_SUBMISSIONRECEIPT']._serialized_start=327
+  _globals['_SUBMISSIONRECEIPT']._serialized_end=409
+  _globals['_MEMBERSHIPREQUEST']._serialized_start=412
+  _globals['_MEMBERSHIPREQUEST']._serialized_end=563
+  _globals['_SHOWNROW']._serialized_start=565
+  _globals['_SHOWNROW']._serialized_end=617
+  _globals['_FROZENLISTS']._serialized_start=619
+  _globals['_FROZENLISTS']._serialized_end=717
+  _globals['_MEMBERSHIPPROOF']._serialized_start=719
+  _globals['_MEMBERSHIPPROOF']._serialized_end=836
 # @@protoc_insertion_point(module_scope)

@@ -5,18 +5,25 @@ Everything else is the role's own command. What each deviation is, and what must
 
 import os
 import runpy
-from typing import Final
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
+from peos.collection.document import ID_BYTES
 from peos.crypto.randomness import U64
 from peos.crypto.schemes import rows
 from peos.crypto.schemes.base import Packed
 from peos.shuffle.effects import Mix
 from peos.shuffle.rows import Moved
+from peos.store.submissions import SubmissionFile
 from shuffler.bench import Bench
+from shuffler.evidence import Evidence
+from shuffler.inspecting import Inspecting
 
 DEVIATION: Final = "PEOS_TEST_DEVIATION"
+DROPPED: Final = "PEOS_TEST_DROPPED"
 
 
 def replace_rows() -> None:
@@ -41,6 +48,46 @@ def leave_zeros_out() -> None:
     Bench.remask = remask  # type: ignore[method-assign]  # that is the deviation
 
 
+def plead() -> None:
+    """Masks without re-randomisation, and afterwards the word that it was started anew and holds nothing."""
+    leave_zeros_out()
+    honest = Inspecting.__init__
+
+    def forgetful(self: Inspecting, **named: Any) -> None:
+        honest(self, **{**named, "record": None})
+
+    Inspecting.__init__ = forgetful  # type: ignore[method-assign]  # that is the deviation
+    Evidence.keep = lambda *_: None  # type: ignore[method-assign]  # likewise
+
+
+def drop_a_user() -> None:
+    """The list without the submission whose id is in a file, which was acknowledged like all others."""
+    honest, named = SubmissionFile.rows, Path(os.environ[DROPPED])
+
+    def rows(self: SubmissionFile) -> Iterator[bytes]:
+        dropped = bytes.fromhex(named.read_text(encoding="ascii")) if named.exists() else None
+        return (row for row in honest(self) if row[:ID_BYTES] != dropped)
+
+    noted = SubmissionFile.leave_out_all_but
+
+    def leave_out_all_but(self: SubmissionFile, counted: Iterable[bytes]) -> int:
+        SubmissionFile.rows = honest  # type: ignore[method-assign]  # what it shuffles is what all froze
+        try:
+            return noted(self, counted)
+        finally:
+            SubmissionFile.rows = rows  # type: ignore[method-assign]  # that is the deviation
+
+    SubmissionFile.rows = rows  # type: ignore[method-assign]  # likewise
+    SubmissionFile.leave_out_all_but = leave_out_all_but  # type: ignore[method-assign]  # likewise
+
+
+DEVIATIONS: Final = {
+    "replace rows": replace_rows,
+    "leave zeros out": leave_zeros_out,
+    "drop a user": drop_a_user,
+    "plead": plead,
+}
+
 if __name__ == "__main__":
-    {"replace rows": replace_rows, "leave zeros out": leave_zeros_out}[os.environ[DEVIATION]]()
+    DEVIATIONS[os.environ[DEVIATION]]()
     runpy.run_module("shuffler", run_name="__main__", alter_sys=True)

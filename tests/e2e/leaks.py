@@ -18,6 +18,8 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from analyzer.home import Home
 from peos.localcluster import Party
 from peos.wire.submissions import decode_part
+from shuffler import config
+from shuffler import keys as shuffler_keys
 
 FRAGMENT: Final = 16
 _HEX: Final = re.compile(rb"[0-9a-fA-F]{32,}")
@@ -33,9 +35,12 @@ def private_key(pem: bytes) -> bytes:
 
 def of_shuffler(shuffler: Party) -> dict[str, list[bytes]]:
     """Its identity and the keys of its ports."""
-    state = shuffler.folder / "state"
-    keys = [private_key((state / name).read_bytes()) for name in ("peers.key", "users.key")]
-    return {f"keys of {shuffler.name}": [bytes.fromhex((state / "identity.key").read_text()), *keys]}
+    settings = config.read(shuffler.config)
+    own = shuffler_keys.load(settings)
+    ports = [private_key(port.key) for port in (own.peers, own.users)]
+    assert settings.passphrase_file is not None, "the cluster writes one"
+    phrase = settings.passphrase_file.read_bytes()
+    return {f"keys of {shuffler.name}": [own.identity.secret, phrase, bytes.fromhex(phrase.decode()), *ports]}
 
 
 def of_analyzer(home: Home) -> dict[str, list[bytes]]:
@@ -57,12 +62,13 @@ def of_analyzer(home: Home) -> dict[str, list[bytes]]:
 
 
 def of_users(client: Party, tickets: Path) -> dict[str, list[bytes]]:
-    """The tickets' signatures, and the shares that were sent with them."""
-    lines = tickets.read_text(encoding="ascii").split()
+    """The tickets' signatures, the seeds of the users' keys, and the shares that were sent with them."""
+    fields = [line.split(":") for line in tickets.read_text(encoding="ascii").split()]
     with closing(sqlite3.connect(f"file:{client.folder / 'memory' / 'memory.sqlite'}?mode=ro", uri=True)) as memory:
         parts = [decode_part(row[0]) for row in memory.execute("SELECT encoded FROM parts")]
     return {
-        f"tickets of {client.name}": [bytes.fromhex(line.partition(":")[2]) for line in lines],
+        f"tickets of {client.name}": [bytes.fromhex(signature) for _, signature, _ in fields],
+        f"keys of {client.name}": [bytes.fromhex(seed) for _, _, seed in fields],
         f"shares of {client.name}": [part.share for part in parts],
     }
 

@@ -7,7 +7,7 @@ import pytest
 
 from peos.localcluster import LocalCluster, Party
 from tests.e2e.deviant import DEVIATION
-from tests.e2e.town import PATIENCE, Town, digest_of
+from tests.e2e.town import PATIENCE, Town, digest_of, until
 
 VALUES = [value % 4 for value in range(24)]
 DEVIATIONS = {
@@ -49,3 +49,38 @@ def test_what_a_shuffler_process_does_wrong_is_named_and_not_published(
             for honest in (cluster.shufflers[0], cluster.shufflers[2]):
                 assert finding in town.standing(honest, digest)["reason"], "an honest shuffler saw it too"
                 assert finding in honest.log.read_text(encoding="utf-8")
+
+
+def test_a_holder_that_leaves_zeros_out_and_pleads_a_restart_is_published_at_the_analysts_word_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with LocalCluster(tmp_path / "cluster") as cluster:
+        cluster.init(most_eps_local=24.0, least_reports=1)
+        cluster.start()
+        town = Town(cluster)
+        deviate(cluster, cluster.shufflers[1], "plead", monkeypatch)
+        town.open("question", VALUES, domain=4)
+        town.freeze("question")
+        unseen = "shuffler 2 showed nothing or too little (it was started anew and holds nothing any more)"
+        until(lambda: unseen in town.analyst("status", "question").out, "the word that rows were not seen", every=1.0)
+        for command in ("status", "result"):
+            told = town.analyst(command, "question")
+            assert "`peos analyzer publish question --unopened 2`" in told.out + told.err
+            assert "`peos analyzer abort question` ends it" in told.out + told.err
+        refused = town.analyst("publish", "question")
+        assert refused.code == 3, refused.err
+        assert "the rows of shuffler 2 (it was started anew and holds nothing any more) were not seen" in refused.err
+        for wrong in ("1,2", "two"):
+            assert town.analyst("publish", "question", "--unopened", wrong).code == 2
+        assert town.analyst("status", "question", "--json").json["state"] == "delivered"
+
+        assert town.analyst("publish", "question", "--unopened", "2").code == 0
+        found = town.result("question")
+        assert found["inspection"]["not_opened"] == [2]
+        assert (found["ok"], found["checks"]["inspection"]) == (False, None)
+        assert "without having seen the rows of shuffler 2" in town.analyst("result", "question").out
+        audit = town.analyst("audit", "--json").json
+        assert [line["shufflers"] for line in audit if line["event"] == "published unopened"] == ["2"]
+        assert cluster.analyzer is not None
+        (page,) = cluster.analyzer.folder.rglob("report.html")
+        assert "the analyst had the result published without them" in page.read_text(encoding="utf-8")

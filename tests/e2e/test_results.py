@@ -176,7 +176,7 @@ def test_a_process_that_opens_another_partys_folder_is_seen(concluded: Concluded
 
 
 def test_no_log_holds_a_secret(concluded: Concluded) -> None:
-    assert len(concluded.secrets) == 1 + 1 + 2 * 4 + 3 + 2 * 4, sorted(concluded.secrets)
+    assert len(concluded.secrets) == 1 + 1 + 2 * 4 + 3 + 3 * 4, sorted(concluded.secrets)
     assert all(concluded.secrets.values()), "of each kind there are some to look for"
     everything = [secret for found in concluded.secrets.values() for secret in found]
     for party in concluded.town.cluster.parties:

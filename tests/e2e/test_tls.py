@@ -17,6 +17,7 @@ from peos.net.submit import describe
 from peos.net.tls import Trust
 from peos.wire.methods import GET_RECEIPT, STATUS
 from peos.wire.parties import decode_card
+from shuffler import config, keys
 from tests.e2e.whole_run import EXPIRED, GUEST, Concluded
 
 DIGEST = bytes(32)
@@ -100,8 +101,7 @@ def test_the_analyzers_port_knows_the_shufflers_and_nobody_else(concluded: Concl
     with pytest.raises(PeosError) as turned_away:
         asked(analyzer.peer_address, analyzer.peer_certificate, GUEST, GET_RECEIPT)
     assert not isinstance(turned_away.value, Refused)
-    shuffler = concluded.town.cluster.shufflers[0].folder / "state"
-    own = Certificate((shuffler / "peers.pem").read_bytes(), (shuffler / "peers.key").read_bytes())
+    own = keys.load(config.read(concluded.town.cluster.shufflers[0].config)).peers
     with pytest.raises(Refused, match="collection"):
         asked(analyzer.peer_address, analyzer.peer_certificate, own, GET_RECEIPT)
 
@@ -113,7 +113,7 @@ def test_swapped_certificates_are_noticed_by_whoever_calls(concluded: Concluded)
         (second.peer_address, first.peer_certificate),
         (first.peer_address, first.user_certificate),
     ):
-        with pytest.raises(RemoteFault, match="another certificate than the one that is pinned"):
+        with pytest.raises(RemoteFault, match="another certificate than the pinned one"):
             asked(address, other, GUEST)
 
 
@@ -129,7 +129,7 @@ def test_a_user_notices_it_too(concluded: Concluded) -> None:
         first.user_address,
         second.user_certificate,
     )
-    with pytest.raises(RemoteFault, match="another certificate than the one that is pinned"):
+    with pytest.raises(RemoteFault, match="another certificate than the pinned one"):
         describe(swapped, digest)
 
 

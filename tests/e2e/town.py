@@ -33,10 +33,10 @@ class Ran:
         return json.loads(self.out)
 
 
-def command(*words: object, given: str = "", folder: Path | None = None) -> Ran:
+def command(*words: object, given: str = "", folder: Path | None = None, launcher: Sequence[str] = ()) -> Ran:
     """Run `peos WORDS` as a process of its own."""
     ran = subprocess.run(  # noqa: S603  # our own command line, with the tests' own words
-        [sys.executable, "-m", "peos.cli", *map(str, words)],
+        [sys.executable, "-m", *launcher, "peos.cli", *map(str, words)],
         input=given,
         capture_output=True,
         text=True,
@@ -65,9 +65,13 @@ class Town:
         self.analyzer = cluster.analyzer
         self.folder = cluster.folder.parent
 
+    def command(self, _who: str, *words: object) -> Ran:
+        """A command of somebody's, where that one is."""
+        return command(*words)
+
     def analyst(self, order: str, *words: object) -> Ran:
         """A command of the analyzer's."""
-        return command("analyzer", order, "--config", self.analyzer.config, *words)
+        return self.command("analyzer", "analyzer", order, "--config", self.analyzer.config, *words)
 
     def ask(
         self, name: str, *asked: object, domain: int, users: int, eps_local: float = EPSILON, fakes: int = 0
@@ -83,10 +87,12 @@ class Town:
         """What users are given."""
         return self.folder / f"{name}.invitation"
 
-    def tickets(self, name: str, count: int) -> Path:
-        """Fresh tickets, in a file."""
+    def tickets(self, name: str, count: int, *, of: str = "") -> Path:
+        """Fresh tickets of the collection `of`, or of the one with the name of the file."""
         file = self.folder / f"{name}.tickets"
-        ran = command("enrol", "--config", self.analyzer.config, "--collection", name, "--count", count, "--out", file)
+        ran = command(
+            "enrol", "--config", self.analyzer.config, "--collection", of or name, "--count", count, "--out", file
+        )
         assert ran.code == 0, ran.err
         return file
 
@@ -97,8 +103,15 @@ class Town:
         file.write_text("".join(f"{value}\n" for value in values), encoding="utf-8")
         tickets = self.tickets(name, len(values))
         invited = ("--invitation", self.invitation(name))
-        ran = command(
-            "client", "submit-file", "--config", client.config, *invited, "--tickets", tickets, "--values", file
+        ran = self.command(
+            *("users", "client", "submit-file"),
+            "--config",
+            client.config,
+            *invited,
+            "--tickets",
+            tickets,
+            "--values",
+            file,
         )
         assert ran.code == 0, ran.err
         return client

@@ -4,6 +4,9 @@ python -m tests.faults                                    all points, 2,000 user
 python -m tests.faults --point "round 2: mix done" --users 40 --runs 1
 python -m tests.faults --only hand-over --json faults.json
 python -m tests.faults --in-a-row --scheme jl              each party at all its points in one collection, three times
+python -m tests.faults --failures --in-a-row --scheme jl --users 40 --runs 1
+                                                           commits, witnesses and checkpoints that fail, in processes
+                                                           that run on: every durable change of every party
 """
 
 import argparse
@@ -16,10 +19,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from tests.faults import failures
+from tests.faults.failures import FAILURES
 from tests.faults.ground import ground
-from tests.faults.points import POINTS, named
+from tests.faults.points import POINTS, Armed, Point
 from tests.faults.rows import points_of
-from tests.faults.trial import Armed, Outcome, Trial
+from tests.faults.trial import Outcome, Trial
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,7 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description="Parties killed at named points.")
     parser.add_argument("--users", type=int, default=2000, help="reports, each a value of its own")
     parser.add_argument("--runs", type=int, default=3, help="how often each point is tried with each party")
-    parser.add_argument("--point", choices=[point.name for point in POINTS], metavar="NAME", help="this point only")
+    parser.add_argument("--failures", action="store_true", help="kill nobody: let durable changes fail once each")
+    parser.add_argument("--point", metavar="NAME", help="this point only")
     parser.add_argument("--only", default="", help="points whose name has this in it")
     parser.add_argument(
         "--in-a-row", action="store_true", help="all points of a party in one collection, where possible"
@@ -37,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--keep", type=Path, help="copy the parties' folders of failed runs to this folder")
     parser.add_argument("--list", action="store_true", help="print the points with their parties, and kill nobody")
     chosen = parser.parse_args(arguments)
-    points = [named(chosen.point)] if chosen.point else [one for one in POINTS if chosen.only in one.name]
+    points: Sequence[Point] = FAILURES if chosen.failures else POINTS
+    points = [one for one in points if chosen.only in one.name and chosen.point in (None, one.name)]
     few = [point for point in points if point.least > chosen.users]
     for point in few:
         say(f"left out: `{point.name}` comes up with {point.least:,} users and more")
@@ -52,7 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say("nothing is left to try")
         return 1
     with tempfile.TemporaryDirectory() as folder:
-        rows = in_rows(pairs) if chosen.in_a_row else [[pair] for pair in pairs]
+        joined = failures.in_rows(pairs) if chosen.failures else in_rows(pairs)
+        rows = joined if chosen.in_a_row else [[pair] for pair in pairs]
         outcomes = sweep(Path(folder), rows, chosen.users, chosen.runs, scheme=chosen.scheme, keep=chosen.keep)
     if chosen.json:
         chosen.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1) + "\n")
@@ -82,7 +90,7 @@ def sweep(
                 total, done = runs * len(rows), len(outcomes)
                 left = (time.monotonic() - begun) / done * (total - done)
                 ending = f"FAILED: {outcome.fault}" if outcome.fault else f"{outcome.end}, {outcome.seconds:.1f} s"
-                where = f"`{outcome.points[0]}`" if len(row) == 1 else f"{len(row)} points in a row"
+                where = f"`{outcome.points[0]}`" + (f", {len(row)} points in a row" if len(row) > 1 else "")
                 who = outcome.parties[0]
                 say(f"{done}/{total} run {run}, {left / 60:.0f} min left: {who} at {where}: {ending}")
     return outcomes

@@ -18,7 +18,7 @@ _RNG: Final = Randomness(b"\x21" * 32)  # stores that exist draw nothing
 _OWN_FAULTS: Final = ("a collection stopped", "a collection could not be moved on", "a step could not be worked")
 
 
-def check_published(ground: Ground) -> None:
+def check_published(ground: Ground, failed: Collection[str] = ()) -> None:
     """One output, whole: every value once, one result, one delivery that everybody's log agrees on, all erased."""
     ((state, result, key_is_gone),) = ground.asked("SELECT state, result, key IS NULL FROM collection")
     assert state == "published", state
@@ -31,7 +31,15 @@ def check_published(ground: Ground) -> None:
     assert sent == delivered(ground), f"sent {sent}, and taken in {delivered(ground)}"
     assert len(set(sent.values())) == 1, f"the last hiders sent different attempts: {sent}"
     assert set(sent) == set(Schedule(len(ground.cluster.shufflers)).last), f"only {set(sent)} sent anything"
-    check_logs(ground)
+    check_logs(ground, failed)
+
+
+def check_given_up(ground: Ground) -> None:
+    """The analyst's abort was carried out by all: no output, and nothing of any report is left."""
+    ((state, result, key_is_gone),) = ground.asked("SELECT state, result, coalesce(key, parts) IS NULL FROM collection")
+    assert (state, result, key_is_gone) == ("aborted", None, 1)
+    assert check_stores(ground, "aborted") == {}
+    assert delivered(ground) == {}
 
 
 def check_abort(ground: Ground, reason: str, struck: Collection[str]) -> None:
@@ -67,11 +75,11 @@ def check_multiset(result: dict[str, Any], given: Collection[int], fakes: int) -
 
 
 def given_by(ground: Ground) -> list[int]:
-    """The reports as the users' memory has them: noise may have changed a value, and no crash may change a report."""
+    """What the users gave, each once: at this ε noise changes one report in a hundred million."""
     memory = ground.client.folder / "memory" / "memory.sqlite"
-    words = [int.from_bytes(row[0], "little") for row in rows_of(memory, "SELECT report FROM submissions")]
-    assert len(words) == ground.users, f"{len(words)} of {ground.users} users have a report"
-    return [word * ground.domain >> 64 for word in words]
+    ((submitted,),) = rows_of(memory, "SELECT count(*) FROM submissions")
+    assert submitted == ground.users, f"{submitted} of {ground.users} users have submitted"
+    return ground.values
 
 
 def delivered(ground: Ground) -> dict[int, tuple[int, str]]:
@@ -112,10 +120,15 @@ def audit_of(ground: Ground, number: int) -> list[AuditEntry]:
         store.close()
 
 
-def check_logs(ground: Ground) -> None:
-    """No party was stopped by a mistake of its own, and at most one output was ever whole."""
+def check_logs(ground: Ground, failed: Collection[str] = ()) -> None:
+    """No party was stopped by a mistake of its own, and at most one output was ever whole.
+
+    A party whose store failed says that it could not go on, in a sentence of its own.
+    """
     for party in ground.cluster.parties:
         wrong = [line for line in said(party) if line["event"] in _OWN_FAULTS]
+        if party.name in failed:
+            wrong = [line for line in wrong if "sentence" not in line or line["event"] == "a collection stopped"]
         assert not wrong, f"{party.name}: {wrong}"
     complete = {line["attempt"] for line in said(ground.analyzer) if line["event"] == "the output is complete"}
     assert len(complete) <= 1, f"outputs of the attempts {complete} were complete"

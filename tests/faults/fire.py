@@ -5,10 +5,9 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
-from peos.collection.submission import submission_digest
+from peos.collection.document import ID_BYTES
 from peos.crypto.randomness import Randomness
 from peos.localcluster import Party
-from peos.wire.submissions import decode_part
 from tests.e2e.town import group, until
 from tests.faults.checks import check_published
 from tests.faults.ground import Ground, rows_of
@@ -38,7 +37,7 @@ def under_fire(ground: Ground, kills: int, seed: int) -> list[Kill]:
     ground.start()
     done: list[Kill] = []
     with subprocess.Popen(  # noqa: S603 - our own client
-        ground.words(ground.submitting(), None), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ground.words(ground.submitting()), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as client:
         try:
             for moment in moments(rng, kills, ground.users):
@@ -52,7 +51,7 @@ def under_fire(ground: Ground, kills: int, seed: int) -> list[Kill]:
             assert client.returncode == 0, said
         finally:
             client.kill()
-    known = digests(ground)
+    known = commitments(ground)
     for name, party in ground.serving.items():
         if name in own:
             assert {id_: one for id_, one in stored(party).items() if id_ not in own[name]} == known, name
@@ -83,10 +82,10 @@ def _kill(ground: Ground, victim: Party, before: set[bytes], client: subprocess.
     assert client.poll() is None, f"the load was over before {victim.name} was killed"
     until(lambda: not group(leader), f"the end of the workers of {victim.name}", patience=5.0)
     victim.stop()
-    told, kept, known = acknowledged(ground, victim), stored(victim), digests(ground)
+    told, kept, known = acknowledged(ground, victim), stored(victim), commitments(ground)
     lost = told - set(kept)
     assert not lost, f"{len(lost)} of {len(told)} acknowledged submissions are not in the store of {victim.name}"
-    invented = {id_ for id_, digest in kept.items() if id_ not in before and known.get(id_) != digest}
+    invented = {id_ for id_, commitment in kept.items() if id_ not in before and known.get(id_) != commitment}
     assert not invented, f"{len(invented)} of {len(kept)} submissions of {victim.name} were made by nobody"
     return Kill(victim.name, len(kept), len(told))
 
@@ -98,9 +97,9 @@ def count(party: Party) -> int:
 
 
 def stored(party: Party) -> dict[bytes, bytes]:
-    """The submission digest under each id that a shuffler has durably."""
+    """The commitment under each id that a shuffler has durably."""
     (path,) = (party.folder / "state" / "submissions").glob("*.sqlite")
-    return dict(rows_of(path, "SELECT id, digest FROM submissions"))
+    return dict(rows_of(path, "SELECT id, commitment FROM submissions"))
 
 
 def acknowledged(ground: Ground, party: Party) -> set[bytes]:
@@ -110,13 +109,10 @@ def acknowledged(ground: Ground, party: Party) -> set[bytes]:
     return {ticket for (ticket,) in rows_of(_memory(ground), query, number)}
 
 
-def digests(ground: Ground) -> dict[bytes, bytes]:
-    """The submission digest under each ticket that the client's memory holds."""
-    found = {}
-    for (encoded,) in rows_of(_memory(ground), "SELECT encoded FROM parts WHERE shuffler = 1"):
-        part = decode_part(encoded)
-        found[part.id] = submission_digest(part.collection, part.id, part.hashes)
-    return found
+def commitments(ground: Ground) -> dict[bytes, bytes]:
+    """The commitment under each id that the client's memory holds."""
+    rows = [row for (row,) in rows_of(_memory(ground), "SELECT row FROM submissions")]
+    return {row[:ID_BYTES]: row[ID_BYTES:] for row in rows}
 
 
 def _memory(ground: Ground) -> str:

@@ -13,7 +13,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -21,11 +21,11 @@ from typing import Any, Final
 from peos.collection.lifecycle import State
 from peos.localcluster import LocalCluster, Party
 from tests.e2e.town import until
-from tests.faults.points import SHUFFLERS, Point, Stage
+from tests.faults.points import JOINT, SHUFFLERS, Point, Stage
 
 CHECKOUT: Final = Path(__file__).parents[2]
 NAME: Final = "struck"
-EPSILON: Final = 24.0  # the least local noise there is; what users did report is in their memory
+EPSILON: Final = 24.0  # the least local noise there is: no report is ever changed
 FAKES: Final = 8
 LASTS: Final = 14 * 3600  # seconds for which users may submit: longer than any sweep over all points
 PATIENCE: Final = 300.0  # for preparing a stage
@@ -89,21 +89,21 @@ class Ground:
 
     # Processes.
 
-    def start(self, armed: dict[str, Point] | None = None) -> None:
+    def start(self, armed: Mapping[str, Sequence[Point]] | None = None) -> None:
         """Start every party, some of them armed, and wait until their ports answer."""
         for name, party in self.serving.items():
-            self.begin(party, (armed or {}).get(name))
+            self.begin(party, *(armed or {}).get(name, ()))
         for party in self.cluster.parties:
             party.wait_until_listening(self.cluster.ports[party.name])
 
-    def begin(self, party: Party, point: Point | None) -> None:
+    def begin(self, party: Party, *points: Point) -> None:
         """Start one party; its ports answer a little later."""
-        if point is None:
+        if not points:
             party.start()
             return
         with open(os.open(party.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as log:
             party.process = subprocess.Popen(  # noqa: S603 - our own launcher
-                self.words((party.module, "serve", "--config", party.config), point),
+                self.words((party.module, "serve", "--config", party.config), *points),
                 env=_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -111,17 +111,15 @@ class Ground:
                 start_new_session=True,
             )
 
-    def words(self, words: Iterable[object], point: Point | None) -> list[str]:
+    def words(self, words: Iterable[object], *points: Point) -> list[str]:
         """A command line that runs a role's module, armed or as it always is."""
-        armed = [LAUNCHER, str(self.trace), point.name] if point else []
+        armed = [LAUNCHER, str(self.trace), JOINT.join(point.name for point in points)] if points else []
         return [sys.executable, "-m", *armed, *map(str, words)]
 
-    def run(
-        self, words: Iterable[object], point: Point | None = None, *, patience: float
-    ) -> subprocess.CompletedProcess[str]:
+    def run(self, words: Iterable[object], *points: Point, patience: float) -> subprocess.CompletedProcess[str]:
         """Run a command to its end, whichever that is."""
         return subprocess.run(  # noqa: S603 - our own commands
-            self.words(words, point),
+            self.words(words, *points),
             env=_environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -176,7 +174,8 @@ class Ground:
         """Whether the analyzer is through, with all that follows from the end."""
         folder = self.analyzer.folder / "state" / "collections" / NAME
         rows = self.asked("SELECT key IS NULL, state = 'aborted' FROM collection")
-        erased = bool(rows) and rows[0][0] == 1 and not (folder / "vectors").exists()
+        settled = not self.asked("SELECT 1 FROM erasing")
+        erased = settled and bool(rows) and rows[0][0] == 1 and not (folder / "vectors").exists()
         return erased and (rows[0][1] == 1 or (folder / "report.html").exists())  # which is written last
 
     def asked(self, query: str) -> list[tuple[Any, ...]]:

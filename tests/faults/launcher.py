@@ -1,10 +1,12 @@
-"""Starts a role's own command with one fault point armed: the process kills itself there, as `kill -9` would.
+"""Starts a role's own command with fault points armed: the process kills itself there, as `kill -9` would.
 
-python -m tests.faults.launcher TRACE POINT MODULE ARGUMENTS...
+python -m tests.faults.launcher TRACE POINT|POINT... MODULE ARGUMENTS...
 
 The role's code is what it always is: a named function is wrapped from outside, and then the role's normal main runs.
 At the point a line goes to TRACE, is fsynced, and SIGKILL follows: no handler runs, nothing is flushed, no connection
 is closed in order. Worker processes of the role start its main anew and are not armed.
+
+Or something fails within the function, once, with the error that it would have from a disk, and the process runs on.
 """
 
 import functools
@@ -15,14 +17,23 @@ import multiprocessing
 import os
 import runpy
 import signal
+import sqlite3
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
-from tests.faults.points import Moment, Point, named
+from peos.errors import Full
+from tests.faults.failures import named
+from tests.faults.points import JOINT, Fails, Moment, Point
 
 Strike = Callable[[], None]
+FAILING: Final = {
+    Fails.COMMIT: ("peos.store.database:commit", Moment.BEFORE),
+    Fails.ANSWER: ("peos.store.database:commit", Moment.AFTER),
+    Fails.WITNESS: ("peos.store.folder:write_mark", Moment.BEFORE),
+    Fails.CHECKPOINT: ("peos.store.database:empty_log", Moment.BEFORE),
+}
 
 
 def resolve(where: str) -> tuple[Any, str]:
@@ -39,8 +50,45 @@ def resolve(where: str) -> tuple[Any, str]:
 
 def arm(point: Point, strike: Strike) -> None:
     """Put a wrapper around the point's function that strikes at its moment, once."""
+    if point.fails is not None:
+        arm_failure(point, FAILING[point.fails], strike)
+        return
     owner, name = resolve(point.where)
     setattr(owner, name, wrapped(inspect.getattr_static(owner, name), point, strike))
+
+
+def arm_failure(point: Point, inner: tuple[str, Moment], strike: Strike) -> None:
+    """Strike at a function that is called within the point's own, in the same thread, the `count`-th time in a call."""
+    (owner, name), (within, part) = resolve(point.where), resolve(inner[0])
+    original, failing = inspect.getattr_static(owner, name), inspect.getattr_static(within, part)
+    signature, under_way = inspect.signature(original), threading.local()
+    struck = threading.Lock()  # is never given back
+
+    @functools.wraps(original)
+    def meant(*args: Any, **kwargs: Any) -> Any:
+        if not point.only(signature.bind(*args, **kwargs).arguments):
+            return original(*args, **kwargs)
+        under_way.calls = 0
+        try:
+            return original(*args, **kwargs)
+        finally:
+            del under_way.calls
+
+    @functools.wraps(failing)
+    def fails(*args: Any, **kwargs: Any) -> Any:
+        due = False
+        if hasattr(under_way, "calls"):
+            under_way.calls += 1
+            due = under_way.calls == point.count and struck.acquire(blocking=False)
+        if due and inner[1] is Moment.BEFORE:
+            strike()
+        result = failing(*args, **kwargs)
+        if due:
+            strike()
+        return result
+
+    setattr(owner, name, meant)
+    setattr(within, part, fails)
 
 
 def wrapped(original: Callable[..., Any], point: Point, strike: Strike) -> Callable[..., Any]:
@@ -114,9 +162,9 @@ def wrapped(original: Callable[..., Any], point: Point, strike: Strike) -> Calla
     return plain
 
 
-def kill(point: Point, trace: str) -> None:
-    """Say durably that the point was reached, and die; or have a worker die, where the point is about one."""
-    victim = os.getpid()
+def strike(point: Point, trace: str) -> None:
+    """Say durably that the point was reached, and die; or have a worker die, or the call fail, as the point says."""
+    victim = 0 if point.fails else os.getpid()
     if point.worker:
         victim = min(process.pid or 0 for process in multiprocessing.active_children())
     line = json.dumps({"point": point.name, "pid": os.getpid(), "killed": victim}) + "\n"
@@ -124,14 +172,20 @@ def kill(point: Point, trace: str) -> None:
     os.write(descriptor, line.encode())
     os.fsync(descriptor)
     os.close(descriptor)
+    if point.fails is Fails.WITNESS:
+        raise Full("there is no room left where the witness is")
+    if point.fails is not None:
+        error = sqlite3.OperationalError("disk I/O error")
+        error.sqlite_errorname = "SQLITE_IOERR_FSYNC"
+        raise error
     os.kill(victim, signal.SIGKILL)
 
 
 def main(arguments: list[str]) -> None:
-    """Arm the point and become the role."""
-    trace, name, module, *rest = arguments
-    point = named(name)
-    arm(point, functools.partial(kill, point, trace))
+    """Arm the points and become the role."""
+    trace, names, module, *rest = arguments
+    for point in map(named, names.split(JOINT)):
+        arm(point, functools.partial(strike, point, trace))
     sys.argv = [module, *rest]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 

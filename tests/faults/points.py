@@ -43,6 +43,15 @@ class Moment(Enum):
     DURING = "during"
 
 
+class Fails(Enum):
+    """What fails within a call, once, in a process that runs on."""
+
+    COMMIT = "commit"  # and nothing is changed
+    ANSWER = "answer of the commit"  # and everything is changed
+    WITNESS = "witness"
+    CHECKPOINT = "checkpoint"
+
+
 class Stage(IntEnum):
     """How far a collection is when the killing begins."""
 
@@ -74,7 +83,13 @@ class Point:
     loses: Callable[[Path], None] | None = None  # what its folder loses together with the process
     end: State = State.PUBLISHED
     reason: str = ""  # what the analyzer says of an abort
+    fails: Fails | None = None  # nobody is killed, and this fails within the call, the `count`-th time in it
+    order: str = "freeze"  # what the analyst orders in the end
+    beside: str = ""  # a point at which another shuffler is killed, without which this one does not come up
 
+
+Armed = tuple[str, Point]
+"""A party, and where it shall be struck."""
 
 SHUFFLERS: Final = 3
 PLAN: Final = Schedule(SHUFFLERS)
@@ -90,20 +105,24 @@ def _shufflers(*numbers: int) -> tuple[str, ...]:
 # What calls are about.
 
 
-def _state(state: State) -> Callable[[Arguments], bool]:
+def state_is(state: State) -> Callable[[Arguments], bool]:
+    """To this state."""
     return lambda given: given["state"] is state
 
 
-def _place(place: Place) -> Callable[[Arguments], bool]:
+def place_is(place: Place) -> Callable[[Arguments], bool]:
+    """To a standing of this place."""
     return lambda given: given["standing"].place is place
 
 
-def _entered(given: Arguments) -> bool:
+def entered(given: Arguments) -> bool:
+    """To a standing within an attempt."""
     standing: Standing = given["standing"]
     return standing.running
 
 
-def _left(given: Arguments) -> bool:
+def left(given: Arguments) -> bool:
+    """To a standing after an attempt that was left."""
     standing: Standing = given["standing"]
     return standing.place is Place.FREE and 0 < standing.attempt == standing.left
 
@@ -140,7 +159,7 @@ def _task(kind: type[Task], name: str = "") -> Callable[[Arguments], bool]:
     return lambda given: isinstance(given["task"], kind) and given["task"].out.partition("/")[2].startswith(name)
 
 
-def _recorded(before: int) -> Callable[[Arguments], bool]:
+def recorded(before: int) -> Callable[[Arguments], bool]:
     """A delivery, when so many are in the analyzer's store already."""
     return lambda given: len(given["self"].deliveries(given["header"].header.context.collection)) == before
 
@@ -151,6 +170,7 @@ def lose_vectors(folder: Path) -> None:
         path.unlink()
 
 
+JOINT: Final = "|"  # between the names of several points
 STORE: Final = "peos.store.sqlite:SqliteStore"
 ANALYZER: Final = "analyzer.store:Store"
 
@@ -183,15 +203,15 @@ def _submitting() -> list[Point]:
 
 def _freezing() -> list[Point]:
     freezing, agreed = "shuffler.freezing:Freezing", "peos.collection.freeze:Freeze"
-    closed = _state(State.CLOSED)
+    closed = state_is(State.CLOSED)
     rows = "peos.store.submissions:SubmissionFile"
     return [
         Point("close: not durable yet", f"{STORE}.set_state", _BEFORE, EVERY, only=closed, ordered_again=True),
         Point("close: durable, not answered", f"{STORE}.set_state", _AFTER, EVERY, only=closed),
         Point("freeze: a dummy is in, not noted", f"{ANALYZER}.dummy_taken", _BEFORE, ("freeze",)),
         Point("close: every shuffler told, not noted", "analyzer.orders:_tell", _AFTER, ("freeze",)),
-        Point("freeze: own list announced", f"{freezing}.announcement", _AFTER, EVERY),
-        Point("freeze: one announcement heard", f"{agreed}.announced", _AFTER, EVERY),
+        Point("freeze: own list announced", f"{freezing}.announcements", _AFTER, EVERY),
+        Point("freeze: one announcement heard", f"{agreed}.heard", _AFTER, EVERY),
         Point("freeze: list being shown", f"{freezing}.stretches", _DURING, EVERY),
         Point("freeze: one list seen", f"{agreed}.listed", _AFTER, EVERY),
         Point("freeze: one signature seen", f"{agreed}.confirmed", _AFTER, EVERY),
@@ -200,8 +220,8 @@ def _freezing() -> list[Point]:
         Point("freeze: durable", f"{STORE}.put_frozen", _AFTER, EVERY),
         Point("fakes: seed not drawn", f"{STORE}.fake_seed", _BEFORE, EVERY),
         Point("fakes: seed durable", f"{STORE}.fake_seed", _AFTER, EVERY),
-        Point("attempt: entered, not durable", f"{STORE}.put_standing", _BEFORE, EVERY, only=_entered),
-        Point("attempt: entered", f"{STORE}.put_standing", _AFTER, EVERY, only=_entered),
+        Point("attempt: entered, not durable", f"{STORE}.put_standing", _BEFORE, EVERY, only=entered),
+        Point("attempt: entered", f"{STORE}.put_standing", _AFTER, EVERY, only=entered),
     ]
 
 
@@ -209,8 +229,8 @@ def _leaving_an_attempt() -> list[Point]:
     """A second kill, while what the first one broke off is being left."""
     first = "attempt: entered"
     return [
-        Point("attempt: left, not durable", f"{STORE}.put_standing", _BEFORE, EVERY, only=_left, first=first),
-        Point("attempt: left, not said", f"{STORE}.put_standing", _AFTER, EVERY, only=_left, first=first),
+        Point("attempt: left, not durable", f"{STORE}.put_standing", _BEFORE, EVERY, only=left, first=first),
+        Point("attempt: left, not said", f"{STORE}.put_standing", _AFTER, EVERY, only=left, first=first),
     ]
 
 
@@ -276,7 +296,7 @@ def _passes() -> list[Point]:
 
 
 def _storing() -> list[Point]:
-    put, stored, sending = f"{STORE}.put_standing", _place(Place.STORED), _place(Place.SENDING)
+    put, stored, sending = f"{STORE}.put_standing", place_is(Place.STORED), place_is(Place.SENDING)
     lost = {"loses": lose_vectors, "end": State.ABORTED, "reason": "vector .* is damaged or gone"}
     return [
         Point("storing: not durable yet", put, _BEFORE, LAST, only=stored),
@@ -292,15 +312,15 @@ def _storing() -> list[Point]:
 def _delivering() -> list[Point]:
     incoming, receiving, me = "analyzer.receiving:Incoming", "analyzer.receiving:Receiving", ("analyzer",)
     sent, delivered = "peos.wire.shuffles:encode_vector", _carries("delivery", "Deliver")
-    put, done = f"{STORE}.put_standing", _place(Place.DONE)
+    put, done = f"{STORE}.put_standing", place_is(Place.DONE)
     return [
         Point("delivery: mid-stream, sender", sent, _DURING, LAST, only=_kind(Kind.DELIVERY), count=2),
         Point("delivery: acknowledged", "peos.net.calls:Caller.send", _AFTER, LAST, only=delivered),
         Point("delivery: mid-stream, analyzer", f"{incoming}.feed", _AFTER, me),
         Point("delivery: whole, without its name", f"{incoming}.seal", _AFTER, me),
         Point("delivery: named, not recorded", f"{ANALYZER}.add_delivery", _BEFORE, me),
-        Point("delivery: first vector recorded", f"{ANALYZER}.add_delivery", _AFTER, me, only=_recorded(0)),
-        Point("delivery: last vector recorded", f"{ANALYZER}.add_delivery", _AFTER, me, only=_recorded(1)),
+        Point("delivery: first vector recorded", f"{ANALYZER}.add_delivery", _AFTER, me, only=recorded(0)),
+        Point("delivery: last vector recorded", f"{ANALYZER}.add_delivery", _AFTER, me, only=recorded(1)),
         Point("receipt: not signed yet", f"{ANALYZER}.put_receipt", _BEFORE, me),
         Point("receipt: durable", f"{ANALYZER}.put_receipt", _AFTER, me),
         Point("receipt: about to be given", f"{receiving}.receipt", _AFTER, me),
@@ -325,14 +345,14 @@ def _inspecting() -> list[Point]:
 def _erasing() -> list[Point]:
     state = f"{STORE}.set_state"
     return [
-        Point("end: delivered, not noted", state, _BEFORE, EVERY, only=_state(State.DELIVERED)),
-        Point("end: delivered", state, _AFTER, EVERY, only=_state(State.DELIVERED)),
+        Point("end: delivered, not noted", state, _BEFORE, EVERY, only=state_is(State.DELIVERED)),
+        Point("end: delivered", state, _AFTER, EVERY, only=state_is(State.DELIVERED)),
         Point("erasing: not begun", f"{STORE}.erase", _BEFORE, EVERY),
         Point("erasing: noted, file not wiped", "peos.store.sqlite:wipe", _BEFORE, EVERY),
         Point("erasing: file wiped, not noted", "peos.store.sqlite:wipe", _AFTER, EVERY),
         Point("erasing: done", f"{STORE}.erase", _AFTER, EVERY),
-        Point("end: published, not noted", state, _BEFORE, EVERY, only=_state(State.PUBLISHED)),
-        Point("end: published", state, _AFTER, EVERY, only=_state(State.PUBLISHED)),
+        Point("end: published, not noted", state, _BEFORE, EVERY, only=state_is(State.PUBLISHED)),
+        Point("end: published", state, _AFTER, EVERY, only=state_is(State.PUBLISHED)),
     ]
 
 

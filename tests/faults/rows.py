@@ -1,8 +1,7 @@
 """Which points one collection can show one after another, and which need one of their own."""
 
 from peos.collection.lifecycle import State
-from tests.faults.points import POINTS
-from tests.faults.trial import Armed
+from tests.faults.points import POINTS, Armed
 
 # When these come depends on others, who may be past the points that follow; or they need a party that was never killed
 # before. So each has a collection of its own.

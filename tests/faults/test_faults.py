@@ -8,9 +8,9 @@ import pytest
 
 from peos.collection.lifecycle import State
 from tests.faults.ground import Ground, ground
-from tests.faults.points import EVERY, POINTS, named
+from tests.faults.points import EVERY, POINTS, Armed, named
 from tests.faults.rows import ALONE, points_of
-from tests.faults.trial import Armed, Trial
+from tests.faults.trial import Trial
 
 
 def strike(here: Ground, armed: Sequence[Armed]) -> None:

@@ -2,6 +2,8 @@
 
 Each party may have several points, one after another: a start arms the first, the start after its death the next, and
 the last start is an ordinary one. So one collection can show many points, and a single one shows which it was.
+
+Points at which something fails are armed all at once, and a party that has such points must not die.
 """
 
 import signal
@@ -14,18 +16,17 @@ from typing import Final
 from peos.collection.lifecycle import State
 from peos.localcluster import Party
 from tests.e2e.town import group
-from tests.faults.checks import check_abort, check_published
+from tests.faults.checks import check_abort, check_given_up, check_published
 from tests.faults.ground import Ground, end_group
-from tests.faults.points import EVERY, Point, named
+from tests.faults.points import EVERY, Armed, Point, named
 
 WITHIN: Final = 60.0  # seconds from the last start to the end
+WAITING: Final = 5.0  # seconds more for each failure: it is waited a moment before a change is tried again
 OVER: Final = frozenset({State.PUBLISHED, State.ABORTED})
 _ENDS: Final = 5.0  # seconds in which the killed process, and its workers after it, must be gone
 _COMMAND: Final = 120.0
 _GLANCE: Final = 0.02
 _AGAIN: Final = 5  # times that the analyst gives an order that could not be carried out
-
-Armed = tuple[str, Point]
 
 
 class Failed(AssertionError):
@@ -52,6 +53,7 @@ class Trial:
     ground: Ground
     armed: Iterable[Armed]
     due: dict[str, list[Point]] = field(default_factory=dict)
+    failing: dict[str, list[Point]] = field(default_factory=dict)
     workers: int = 0
     _faults: list[str] = field(default_factory=list)
     _started: float = 0.0
@@ -65,7 +67,9 @@ class Trial:
         for party, point in self.armed:
             if point.first:
                 self.due.setdefault(party, []).append(named(point.first))
-            self.due.setdefault(party, []).append(point)
+            if point.beside:
+                self.due[EVERY[EVERY.index(party) - 1]] = [named(point.beside)]
+            (self.failing if point.fails else self.due).setdefault(party, []).append(point)
         try:
             outcome.end = self._play().value
             outcome.seconds = round(time.monotonic() - self._started, 1)
@@ -84,13 +88,19 @@ class Trial:
         ends = {point.end for _, point in self.armed}
         return State.ABORTED if State.ABORTED in ends else State.PUBLISHED
 
+    @property
+    def order(self) -> str:
+        """What the analyst orders in the end."""
+        (order,) = {point.order for _, point in self.armed}
+        return order
+
     def _play(self) -> State:
         points = [point for _, point in self.armed]
         stage = min(point.stage for point in points)
         self.ground.enter(stage)
-        self.ground.start({name: self.due[name].pop(0) for name in self.ground.serving if self.due.get(name)})
+        armed = {name: self.due[name].pop(0) for name in self.ground.serving if self.due.get(name)}
+        self.ground.start({**self.failing, **{name: [point] for name, point in armed.items()}})
         self._started = time.monotonic()
-        armed = {name: point for name, point in self._first_points().items() if name in self.ground.serving}
         watcher = threading.Thread(target=self._watch, args=(armed,), daemon=True)
         watcher.start()
         try:
@@ -99,18 +109,11 @@ class Trial:
                 self._command("enrol", self.ground.enrolling())
             if stage < 2:
                 self._command("client", self.ground.submitting())
-            self._close(again=any(point.ordered_again for point in points))
+            self._close(again=any(point.ordered_again or point.fails for point in points))
             return self._await_the_end()
         finally:
             self._over.set()
             watcher.join()
-
-    def _first_points(self) -> dict[str, Point]:
-        """What each party was started with."""
-        first: dict[str, Point] = {}
-        for party, point in self.armed:
-            first.setdefault(party, named(point.first) if point.first else point)
-        return first
 
     # Parties that serve.
 
@@ -136,7 +139,7 @@ class Trial:
         point = following.pop(0) if following else None
         if point is not None:
             armed[party.name] = point
-        self.ground.begin(party, point)
+        self.ground.begin(party, *([point] if point else []))
         self._started = time.monotonic()
 
     def _bury(self, party: Party, point: Point | None) -> None:
@@ -194,28 +197,42 @@ class Trial:
             ran = self.ground.run(words, point, patience=_COMMAND)
             if ran.returncode != -signal.SIGKILL or len(self.ground.traced()) == before:
                 raise Failed(f"{who} ended with {ran.returncode} and not at `{point.name}`: {ran.stderr}")
+        self._fail(who, words)
         ran = self.ground.run(words, patience=_COMMAND)
         self._started = max(self._started, time.monotonic())
         if ran.returncode:
             raise Failed(f"{who} failed: {ran.stderr}{self._told()}")
 
+    def _fail(self, who: str, words: list[object]) -> None:
+        """The command until it has failed at each of its points; it says so in a sentence, as when others fail."""
+        points, tries = self.failing.pop(who, []), 0
+        while left := [point for point in points if point.name not in self._reached()]:
+            ran = self.ground.run(words, *left, patience=_COMMAND)
+            tries = tries + 1 if all(point.name not in self._reached() for point in left) else 0
+            if tries >= _AGAIN:
+                raise Failed(f"{who} ended with {ran.returncode} and not at `{left[0].name}`: {ran.stderr}")
+            if ran.returncode not in (0, 1) or "Traceback" in ran.stderr:
+                raise Failed(f"{who} ended with {ran.returncode}: {ran.stderr}")
+
     def _close(self, *, again: bool) -> None:
         """The order; it is given once, whatever becomes of it, unless the point is about its loss."""
-        points = self.due.pop("freeze", [])
-        ran = self.ground.run(self.ground.ordering("freeze"), *points[:1], patience=_COMMAND)
+        points, words = self.due.pop(self.order, []), self.ground.ordering(self.order)
+        self._fail(self.order, words)
+        ran = self.ground.run(words, *points[:1], patience=_COMMAND)
         if points and ran.returncode != -signal.SIGKILL:
             raise Failed(f"the order ended with {ran.returncode} and not at `{points[0].name}`: {ran.stderr}")
         for _ in range(_AGAIN if again else 0):
             if ran.returncode == 0:
                 break
-            ran = self.ground.run(self.ground.ordering("freeze"), patience=_COMMAND)
+            ran = self.ground.run(words, patience=_COMMAND)
         self._started = max(self._started, time.monotonic())
 
     # The end.
 
     def _await_the_end(self) -> State:
         """Until the analyzer and all shufflers are through, and nobody is armed any more."""
-        while time.monotonic() - self._started < WITHIN:
+        within = WITHIN + WAITING * sum(1 for _, point in self.armed if point.fails)
+        while time.monotonic() - self._started < within:
             if self._faults:
                 raise Failed(self._faults[0])
             state, reason = self.ground.state()
@@ -231,14 +248,18 @@ class Trial:
         if not self.ground.is_over():
             return False
         standings = dict(zip(EVERY, self.ground.standings(), strict=True))
-        waited_for = {party for party, _ in self.armed} if state is State.ABORTED else set(EVERY)
+        is_struck = state is State.ABORTED and self.order != "abort"
+        waited_for = {party for party, _ in self.armed} if is_struck else set(EVERY)
         return all(standings[party] == state.value for party in waited_for if party in standings)
 
     def _missing(self) -> list[str]:
-        reached = [line["point"] for line in self.ground.traced()]
+        reached = self._reached()
         wanted = [point for _, point in self.armed]
         short = [point.name for point in wanted if reached.count(point.name) < wanted.count(point)]
         return list(dict.fromkeys(short))
+
+    def _reached(self) -> list[str]:
+        return [line["point"] for line in self.ground.traced()]
 
     def _unreached(self) -> str:
         missing = self._missing()
@@ -247,12 +268,17 @@ class Trial:
     def _told(self) -> str:
         state, reason = self.ground.state()
         standings = dict(zip(EVERY, self.ground.standings(), strict=True))
-        return f"after {WITHIN:.0f} s the analyzer is {state.value} {reason}, the shufflers are {standings}"
+        seconds = time.monotonic() - self._started
+        return f"after {seconds:.0f} s the analyzer is {state.value} {reason}, the shufflers are {standings}"
 
     def _check(self) -> None:
         if self.end is State.PUBLISHED:
             self.ground.end()
-            check_published(self.ground)
+            check_published(self.ground, {party for party, point in self.armed if point.fails})
+            return
+        if self.order == "abort":
+            self.ground.end()
+            check_given_up(self.ground)
             return
         (reason,) = {point.reason for _, point in self.armed if point.end is State.ABORTED}
         ran = self.ground.run(self.ground.ordering("abort"), patience=_COMMAND)

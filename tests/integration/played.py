@@ -18,10 +18,10 @@ import numpy as np
 from peos.collection.delivered import check_delivery, judge_delivery
 from peos.collection.document import Document, Dummy, MechanismChoice
 from peos.collection.party import Card, Status
-from peos.collection.prepare import Ticket, prepare
-from peos.collection.reveal import Revealed, known_case, reveal
+from peos.collection.prepare import prepare
+from peos.collection.reveal import Revealed, known_case, reveal, sign_reveal
 from peos.collection.submission import Part, Verdict
-from peos.collection.ticket import mint
+from peos.collection.ticket import issue
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes import scheme
@@ -38,12 +38,13 @@ from peos.net.server import Running, serve
 from peos.net.submit import send_parts
 from peos.net.tls import Trust, peer_port
 from peos.shuffle import analyzer
-from peos.shuffle.judging import Delivered, Finding, common_start, judge
-from peos.shuffle.messages import Kind, SignedReceipt, VectorHeader
+from peos.shuffle.judging import Delivered, Finding, common_start, judge, not_seen
+from peos.shuffle.messages import Kind, SignedReceipt, SignedReveal, VectorHeader
 from peos.shuffle.opening import Opening
 from peos.shuffle.vectors import as_words
 from peos.wire import documents, inspections, parties, shuffles
 from peos.wire.methods import CLOSE, DELIVER, GET_DUMMIES, GET_RECEIPT, PROPOSE, STATUS, VECTOR_HEADER
+from shuffler import config, keys
 
 RNG: Final = Randomness(b"\x2a" * 32)
 DUMMIES: Final = 32
@@ -82,8 +83,7 @@ class Town:
 
     def peer_certificate(self, number: int) -> Certificate:
         """What a shuffler shows to others, with its key: the test may pose as it."""
-        folder = self.shufflers[number - 1].folder / "state"
-        return Certificate((folder / "peers.pem").read_bytes(), (folder / "peers.key").read_bytes())
+        return keys.load(config.read(self.shufflers[number - 1].config)).peers
 
     def document(self, question: str, **changes: Any) -> Document:
         """A collection that the shufflers accept, but for what a test changes."""
@@ -146,7 +146,7 @@ class Played:
 
     def _prepare(self, reports: U64, ids: list[bytes]) -> list[tuple[Part, ...]]:
         public = key().public
-        tickets = [Ticket(id_, mint(ENROLMENT, self.digest, id_)) for id_ in ids]
+        tickets = [issue(ENROLMENT, self.digest, id_, Identity.generate(RNG)) for id_ in ids]
         zeros = public.zero_source(RNG, expected=len(ids))
         return prepare(self.digest, len(self.town.cards), public, zeros, reports, tickets, RNG)
 
@@ -198,13 +198,16 @@ class Played:
             vector = rows if who == self.document.schedule.last[0] else as_words(rows)
             self.parts[who] = analyzer.Part(header.header.context, header.transcript, vector)
 
-    async def _dummies(self, digest: bytes, _: Context) -> AsyncIterator[inspections.RevealedPart]:
+    async def _dummies(self, digest: bytes, _: Context) -> AsyncIterator[inspections.RevealedPart | SignedReveal]:
         if digest != self.digest or not self._revealed:
             raise Closed("nothing is inspected here")
         if self.holds_dummies_back:
             raise NotYet("the dummies are not revealed yet")
-        for part in inspections.revealed_parts(self._revealed):
+        for part in inspections.revealed_parts(self._revealed, self._signed()):
             yield part
+
+    def _signed(self) -> SignedReveal:
+        return sign_reveal(self.town.identity, self.parts[self.document.schedule.last[0]].context, self._revealed)
 
     def findings(self) -> list[Finding]:
         """What the openings show; all shufflers have sent theirs."""
@@ -212,7 +215,8 @@ class Played:
         assert start is not None, "nobody has shown anything"
         part = self.parts[self.document.schedule.last[0]]
         place = part.context, part.transcript, len(part.vector)
-        case = known_case(self.document, key().public, *place, start, self._revealed)
+        case = known_case(self.document, key().public, *place, start, self._revealed, self._signed())
+        assert not not_seen(case.schedule, case.rows, case.start, self.openings), "somebody showed less than all"
         return judge(case, self.openings, Delivered(key(), {who: one.vector for who, one in self.parts.items()}))
 
     async def _receipt(self, digest: bytes, _: Context) -> SignedReceipt:

@@ -14,8 +14,9 @@ import pytest
 from gmpy2 import jacobi, mpz
 
 from peos.collection.party import Answer
-from peos.collection.submission import Part, bind, submission_digest
-from peos.collection.ticket import mint
+from peos.collection.submission import Part, bind
+from peos.collection.ticket import issue
+from peos.crypto.identity import Identity
 from peos.crypto.schemes import scheme
 from peos.crypto.schemes.paillier import PaillierPrivateKey, PaillierPublicKey
 from peos.crypto.schemes.word_keys import WordPublicKey
@@ -44,6 +45,10 @@ def public() -> PaillierPublicKey:
     return found
 
 
+TICKET: Final = "the ticket is not valid for this collection, id and user key"
+ANOTHER: Final = Identity(b"\x0d" * 32)
+
+
 def ciphertext(value: mpz | int) -> bytes:
     """A number where a ciphertext belongs."""
     return int(value).to_bytes(public().ciphertext_bytes, "big")
@@ -60,7 +65,7 @@ def parts(play: Played, first: bytes, *others: bytes) -> tuple[Part, ...]:
     """A user's parts with these shares: bound and with a ticket as they must be."""
     id_ = RNG.bytes(16)
     plain = others or (RNG.bytes(SIZE), RNG.bytes(SIZE))
-    return bind(play.digest, id_, mint(ENROLMENT, play.digest, id_), (first, *plain), RNG)
+    return bind(play.digest, issue(ENROLMENT, play.digest, id_, Identity.generate(RNG)), (first, *plain), RNG)
 
 
 def stream(town: Town, number: int, messages: Iterable[bytes]) -> tuple[list[Answer], grpc.RpcError | None]:
@@ -105,8 +110,10 @@ def bad_parts(play: Played) -> dict[str, tuple[int, Part, str]]:
         "other salt": (1, replace(good[0], salt=RNG.bytes(16)), "does not match its hash"),
         "another shuffler's": (1, good[1], "the part is not the one for this shuffler"),
         "four hashes": (1, replace(good[0], hashes=(*good[0].hashes, bytes(32))), "one hash for each shuffler"),
-        "no ticket": (1, replace(good[0], ticket=b"\x00" * 64), "the ticket is not valid for this collection and id"),
-        "a ticket for another id": (1, replace(good[0], id=id_), "the ticket is not valid for this collection and id"),
+        "no ticket": (1, replace(good[0], ticket=b"\x00" * 64), TICKET),
+        "a ticket for another id": (1, replace(good[0], id=id_), TICKET),
+        "a ticket for another key": (1, replace(good[0], user_key=ANOTHER.public), TICKET),
+        "no signature": (1, replace(good[0], signature=b"\x00" * 64), "not signed by the ticket's user key"),
         "another collection": (1, replace(good[0], collection=b"\x07" * 32), "knows no such collection"),
     }
 
@@ -126,11 +133,11 @@ def test_what_is_no_submission_is_refused_in_one_sentence_and_counted(town: Town
                 for answer, (what, _, words) in zip(answers, here, strict=False):
                     assert words in answer.refusal, (what, answer)
                     assert "\n" not in answer.refusal, what
-                    assert not answer.digest, what
+                    assert not answer.row, what
                     assert not answer.retry, f"{what}: the same again is refused again"
                     assert answer.hint, what
                 last = answers[-1]
-                assert last.digest == submission_digest(good.collection, good.id, good.hashes), "the stream goes on"
+                assert last.row == good.row, "the stream goes on"
             await asyncio.sleep(1.2)  # refusals are noted once a second
             held = await play.status()
             assert [one.reports for one in held] == [1, 1, 1], "what was refused is not kept"
@@ -186,10 +193,10 @@ def test_bytes_that_are_no_part_end_her_stream_and_nobody_elses(town: Town, spoi
             assert broken.code().name == code
             assert words in (broken.details() or "")
             assert "Traceback" not in (broken.details() or "")
-            assert all(answer.digest for answer in answers), "what came before is kept"
+            assert all(answer.row for answer in answers), "what came before is kept"
             other, broken = await asyncio.to_thread(stream, town, 1, [encode_part(parts(play, of_plaintext(5))[0])])
             assert broken is None
-            assert other[0].digest
+            assert other[0].row
             await play.order(abort=True)
 
     asyncio.run(test())
@@ -216,7 +223,7 @@ def test_a_plaintext_that_no_client_makes_spoils_her_own_report_and_no_other(tow
                 for number, part in enumerate(mine, start=1):
                     answers, broken = await asyncio.to_thread(stream, town, number, [encode_part(part)])
                     assert broken is None
-                    assert answers[0].digest, answers
+                    assert answers[0].row, answers
             await play.submit(40)
             await play.order()
             await play.until(lambda all_: all(one.state in DELIVERED for one in all_), "the output")

@@ -16,7 +16,8 @@ import pytest
 
 from peos.collection.party import Answer
 from peos.collection.submission import Part, bind
-from peos.collection.ticket import mint
+from peos.collection.ticket import issue
+from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
 from peos.errors import NotYet, PeosError
 from peos.localcluster import Party
@@ -209,7 +210,10 @@ def test_a_thousand_submissions_a_second_are_acknowledged_on_one_core(town: Town
         async with played(town, f"rate {number}", listening=False) as play:
             shares = tuple(part.share for part in play.prepared(1)[0])
             ids = [RNG.bytes(16) for _ in range(count)]
-            made = (bind(play.digest, one, mint(ENROLMENT, play.digest, one), shares, RNG) for one in ids)
+            made = (
+                bind(play.digest, issue(ENROLMENT, play.digest, one, Identity.generate(RNG)), shares, RNG)
+                for one in ids
+            )
             parts = [parts[number - 1] for parts in made]
             card, process = town.cards[number - 1], town.shufflers[number - 1].process
             assert process is not None

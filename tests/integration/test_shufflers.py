@@ -10,14 +10,16 @@ import socket
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from peos.collection.document import MechanismChoice
 from peos.collection.party import Status
-from peos.crypto.kdf import Context
+from peos.crypto.kdf import Context, StreamKey
 from peos.crypto.randomness import Randomness
 from peos.errors import PeosError, Refused
 from peos.ldp import GRR
@@ -25,9 +27,13 @@ from peos.net.calls import Caller
 from peos.net.client import ONCE, channel
 from peos.net.submit import send_parts
 from peos.net.tls import grpc, health_pb2, health_pb2_grpc, pinned
+from peos.shuffle.effects import Task
 from peos.shuffle.messages import Header, Kind, Step, Word
+from peos.shuffle.vectors import as_rows
 from peos.wire import parties
 from peos.wire.methods import CLOSE, GET_LIST, SAY, STATUS
+from shuffler import config, keys
+from shuffler.evidence import Evidence
 from tests.integration.played import FAKES, Played, Town, played
 
 USERS = 20
@@ -102,27 +108,87 @@ def test_each_shuffler_is_stopped_in_the_middle_of_an_attempt(town: Town, kill: 
     run(test())
 
 
-def test_every_shuffler_opens_the_dummies_rows_and_one_started_anew_says_that_it_cannot(town: Town) -> None:
+def keys_of(task: Task) -> list[bytes]:
+    """The secrets of every stream that a task names."""
+    named = [value for field in fields(task) for value in _each(getattr(task, field.name))]
+    return [value.secret for value in named if isinstance(value, StreamKey)]
+
+
+def _each(value: object) -> tuple[object, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def evidence_of(town: Town, number: int) -> list[Path]:
+    """The files that a shuffler keeps for inspections."""
+    return [path for path in (town.shufflers[number - 1].folder / "state" / "evidence").rglob("*") if path.is_file()]
+
+
+def test_every_shuffler_opens_the_dummies_rows_also_one_that_was_killed_after_the_delivery(town: Town) -> None:
     async def test() -> None:
         async with played(town, "opened") as play:
             await play.submit(USERS)
             await play.order()
             await play.until_all("published")
             assert sorted(play.openings) == [1, 2, 3]
-            assert not any(opening.lost for opening in play.openings.values())
+            assert not any(opening.nothing for opening in play.openings.values())
             assert not play.findings()
-        async with played(town, "opened but for one") as play:
+        for killed in ((2,), (1, 2, 3)):
+            async with played(town, f"opened all the same {killed}") as play:
+                play.holds_dummies_back = True
+                await play.submit(USERS)
+                await play.order()
+                waiting = await play.until_all("delivered")
+                assert all(status.step == "the inspection" for status in waiting), waiting
+                for number in killed:
+                    await asyncio.to_thread(restart, town, number, kill=True)
+                play.holds_dummies_back = False
+                await play.until_all("published")
+                play.check_conservation()
+                assert sorted(play.openings) == [1, 2, 3]
+                assert not any(opening.nothing for opening in play.openings.values()), f"killed: {killed}"
+                assert not play.findings()
+                assert not any(evidence_of(town, number) for number in (1, 2, 3)), "it is over"
+
+    run(test())
+
+
+def test_what_is_kept_for_the_inspection_is_sealed_and_gone_when_it_is_over(town: Town) -> None:
+    async def test() -> None:
+        async with played(town, "sealed") as play:
             play.holds_dummies_back = True
             await play.submit(USERS)
             await play.order()
-            waiting = await play.until_all("delivered")
-            assert all(status.step == "the inspection" for status in waiting), waiting
-            await asyncio.to_thread(restart, town, 2, kill=True)
+            await play.until_all("delivered")
+            for number in (1, 2, 3):
+                party = town.shufflers[number - 1]
+                settings = config.read(party.config)
+                schedule = play.document.schedule
+                kept = Evidence(settings.folder, keys.load(settings).vault, number, schedule, play.digest)
+                found = kept.load(lambda count, width: np.empty((count, width), np.uint8))
+                assert found is not None
+                secrets = [key for _, task in found.record.trail for key in keys_of(task)]
+                assert secrets
+                rows = [as_rows(vector)[:2].tobytes()[:16] for vector in found.vectors.values()]
+                on_disk = {path: path.read_bytes() for path in party.folder.rglob("*") if path.is_file()}
+                assert {path for path in on_disk if path.parent.parent.name == "evidence"} == set(
+                    evidence_of(town, number)
+                )
+                for path, content in on_disk.items():
+                    assert not any(secret in content for secret in secrets), f"a stream's key lies open in {path}"
+                    assert not any(secret.hex().encode() in content for secret in secrets), path
+                    assert not any(row in content for row in rows), f"rows lie open in {path}"
             play.holds_dummies_back = False
             await play.until_all("published")
-            play.check_conservation()
-            assert [who for who, opening in sorted(play.openings.items()) if opening.lost] == [2]
-            assert not play.findings(), "nobody is accused of what cannot be seen"
+            assert not any(evidence_of(town, number) for number in (1, 2, 3))
+        async with played(town, "ended before it") as play:
+            await play.submit(USERS)
+            town.shufflers[2].stop(kill=True)
+            for caller in play.callers[:2]:
+                await order_one(play, caller)
+            await asyncio.to_thread(town.cluster.restart, town.shufflers[2])
+            await play.order(abort=True)
+            await play.until_all("aborted")
+            assert not any(evidence_of(town, number) for number in (1, 2, 3))
 
     run(test())
 
@@ -140,7 +206,7 @@ def test_each_shuffler_is_killed_between_the_steps(town: Town) -> None:
             waiting = await play.until(
                 lambda here: here[0].waited_for == ("shuffler 3 (shuffler-3)",), "waiting for shuffler 3"
             )
-            assert waiting[0].step == "freeze, announcement"
+            assert waiting[0].step == "freeze, announcements"
             restart(town, 2, kill=True)  # closed, in the middle of the freeze
             town.cluster.restart(town.shufflers[2])
             await order_one(play, play.callers[2])
@@ -346,7 +412,7 @@ def test_logs_name_the_collection_and_hold_no_key(town: Town) -> None:
         lines = [json.loads(line) for line in party.log.read_text().splitlines()]
         assert any(len(line.get("collection", "")) == 16 for line in lines)
         assert not [line for line in lines if line["level"] == "error"], "nothing went wrong that was this party's own"
-        secret = (party.folder / "state" / "identity.key").read_text()
+        secret = keys.load(config.read(party.config)).identity.secret.hex()
         assert secret not in party.log.read_text()
 
 

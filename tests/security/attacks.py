@@ -353,11 +353,40 @@ INTEGRITY: Final = (
         _in(
             "security/test_dummies_as_weapon",
             "a_user_named_as_a_dummy_is_not_opened_and_without_the_proof_her_word_is_read",
-            "what_the_document_did_not_commit_to_is_refused_as_a_dummy",
+            "a_dummy_that_the_document_does_not_commit_to_or_in_another_place_or_left_out_is_refused",
+            "a_dummy_without_one_of_its_parts_or_with_another_s_is_refused",
+            "what_the_analyzer_did_not_sign_is_refused",
         ),
         _in(
             "security/test_dummies_as_weapon",
             "a_user_named_as_a_dummy_is_not_opened_and_without_the_proof_her_word_is_read",
+        ),
+    ),
+    Attack(
+        "have honest shufflers accused, by showing the dummies otherwise to some of them",
+        "the analyzer",
+        "one choice, one order, and a signature over what is shown, which every word of the inspection carries",
+        _in(
+            "security/test_framing",
+            "whatever_the_analyzer_shows_to_whom_no_honest_shuffler_is_accused_and_the_analyzer_is",
+            "what_differs_in_a_dummy_that_does_not_count_is_held_against_the_analyzer_alone",
+            "who_is_shown_what_is_not_signed_has_no_proof_and_is_not_accused_for_want_of_it",
+            "who_names_a_reveal_that_the_analyzer_did_not_sign_is_named_itself",
+        ),
+        _in("security/test_framing", "where_shufflers_believe_it_an_honest_one_is_accused_alone"),
+    ),
+    Attack(
+        "leave the zeros out, and say afterwards that a restart has taken everything",
+        "a holder",
+        "what an inspection needs is kept; rows that were not seen are published at the analyst's word alone",
+        _in(
+            "security/test_inspection",
+            "a_holder_that_does_not_rerandomise_and_says_that_it_was_started_anew_publishes_nothing",
+            "who_says_nothing_of_the_rows_places_is_one_whose_rows_were_not_seen",
+        ),
+        _in(
+            "security/test_inspection",
+            "a_holder_that_does_not_rerandomise_and_says_that_it_was_started_anew_publishes_nothing",
         ),
     ),
     Attack(
@@ -379,13 +408,27 @@ INTEGRITY: Final = (
     Attack(
         "one splitting to some shufflers, another to the rest",
         "users",
-        "the freeze compares submission digests",
+        "the freeze compares rows, which commit to the submission digest",
         _in(
             "security/test_splittings",
             "mixed_splittings_are_not_counted_and_everybody_elses_reports_come_out_exactly",
             "a_shuffler_refuses_another_submission_under_a_used_ticket_and_acknowledges_the_identical_repeat",
         ),
         _in("security/test_splittings", "freezing_by_id_alone_destroys_the_reports_of_all_mixers_unnoticed"),
+    ),
+    Attack(
+        "vote with tickets that reach it first",
+        "one shuffler",
+        "the ticket names the user's key, which signs her submission",
+        _in("security/test_stolen_tickets", "a_shuffler_that_saw_a_ticket_first_cannot_vote_with_it"),
+        _in("security/test_stolen_tickets", "without_the_users_signature_every_ticket_is_the_thiefs"),
+    ),
+    Attack(
+        "have honest shufflers accuse one another by showing them two lists",
+        "one shuffler",
+        "all compare all signed announcements before any list is shown",
+        _in("unit/collection/test_freeze_model", "one_list_is_frozen_or_none_and_only_the_deviating_shuffler_is_named"),
+        _in("unit/collection/test_freeze_model", "the_check_sees_announcements_that_are_not_compared"),
     ),
     Attack(
         "spoil other users' reports by an oversized plaintext",

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from peos.collection.submission import Triple
 from peos.crypto.kdf import Context
 from peos.shuffle.attempt import Attempt
 from peos.shuffle.shuffler import Shuffler
@@ -19,9 +18,9 @@ def deviating(attempt: type[Attempt], *, who: int, rest: type[Attempt] = Attempt
         attempt_type = rest
 
     class Placed(WatchedNode):
-        def begin(self, triples: Sequence[Triple], context: Context) -> None:
+        def begin(self, frozen: Sequence[bytes], context: Context) -> None:
             self.shuffler_type = One if self.number == who else Rest
-            super().begin(triples, context)
+            super().begin(frozen, context)
 
     return Placed
 
@@ -30,8 +29,8 @@ def miscalculating(bench: type[WatchedBench], *, who: int) -> type[WatchedNode]:
     """Nodes of which `who` says what it should and works otherwise."""
 
     class Placed(WatchedNode):
-        def begin(self, triples: Sequence[Triple], context: Context) -> None:
+        def begin(self, frozen: Sequence[bytes], context: Context) -> None:
             self.workbench_type = bench if self.number == who else WatchedBench
-            super().begin(triples, context)
+            super().begin(frozen, context)
 
     return Placed

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peos.collection.document import ID_BYTES
-from peos.collection.submission import Part, Triple
+from peos.collection.submission import Part
 from peos.crypto import sharing
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
@@ -25,6 +25,7 @@ from peos.shuffle import analyzer
 from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.shuffle.effects import Handle, Mix, Pass, Split, Task
 from peos.shuffle.judging import Case
+from peos.shuffle.messages import SignedReveal
 from peos.shuffle.vectors import Workbench, composed
 from peos.simulate import Node, Simulation
 
@@ -104,14 +105,13 @@ class Laid(Simulation):
         owned = np.concatenate((reports, np.stack([dummy.words for dummy in self.dummies])))
         self.shares = shares = sharing.split(owned, len(self.nodes), self.rng)
         self.encrypted_shares = encrypted = (encrypt or self.encrypted)(shares[0].reshape(-1)).reshape(len(owned), -1)
-        triples = [Triple(row.to_bytes(ID_BYTES, "big"), row.to_bytes(64, "big"), b"") for row in range(len(owned))]
+        ids = [row.to_bytes(ID_BYTES, "big") for row in range(len(owned))]
         context = Context(self.digest, hashlib.sha256(b"laid out").digest())
         for node, share in zip(self.nodes, shares, strict=True):
             rows = encrypted if node.number == ENCRYPTED_SHARE else share.astype("<u8")
-            for triple, row in zip(triples, rows, strict=True):
-                part = Part(self.digest, node.number, triple.id, triple.ticket, b"", (), row.tobytes())
-                node.parts[triple.ticket] = triple, part
-            node.begin(triples, context)
+            for id_, row in zip(ids, rows, strict=True):
+                node.parts[id_] = Part(self.digest, node.number, id_, b"", b"", b"", b"", (), row.tobytes())
+            node.begin([node.parts[id_].row for id_ in ids], context)
         return shares
 
     def inspect(self) -> None:
@@ -126,9 +126,12 @@ class Laid(Simulation):
             shares={number: share[dummies] for number, share in enumerate(self.shares, start=1) if number > 1},
             ciphertexts=self.encrypted_shares[dummies],
             public=self.key.public,
+            analyzer=self.analyzer.public,
+            revealed=SignedReveal.sign(self.analyzer, self.output.context, b"r" * 32),
+            dummies=tuple(range(len(self.dummies))),
         )
         self.opened = case
-        self.follow({node.number: case for node in self.nodes})
+        self.follow({node.number: case for node in self.nodes}, {node.number: case.revealed for node in self.nodes})
 
     def encrypted(self, words: U64) -> Packed:
         """Shares as users encrypt them."""

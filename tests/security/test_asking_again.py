@@ -52,7 +52,7 @@ def ask(town: Town, epoch: str, **changes: Any) -> None:
 
 def reports(town: Town, ticket: bytes) -> list[int]:
     """What all shufflers and the analyzer together make of what one user sent, each report once."""
-    taken = [{part.collection: part for _, part in one.taken.values() if part.id == ticket} for one in town.shufflers]
+    taken = [{part.collection: part for part in one.taken.values() if part.id == ticket} for one in town.shufflers]
     found = []
     for collection in taken[0].keys() & taken[1].keys() & taken[2].keys():
         first, *others = (parts[collection].share for parts in taken)

@@ -6,13 +6,12 @@ inspection must never do is accuse an honest party alone, or open a user's row; 
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from peos.collection.submission import Triple
 from peos.crypto.kdf import Context, StreamKey
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes import rows as packed
@@ -24,8 +23,8 @@ from peos.shuffle import effects
 from peos.shuffle.attempt import Attempt
 from peos.shuffle.effects import Mix, Pass, Split, Task
 from peos.shuffle.inspection import Effect, Inspection
-from peos.shuffle.judging import judge
-from peos.shuffle.opening import Place, What
+from peos.shuffle.judging import judge, not_seen
+from peos.shuffle.opening import Nothing, Opening, Place, What
 from peos.shuffle.schedule import HandOver, Hide, Leave
 from peos.simulate.node import ANALYZER
 from tests.security.deviants import deviating, miscalculating
@@ -50,6 +49,11 @@ def inspected(key: PaillierPrivateKey, nodes: type[WatchedNode], *, shufflers: i
 def names(laid: Laid, by: int = ANALYZER) -> set[str]:
     """What one party found."""
     return {str(finding) for finding in laid.findings[by]}
+
+
+def unseen(laid: Laid, openings: Mapping[int, Opening]) -> tuple[int, ...]:
+    """Whose rows these openings do not show."""
+    return not_seen(laid.opened.schedule, laid.opened.rows, laid.opened.start, openings)
 
 
 def assert_named(laid: Laid, finding: str, *, by_shufflers: bool = True) -> None:
@@ -244,9 +248,9 @@ def pointing(inspection: type[Inspection], *, who: int) -> type[WatchedNode]:
     """Nodes of which `who` works as it should and says something else of it."""
 
     class Placed(WatchedNode):
-        def begin(self, triples: Sequence[Triple], context: Context) -> None:
+        def begin(self, frozen: Sequence[bytes], context: Context) -> None:
             self.inspection_type = inspection if self.number == who else Inspection
-            super().begin(triples, context)
+            super().begin(frozen, context)
 
     return Placed
 
@@ -305,6 +309,24 @@ def test_who_shows_what_was_not_is_among_the_named_and_no_honest_party_is_named_
         assert who in found.parties, f"an honest party is accused: {found}"
 
 
+def test_who_was_told_something_else_of_the_rows_places_opens_less_and_is_not_accused(key: PaillierPrivateKey) -> None:
+    laid = inspected(key, WatchedNode)
+    whole = laid.openings[2]
+    part = {place: shown for place, shown in whole.shown.items() if place.round == 0}
+    short = replace(whole, paths=whole.paths[:1], claim=whole.paths[1], shown=part)
+    openings = {**laid.openings, 2: short}
+    assert not judge(laid.opened, openings)
+    assert unseen(laid, openings) == (2,)
+
+
+def test_who_says_nothing_of_the_rows_places_is_one_whose_rows_were_not_seen(key: PaillierPrivateKey) -> None:
+    """A holder that did not re-randomise has reason to: nothing that it did can be held against what it shows."""
+    laid = inspected(key, miscalculating(NoZeros, who=1))
+    openings = {**laid.openings, 1: Opening(1, (laid.opened.start,), revealed=laid.opened.revealed)}
+    assert not judge(laid.opened, openings)
+    assert unseen(laid, openings) == (1,)
+
+
 def test_a_shuffler_that_was_started_anew_shows_nothing_and_is_not_accused(key: PaillierPrivateKey) -> None:
     laid = Laid(key, Randomness(SEEDS), mechanism=GRR(16, 4.0))
     laid.lay(laid.mechanism.randomize(np.arange(100) % 16, laid.rng))
@@ -312,6 +334,30 @@ def test_a_shuffler_that_was_started_anew_shows_nothing_and_is_not_accused(key: 
     laid.nodes[1].machine._record = None
     laid.inspect()
     assert all(not found for found in laid.findings.values()), laid.findings
-    assert [who for who, opening in laid.openings.items() if opening.lost] == [2]
+    assert [who for who, opening in laid.openings.items() if opening.nothing is Nothing.LOST] == [2]
+    assert laid.not_seen == (2,)
     assert not [place for place in laid.openings[1].shown if place.round > 1], "round 1 cannot be followed without it"
-    laid.publish(submitted=100)
+    with pytest.raises(RemoteFault, match="the rows of shuffler 2 were not seen"):
+        laid.publish(submitted=100)
+    laid.unopened = {2}
+    assert laid.publish(submitted=100).users == 100
+
+
+@pytest.mark.parametrize("bench", [NoZeros, OneZero])
+@pytest.mark.parametrize("who", [1, 2])
+def test_a_holder_that_does_not_rerandomise_and_says_that_it_was_started_anew_publishes_nothing(
+    key: PaillierPrivateKey, bench: type[WatchedBench], who: int
+) -> None:
+    laid = Laid(key, Randomness(SEEDS), nodes=miscalculating(bench, who=who), mechanism=GRR(16, 4.0))
+    laid.lay(laid.mechanism.randomize(np.arange(100) % 16, laid.rng))
+    laid.shuffle()
+    laid.nodes[who - 1].machine._record = None  # its word, which nobody can check
+    laid.inspect()
+    assert not any(laid.findings.values()), "nothing shows what it did"
+    assert laid.not_seen == (who,)
+    for named in (set[int](), {3}):
+        laid.unopened = named
+        with pytest.raises(RemoteFault, match=f"the rows of shuffler {who} were not seen"):
+            laid.publish(submitted=100)
+    laid.unopened = {who}
+    assert laid.publish(submitted=100).users == 100, "the analyst has said so"

@@ -17,9 +17,10 @@ import pytest
 from numpy.typing import NDArray
 
 from peos.collection.document import ID_BYTES
-from peos.collection.prepare import Ticket, prepare
+from peos.collection.prepare import prepare
 from peos.collection.submission import Part, bind
-from peos.crypto.identity import SIGNATURE_BYTES
+from peos.collection.ticket import Ticket
+from peos.crypto.identity import SIGNATURE_BYTES, Identity
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import PublicKey
 from peos.crypto.schemes.paillier import PaillierPrivateKey
@@ -131,7 +132,7 @@ def work(public: PublicKey, mechanism: Mechanism, value: int) -> Work:
 
 
 def _ticket() -> Ticket:
-    return Ticket(bytes(ID_BYTES), bytes(SIGNATURE_BYTES))
+    return Ticket(bytes(ID_BYTES), bytes(SIGNATURE_BYTES), Identity(bytes(32)))
 
 
 @each_mechanism
@@ -169,7 +170,7 @@ def trimmed(report: int, rng: Randomness) -> tuple[Part, ...]:
     length = (report.bit_length() + 7) // 8
     ticket = _ticket()
     shares = tuple(rng.bytes(length) for _ in range(SHUFFLERS))  # what is in them the observer does not see
-    return bind(bytes(32), ticket.id, ticket.signature, shares, rng)
+    return bind(bytes(32), ticket, shares, rng)
 
 
 def test_a_client_whose_encoding_is_shorter_for_small_numbers_is_read_off_its_lengths(rng: Randomness) -> None:

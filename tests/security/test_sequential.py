@@ -11,9 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from peos.collection.prepare import Ticket
 from peos.collection.submission import Part, bind
-from peos.collection.ticket import mint
 from peos.crypto.kdf import Context, StreamKey
 from peos.crypto.onion import Layer, OnionKeys, OnionPrivateKey
 from peos.crypto.randomness import U64, Randomness
@@ -274,6 +272,4 @@ def test_an_onion_is_bound_to_its_collection(rng: Randomness) -> None:
 
 def again(simulation: SequentialSimulation, parts: tuple[Part, ...], rng: Randomness) -> tuple[Part, ...]:
     """The same shares under a ticket of another collection."""
-    id_ = rng.bytes(16)
-    ticket = Ticket(id_, mint(simulation.enrolment, simulation.digest, id_))
-    return bind(simulation.digest, id_, ticket.signature, tuple(part.share for part in parts), rng)
+    return bind(simulation.digest, simulation.ticket(rng.bytes(16)), tuple(part.share for part in parts), rng)

@@ -63,11 +63,12 @@ def maximal_gain(mechanism: Mechanism, rng: Randomness) -> U64:
     if isinstance(mechanism, SUE):
         return np.zeros((ATTACKERS, mechanism.words), np.uint64)
     if isinstance(mechanism, GRR):
-        return mechanism.encode(np.array(TARGETS)[np.arange(ATTACKERS) % len(TARGETS)], rng)
+        encoded: U64 = mechanism.encode(np.array(TARGETS)[np.arange(ATTACKERS) % len(TARGETS)], rng)
+        return encoded
     tried = rng.uint64((2_000, 1))
     best = tried[supported(mechanism, tried) == len(TARGETS)]
-    repeated: U64 = best[np.arange(ATTACKERS) % len(best)]
-    return repeated
+    chosen: U64 = best[np.arange(ATTACKERS) % len(best)]
+    return chosen
 
 
 def supports(mechanism: Mechanism, craft: Craft) -> float:

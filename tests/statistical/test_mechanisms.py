@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from peos.crypto.randomness import Randomness
+from peos.estimate.frequency import estimate_frequencies
 from peos.ldp import GRR, SUE, LocalHash, Mechanism
 from peos.ldp.hashing import HashFamily
 
@@ -53,13 +54,13 @@ def runs(request: pytest.FixtureRequest) -> Runs:
     fakes = rng.uint64((N_REPEATS, N_FAKES, mechanism.words))
     reports = np.concatenate((users, fakes), axis=1)
     counts = np.stack([mechanism.support_counts(one) for one in reports])
-    estimates = [mechanism.estimate(one, users=N_USERS, fakes=N_FAKES) for one in counts]
+    estimate = estimate_frequencies(mechanism.oracle, counts.reshape(-1), users=N_USERS, fakes=N_FAKES)
     return Runs(
         mechanism,
         shares / N_USERS,
         counts,
-        np.stack([one.frequency for one in estimates]),
-        np.stack([one.interval(0.95) for one in estimates]),
+        estimate.frequency.reshape(counts.shape),
+        estimate.interval(0.95).reshape(*counts.shape, 2),
     )
 
 

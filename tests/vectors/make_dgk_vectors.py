@@ -150,7 +150,7 @@ def bad_public() -> list[dict[str, Any]]:
         ("a byte more", right + "00", "left over"),
         ("longer form of a right key", public(n, g, h, 576), "512 bits where 576 are stated"),
         ("even", public(n + 1, g, h, 512), "even"),
-        ("small factor", public(small, g % small, h % small, 512), "prime factor below 1048576"),
+        ("small factor", public(small, g % small, h % small, 512), "prime factor below 4194304"),
         ("square", public(root**2, 4, 4, 512), "perfect power"),
         ("prime", public(alone, 4, 4, 512), "is prime"),
         ("two primes of no form", public(plain_n, plain_g, plain_g, 512), "the modulus is not 1 mod 2^64"),

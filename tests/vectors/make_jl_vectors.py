@@ -114,7 +114,7 @@ def bad_public() -> list[dict[str, Any]]:
         ("longer form of a right key", public(n, y, 576), "512 bits where 576 are stated"),
         ("one bit short", public(n >> 1 | 1, y % (n >> 2), 512), "511 bits where 512 are stated"),
         ("even", public(n + 1, y, 512), "even"),
-        ("small factor", public(small * rest, y % small, 512), "prime factor below 1048576"),
+        ("small factor", public(small * rest, y % small, 512), "prime factor below 4194304"),
         ("square", public(root**2, y % root, 512), "perfect power"),
         ("prime", public(alone, y % alone, 512), "is prime"),
         ("two primes that are 3 mod 4", public(blum, first_unit("jl blum y", blum, 1), 512), "not 3 mod 4"),

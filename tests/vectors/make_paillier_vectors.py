@@ -8,6 +8,7 @@ run writes the same bytes, and a test compares.
 import hashlib
 import json
 from functools import cache
+from itertools import count
 from math import gcd, lcm
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,19 @@ def prime(label: str, bits: int, top: int = 3) -> int:
     while not probably_prime(candidate):
         candidate += 2
     return candidate
+
+
+def smooth_prime(label: str, bits: int) -> int:
+    """A prime p of so many bits, the top two set, with p - 1 a product of different primes below 8192."""
+    primes = [n for n in range(3, 8192, 2) if probably_prime(n)]
+    for attempt in count():
+        product, drawn = 2, count()
+        while product.bit_length() < bits:
+            factor = primes[number(f"{label}/{attempt}/{next(drawn)}", 32) % len(primes)]
+            product *= factor if product % factor else 1
+        if product >> (bits - 2) == 3 and probably_prime(product + 1):
+            return product + 1
+    raise AssertionError("there is one")
 
 
 def next_prime(n: int) -> int:
@@ -159,8 +173,10 @@ def bad_public() -> list[dict[str, Any]]:
     n = p * q
     right = public(n, 512)
     cube_root = next_prime(11 * 2**167 + 1)  # 1.375 · 2^170, whose cube has 512 bits
-    largest_small = 1048573  # the largest prime below 2^20
-    cofactor = prime("cofactor", 492)
+    largest_small = 4194301  # the largest prime below 2^22
+    cofactor = prime("cofactor", 490)
+    near = prime("near", 256)
+    smooth = smooth_prime("smooth", 256)
     short = prime("short", 250) * prime("shorter", 250)
     cases = [
         ("version 0", public(n, 512, version=0), "has version 0"),
@@ -178,11 +194,15 @@ def bad_public() -> list[dict[str, Any]]:
         ("one bit short", public(n >> 1 | 1, 512), "511 bits where 512 are stated"),
         ("even", public(n + 1, 512), "even"),
         ("zero", public(0, 512), "0 bits where 512 are stated"),
-        ("small factor", public(largest_small * cofactor, 512), "prime factor below 1048576"),
-        ("factor three", public(3 * prime("third", 510), 512), "prime factor below 1048576"),
+        ("small factor", public(largest_small * cofactor, 512), "prime factor below 4194304"),
+        ("factor three", public(3 * prime("third", 510), 512), "prime factor below 4194304"),
         ("square", public(prime("root", 256) ** 2, 512), "perfect power"),
         ("cube", public(cube_root**3, 512), "perfect power"),
         ("prime", public(prime("alone", 512), 512), "is prime"),
+        ("neighbours", public(near * next_prime(near), 512), "so close to each other"),
+        ("within the fourth root", public(near * next_prime(near + 2**127), 512), "so close to each other"),
+        ("p - 1 smooth", public(smooth * prime("rough", 256), 512), "no prime factor above 8192"),
+        ("both smooth", public(smooth * smooth_prime("smoother", 256), 512), "no prime factor above 8192"),
     ]
     below = [("below the floor", right, "512 bits, under the floor of 3072", 3072)]
     return [
@@ -243,11 +263,11 @@ def rows_in_and_out() -> dict[str, Any]:
 
 def contents() -> dict[str, Any]:
     """The files and what they hold."""
-    factor_above = next_prime(1048581) * prime("cofactor", 492)
+    factor_above = next_prime(4194301) * prime("cofactor", 490)
     return {
         "paillier.json": {
             "keys": [good(512), good(1024)],
-            "accepted_public": [{"name": "a factor just above 2^20", "data": public(factor_above, 512)}],
+            "accepted_public": [{"name": "a factor just above 2^22", "data": public(factor_above, 512)}],
         },
         "paillier_bad.json": {"public": bad_public(), "private": bad_private(), "ciphertexts": rows_in_and_out()},
     }

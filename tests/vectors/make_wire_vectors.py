@@ -17,7 +17,7 @@ FILES = {
     "signed_document": wire_collection.signed_documents,
     "part": wire_collection.parts,
     "acknowledgement": wire_collection.acknowledgements,
-    "list_announcement": wire_collection.announcements,
+    "announcements": wire_collection.announcements,
     "list_chunk": wire_collection.stretches,
     "frozen_digest": wire_collection.frozen_digests,
     "word": wire_shuffle.words,

@@ -32,8 +32,19 @@ IDS = [hash_of(f"id {number}")[:16] for number in range(3)]
 SALTS = [hash_of(f"salt {number}")[:16] for number in range(3)]
 SHARES = [hash_of("a ciphertext") * 4, WORDS, WORDS[::-1]]
 HASHES = [hashlib.sha256(salt + share).digest() for salt, share in zip(SALTS, SHARES, strict=True)]
-TICKETS = [signed("enrolment", "ticket", COLLECTION, id_) for id_ in IDS]
-TRIPLES = sorted(id_ + ticket + hash_of(id_.hex()) for id_, ticket in zip(IDS, TICKETS, strict=True))
+TICKET = signed("enrolment", "ticket", COLLECTION, IDS[0], public("a user"))
+SUBMISSION = hashlib.sha256(COLLECTION + IDS[0] + b"".join(HASHES)).digest()
+ROW = IDS[0] + hashlib.sha256(b"row" + TICKET + public("a user") + SUBMISSION).digest()
+ROWS = sorted([ROW, *(id_ + hash_of(f"commitment {number}") for number, id_ in enumerate(IDS[1:]))])
+
+
+def root(rows: list[bytes]) -> bytes:
+    """The root of the tree over these rows."""
+    nodes = [hashlib.sha256(b"\0" + row).digest() for row in rows]
+    while len(nodes) > 1:
+        pairs = [nodes[at : at + 2] for at in range(0, len(nodes), 2)]
+        nodes = [hashlib.sha256(b"\1" + b"".join(pair)).digest() if len(pair) == 2 else pair[0] for pair in pairs]
+    return nodes[0] if nodes else hashlib.sha256(b"\1").digest()
 
 
 def member(name: str) -> bytes:
@@ -234,10 +245,12 @@ def part(number: int = 2, **changed: bytes) -> list[bytes]:
         "collection": blob(2, COLLECTION),
         "shuffler": uint(3, number),
         "id": blob(4, IDS[0]),
-        "ticket": blob(5, TICKETS[0]),
+        "ticket": blob(5, TICKET),
         "salt": blob(6, SALTS[number - 1]),
         "hashes": b"".join(blob(7, hash_) for hash_ in HASHES),
         "share": blob(8, SHARES[number - 1]),
+        "user_key": blob(9, public("a user")),
+        "signature": blob(10, signed("a user", "submission", SUBMISSION)),
     }
     return list((fields | changed).values())
 
@@ -246,8 +259,9 @@ def parts() -> dict[str, Any]:
     """A user's parts: that of ciphertexts and one of words."""
 
     def case(shuffler: int) -> Case:
-        fields = {"collection": COLLECTION, "shuffler": shuffler, "id": IDS[0], "ticket": TICKETS[0], "hashes": HASHES}
+        fields = {"collection": COLLECTION, "shuffler": shuffler, "id": IDS[0], "ticket": TICKET, "hashes": HASHES}
         own = {"salt": SALTS[shuffler - 1], "share": SHARES[shuffler - 1], "enrolment": secret("enrolment")}
+        own |= {"user": secret("a user"), "row": ROW}
         return good(f"for shuffler {shuffler}", b"".join(part(shuffler)), **fields, **own)
 
     def refused(why: str, name: str, sentence: str, **changed: bytes) -> Case:
@@ -257,16 +271,26 @@ def parts() -> dict[str, Any]:
     torn = b"".join(part(hashes=two)) + blob(7, HASHES[2])
     short = [
         refused(
-            "length", f"{what} of {found} bytes", f"part's {what} has {found} bytes", **{what: blob(at, bytes(found))}
+            "length",
+            f"{what} of {found} bytes",
+            f"part's {what.replace('_', ' ')} has {found} bytes",
+            **{what: blob(at, bytes(found))},
         )
-        for what, at, due in (("collection", 2, 32), ("id", 4, 16), ("ticket", 5, 64), ("salt", 6, 16))
+        for what, at, due in (
+            ("collection", 2, 32),
+            ("id", 4, 16),
+            ("ticket", 5, 64),
+            ("salt", 6, 16),
+            ("user_key", 9, 32),
+            ("signature", 10, 64),
+        )
         for found in (0, due - 1, due + 1)
     ]
     return {
         "message": "Part",
         "good": [case(1), case(2)],
         "bad": [
-            *spoilt("Part", part(), (8, SHARES[1])),
+            *spoilt("Part", part(), (10, signed("a user", "submission", SUBMISSION))),
             *short,
             refused("length", "hash of 31 bytes", "part's hash has 31 bytes", hashes=two + blob(7, bytes(31))),
             refused("length", "empty hash", "part's hash has 0 bytes", hashes=two + blob(7, b"", shown=True)),
@@ -282,35 +306,105 @@ def parts() -> dict[str, Any]:
 
 def acknowledgements() -> dict[str, Any]:
     """A shuffler's word that a part is durable."""
-    submission = hashlib.sha256(COLLECTION + IDS[0] + b"".join(HASHES)).digest()
-    fields = [V, blob(2, COLLECTION), blob(3, IDS[0]), blob(4, submission)]
-    known = {"collection": COLLECTION, "id": IDS[0], "digest": submission, "hashes": HASHES}
-    long = V + fields[1] + blob(3, bytes(17)) + fields[3]
+    own = hashlib.sha256(b"\x00" + COLLECTION + ROW + public("a user")).digest()
+    beside = hash_of("another submission of the group")
+    group = hashlib.sha256(b"\x01" + beside + own).digest()  # of two, this one the second
+    signature = signed("shuffler 2", "receipt", struct.pack(">I", 2), group)
+
+    def receipt(place: int = 1, count: int = 2, path: bytes = beside, by: bytes = signature) -> bytes:
+        return blob(4, uint(1, place) + uint(2, count) + blob(3, path) + blob(4, by))
+
+    fields = [V, blob(2, COLLECTION), blob(3, ROW), receipt()]
+    known: dict[str, Any] = {"collection": COLLECTION, "row": ROW}
+    known |= {"user_key": public("a user"), "shuffler": public("shuffler 2")}
+    known |= {"place": 1, "count": 2, "path": [beside], "signature": signature}
+
+    def refused(why: str, name: str, sentence: str, *changed: bytes) -> Case:
+        return bad(why, name, sentence, b"".join([*fields[: 4 - len(changed)], *changed]))
+
     return {
         "message": "Acknowledgement",
         "good": [good("of a submission", b"".join(fields), **known)],
         "bad": [
-            *spoilt("Acknowledgement", fields, (4, submission)),
-            bad("missing field", "no digest", "acknowledgement's submission has 0 bytes", b"".join(fields[:3])),
-            bad("length", "an id of 17 bytes", "acknowledgement's id has 17 bytes", long),
+            *spoilt("Acknowledgement", fields, (3, ROW)),
+            bad("missing field", "no row", "acknowledgement's row has 0 bytes", b"".join([*fields[:2], fields[3]])),
+            bad("missing field", "no receipt", "a receipt's count is 0", b"".join(fields[:3])),
+            refused("length", "a row of 49 bytes", "acknowledgement's row has 49 bytes", blob(3, bytes(49)), receipt()),
+            refused("length", "half a node", "a receipt's path of 16 bytes", receipt(path=beside[:16])),
+            refused(
+                "length", "signature of 63 bytes", "a receipt's signature has 63 bytes", receipt(by=signature[:63])
+            ),
+            refused("range", "a group of 4,097", "a receipt's count is 4097", receipt(count=4097)),
+            refused("range", "place 4,096", "a receipt's place is 4096", receipt(place=4096)),
         ],
     }
+
+
+def announcement(by: int, rows: list[bytes], **changed: bytes) -> bytes:
+    """What shuffler `by` signs of its list, some fields `changed` by name."""
+    packed = struct.pack(">Q", len(rows))
+    fields = {
+        "shuffler": uint(1, by),
+        "count": uint(2, len(rows)),
+        "root": blob(3, root(rows)),
+        "signature": blob(4, signed(SHUFFLERS[by - 1], "list", COLLECTION, packed, root(rows))),
+    }
+    return b"".join((fields | changed).values())
 
 
 def announcements() -> dict[str, Any]:
-    """The hash of a list."""
-    list_hash = hashlib.sha256(b"list" + b"".join(TRIPLES)).digest()
-    fields = [V, blob(2, COLLECTION), blob(3, list_hash)]
-    short = V + blob(2, bytes(16)) + fields[2]
+    """What a shuffler holds of all signed lists."""
+
+    def fields(*held: bytes) -> list[bytes]:
+        return [V, blob(2, COLLECTION), *(blob(3, one) for one in held)]
+
+    def case(name: str, *lists: tuple[int, list[bytes]]) -> Case:
+        held = [announcement(*one) for one in lists]
+        known = [{"shuffler": who, "rows": rows, "root": root(rows)} for who, rows in lists]
+        secrets = [secret(name) for name in SHUFFLERS]
+        return good(name, b"".join(fields(*held)), collection=COLLECTION, lists=known, secrets=secrets)
+
+    def refused(why: str, name: str, sentence: str, *held: bytes) -> Case:
+        return bad(why, name, sentence, b"".join(fields(*held)))
+
+    one, two, empty = announcement(1, ROWS), announcement(2, ROWS), announcement(1, [])
     return {
-        "message": "ListAnnouncement",
-        "good": [good("of three triples", b"".join(fields), collection=COLLECTION, hash=list_hash, triples=TRIPLES)],
+        "message": "Announcements",
+        "good": [
+            case("of one list", (2, ROWS)),
+            case("of three lists", (1, ROWS), (2, ROWS), (3, ROWS[:1])),
+            case("of two lists of one shuffler", (1, []), (1, ROWS), (2, ROWS[1:])),
+        ],
         "bad": [
-            *spoilt("ListAnnouncement", fields, (3, list_hash)),
-            bad("missing field", "no hash", "an announcement's hash has 0 bytes", V + fields[1]),
-            bad("length", "a collection of 16 bytes", "an announcement's collection has 16 bytes", short),
+            *spoilt_announcements(fields(one)),
+            refused("missing field", "no announcement", "the number of announcements is 0"),
+            refused("order", "not sorted", "are not sorted by distinct lists", two, one),
+            refused("order", "two lists not sorted", "are not sorted by distinct lists", one, empty),
+            refused("order", "one list twice", "are not sorted by distinct lists", one, one),
+            refused("range", "shuffler 0", "an announcement's shuffler is 0", announcement(1, ROWS, shuffler=b"")),
+            refused(
+                "range", "shuffler 10", "announcement's shuffler is 10", announcement(1, ROWS, shuffler=uint(1, 10))
+            ),
+            refused(
+                "range",
+                "a count over 2^31",
+                "an announcement's count is 2147483649",
+                announcement(1, ROWS, count=uint(2, (1 << 31) + 1)),
+            ),
+            refused(
+                "length", "a root of 31 bytes", "root has 31 bytes", announcement(1, ROWS, root=blob(3, bytes(31)))
+            ),
+            refused("missing field", "no signature", "signature has 0 bytes", announcement(1, ROWS, signature=b"")),
+            refused("unknown field", "in an announcement", "has something left over", one + uint(5, 1)),
+            bad("length", "a collection of 16 bytes", "collection has 16 bytes", V + blob(2, bytes(16)) + blob(3, one)),
         ],
     }
+
+
+def spoilt_announcements(fields: list[bytes]) -> list[Case]:
+    """What every message must refuse; but its last field may well be there twice."""
+    made = spoilt("Announcements", fields, (3, announcement(1, ROWS)))
+    return [case for case in made if case["name"] != "last field twice"]
 
 
 def stretches() -> dict[str, Any]:
@@ -319,29 +413,29 @@ def stretches() -> dict[str, Any]:
     def fields(total: int, first: int, packed: bytes) -> list[bytes]:
         return [V, blob(2, COLLECTION), uint(3, total), uint(4, first), blob(5, packed)]
 
-    def case(name: str, total: int, first: int, triples: list[bytes]) -> Case:
-        encoded = b"".join(fields(total, first, b"".join(triples)))
-        return good(name, encoded, collection=COLLECTION, total=total, first=first, triples=triples)
+    def case(name: str, total: int, first: int, rows: list[bytes]) -> Case:
+        encoded = b"".join(fields(total, first, b"".join(rows)))
+        return good(name, encoded, collection=COLLECTION, total=total, first=first, rows=rows)
 
     def refused(why: str, name: str, sentence: str, total: int, first: int, packed: bytes) -> Case:
         return bad(why, name, sentence, b"".join(fields(total, first, packed)))
 
-    two, disorder = b"".join(TRIPLES[:2]), TRIPLES[1] + TRIPLES[0]
+    two, disorder = b"".join(ROWS[:2]), ROWS[1] + ROWS[0]
     return {
         "message": "ListChunk",
         "good": [
-            case("a whole list", 3, 0, TRIPLES),
-            case("the end of a list", 500, 497, TRIPLES),
+            case("a whole list", 3, 0, ROWS),
+            case("the end of a list", 500, 497, ROWS),
             case("an empty list", 0, 0, []),
         ],
         "bad": [
             *spoilt("ListChunk", fields(500, 3, two), (5, two)),
-            refused("missing field", "no triples", "brings nothing", 500, 3, b""),
-            refused("length", "a byte missing", "is not made of triples of 112", 500, 3, two[:-1]),
+            refused("missing field", "no rows", "brings nothing", 500, 3, b""),
+            refused("length", "a byte missing", "is not made of rows of 48", 500, 3, two[:-1]),
             refused("order", "not sorted", "is not sorted by distinct ids", 500, 3, disorder),
-            refused("order", "an id twice", "is not sorted by distinct ids", 500, 3, TRIPLES[0] * 2),
+            refused("order", "an id twice", "is not sorted by distinct ids", 500, 3, ROWS[0] * 2),
             refused("range", "beyond the end", "the end of a stretch is 501", 500, 499, two),
-            refused("range", "triples of an empty list", "the end of a stretch is 2", 0, 0, two),
+            refused("range", "rows of an empty list", "the end of a stretch is 2", 0, 0, two),
             refused("range", "a total over 2^31", "a list's total is 2147483649", (1 << 31) + 1, 0, two),
         ],
     }
@@ -349,14 +443,14 @@ def stretches() -> dict[str, Any]:
 
 def frozen_digests() -> dict[str, Any]:
     """A shuffler's signature under what it froze."""
-    frozen = hashlib.sha256(b"frozen" + COLLECTION + struct.pack(">Q", 3) + b"".join(TRIPLES)).digest()
+    frozen = hashlib.sha256(b"frozen" + COLLECTION + struct.pack(">Q", 3) + root(ROWS)).digest()
     signature = signed("Ufficio", "frozen", COLLECTION, frozen)
     fields = [V, blob(2, COLLECTION), blob(3, frozen), blob(4, signature)]
-    known = {"collection": COLLECTION, "digest": frozen, "triples": TRIPLES, "secret": secret("Ufficio")}
+    known = {"collection": COLLECTION, "digest": frozen, "rows": ROWS, "secret": secret("Ufficio")}
     long = V + fields[1] + blob(3, bytes(33)) + fields[3]
     return {
         "message": "FrozenDigest",
-        "good": [good("of three triples", b"".join(fields), **known)],
+        "good": [good("of three rows", b"".join(fields), **known)],
         "bad": [
             *spoilt("FrozenDigest", fields, (4, signature)),
             bad("missing field", "no signature", "frozen digest's signature has 0 bytes", b"".join(fields[:3])),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer import vault
+from peos.crypto import vault
 from tests.unit.analyzer.fakes import Loop
 from tests.unit.analyzer.world import World
 

@@ -22,6 +22,7 @@ from peos.net.tls import Trust, peer_port, user_port
 from peos.wire.documents import SignedDocument, decode_signed_document
 from peos.wire.methods import CLOSE, DESCRIBE, PROPOSE, STATUS, SUBMIT_MANY
 from peos.wire.parties import Proposal, order_verifies, sign_card
+from tests.unit.collection.made import receipt_of
 
 FLOOR = 512
 T = TypeVar("T")
@@ -127,12 +128,12 @@ class FakeShuffler:
         document = self.signed.document
         public = document.encryption_key(floor=FLOOR)
         async for part in parts:
-            triple = check_part(part, document, self.signed.digest, public, self.number)
+            row = check_part(part, document, self.signed.digest, public, self.number)
             if self.refuse_parts:
                 yield Answer(self.signed.digest, part.id, b"", self.refuse_parts)
                 continue
-            if self.parts.setdefault(part.ticket, part.share) != part.share:
+            if self.parts.setdefault(part.id, part.share) != part.share:
                 yield Answer(self.signed.digest, part.id, b"", "another submission was made under this ticket")
                 continue
             self.submitted.append(context.peer())
-            yield Answer(self.signed.digest, part.id, triple.digest)
+            yield Answer(self.signed.digest, part.id, row, receipt=receipt_of(self.identity, part))

@@ -58,6 +58,7 @@ def made(
         "frequency": estimate.frequency.tolist(),
         "stderr": estimate.stderr.tolist(),
         "interval95": estimate.interval(0.95).tolist(),
+        "significant": estimate.significant().tolist(),
         "truth": (np.bincount(values, minlength=domain) / users).tolist() if truth else None,
         "guarantees": {**claims.to_json(), "coalitions": list(claims.in_words())},
         "cost": [
@@ -149,7 +150,7 @@ def disagreements(rows: Sequence[Sequence[str]], caption: str, found: dict[str, 
     assert stated, caption
     within = 0.5 * 10.0 ** -int(stated[1]) * (1 + 1e-9)
     wrong = []
-    for label, *numbers, told in rows:
+    for label, *numbers, is_found in rows:
         place = found["labels"].index(label)
         low, high = found["interval95"][place]
         wanted = [found["frequency"][place], found["stderr"][place], low, high]
@@ -157,6 +158,6 @@ def disagreements(rows: Sequence[Sequence[str]], caption: str, found: dict[str, 
         for shown, exact in zip(map(shown_number, numbers), wanted, strict=True):
             if abs(shown - 100 * exact) > within:
                 wrong.append(f"{label}: {shown} for {100 * exact}")
-        if told != ("yes" if low > 0 else "no"):
-            wrong.append(f"{label}: told from zero {told}, its interval begins at {low}")
+        if is_found != ("yes" if found["significant"][place] else "no"):
+            wrong.append(f"{label}: found {is_found}, which result.json says is {found['significant'][place]}")
     return wrong

@@ -1,28 +1,54 @@
-"""What follows from an end is done once, though the thread that published and the turn over collections both come."""
+"""What follows from an end is done once, though the thread that published and the turn over collections both come.
 
+What is erased is overwritten, and the database's log is emptied of it, whoever keeps it from that at first.
+"""
+
+import asyncio
+import contextlib
+import os
+import sqlite3
 import threading
 from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from analyzer import publishing
+from analyzer.home import Home
+from analyzer.keeper import Keeper
+from analyzer.orders import abort
 from analyzer.publishing import RESULT, Publishing
+from analyzer.receiving import VECTORS
+from analyzer.store import Kept
+from peos.collection.lifecycle import State
 from peos.compute import Inline
+from peos.errors import Conflict, LocalFault, PeosError
 from peos.net.logs import Log
 from peos.store.folder import write_durably
 from tests.unit.analyzer.world import World, take
 
 
-def test_two_that_clear_at_the_same_time_write_the_result_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = world.home()
+def delivered(world: World, home: Home) -> Publishing:
+    """A complete output, about to be published."""
     kept = world.open(home)
     receiving = world.receiving(home)
     values = np.repeat(np.arange(4), [20, 20, 10, 10])
     for sender, sent in world.deliveries(home, kept, world.output(home, kept, values)).items():
         take(receiving, sent, world.certificate(sender))
-    made = Publishing(home, receiving, world.inspecting(home), Inline(), Log("tests.analyzer"))
+    return Publishing(home, receiving, world.inspecting(home), Inline(), Log("tests.analyzer"))
+
+
+def is_in_the_database(world: World, secret: bytes) -> bool:
+    """Whether these bytes are in the database or in a file that SQLite keeps beside it."""
+    return any(secret in path.read_bytes() for path in world.config.folder.glob("analyzer.sqlite*"))
+
+
+def test_two_that_clear_at_the_same_time_write_the_result_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = world.home()
+    made = delivered(world, home)
     written: list[str] = []
     others: list[threading.Thread] = []
     faults: list[Exception] = []
@@ -46,3 +72,96 @@ def test_two_that_clear_at_the_same_time_write_the_result_once(world: World, mon
     others[0].join()
     assert not faults, faults
     assert written == [RESULT]
+
+
+def test_what_is_erased_is_overwritten_and_not_only_unlinked(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, names = world.home(), list[str]()
+    made, clear = delivered(world, home), Publishing.clear
+    vectors = world.config.folder / "collections" / "fruit" / VECTORS
+    (vectors / "left.coming").write_bytes(b"half of a vector")
+
+    def linked(self: Publishing, kept: Kept) -> None:
+        for path in vectors.iterdir():
+            names.append(path.name)
+            os.link(path, tmp_path / path.name)  # the same bytes on the disk under another name
+        clear(self, kept)
+
+    monkeypatch.setattr(Publishing, "clear", linked)
+    made.publish(home.kept("fruit"))
+    assert sorted(names) == ["2-1.rows", "3-1.rows", "decrypted.words", "left.coming"]
+    assert not vectors.exists()
+    for name in names:
+        data = (tmp_path / name).read_bytes()
+        assert data == bytes(len(data)), name
+        assert data, name
+
+
+@pytest.mark.parametrize("then", ["a turn", "a start", "the same order again"])
+def test_a_key_that_a_reader_keeps_in_the_log_is_erased_once_it_is_gone(world: World, then: str) -> None:
+    home = world.home()
+    world.open(home)
+    key = home.kept("fruit").key
+    assert key is not None
+    with closing(sqlite3.connect(world.config.folder / "analyzer.sqlite", isolation_level=None)) as reader:
+        home.store.note("read", home.kept("fruit").digest)  # so that the log is not empty
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM collection").fetchone()
+        with contextlib.suppress(PeosError):  # nobody carries the order out here
+            abort(home, home.kept("fruit"))
+        assert home.kept("fruit").key is None
+        assert not home.store.settle()
+        assert is_in_the_database(world, key), "or the test shows nothing"
+    match then:
+        case "a turn":
+            assert home.store.settle()
+        case "a start":
+            home.close()
+            assert world.home().store.settle()
+        case _:
+            with contextlib.suppress(PeosError):
+                abort(home, home.kept("fruit"))
+    assert not is_in_the_database(world, key)
+    assert world.home().store.settle()
+
+
+def test_changes_that_are_there_already_change_nothing(world: World) -> None:
+    home = world.home()
+    made = delivered(world, home)
+    kept = home.kept("fruit")
+    (header, *_) = home.store.deliveries(kept.digest)
+    home.store.dummy_taken(kept.digest, 0, 1)
+    made.publish(kept)
+    published, told = home.kept("fruit"), len(home.store.audit_log())
+    for _ in range(2):
+        home.store.add_delivery(header)
+        home.store.put_result(kept.digest, "another result")
+        home.store.dummy_taken(kept.digest, 0, 1)
+        home.store.erase(kept.digest)
+        assert not home.store.move(kept.digest, State.PUBLISHED)
+    assert (home.kept("fruit"), len(home.store.audit_log())) == (published, told)
+    with pytest.raises(Conflict, match="another vector"):
+        home.store.add_delivery(replace(header, sha256=bytes(32)))
+
+
+def test_errors_of_the_store_do_not_end_the_turns_over_the_collections(world: World) -> None:
+    home = world.home()
+    made = delivered(world, home)
+    keeper = Keeper(home, world.receiving(home), made, Log("tests.analyzer"))
+    errors: list[Exception] = [OSError(24, "too many open files"), LocalFault("the store failed"), ValueError()]
+
+    def noticed() -> None:
+        if errors:
+            raise errors.pop()
+
+    async def turn() -> None:
+        running = asyncio.ensure_future(keeper.run(noticed))
+        while home.kept("fruit").state is not State.PUBLISHED:
+            assert not running.done(), running
+            await asyncio.sleep(0.05)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    asyncio.run(asyncio.wait_for(turn(), 60))
+    assert errors == []

@@ -3,6 +3,7 @@
 import json
 import stat
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import pytest
@@ -15,10 +16,11 @@ from peos.collection.lifecycle import State
 from peos.collection.party import Status
 from peos.collection.ticket import admits
 from peos.compute import Inline
+from peos.crypto.identity import Identity
 from peos.errors import Closed, PeosError, WrongInput
 from peos.net.logs import Log
 from tests.unit.analyzer.fakes import FLOOR
-from tests.unit.analyzer.world import Silent, World, take
+from tests.unit.analyzer.world import USERS, Silent, World, take
 
 VALUES = np.repeat(np.arange(4), [20, 10, 6, 4])
 
@@ -73,19 +75,20 @@ def test_create_prints_invitation_digest_and_guarantees(world: World, capsys: py
     assert _create(world, "--json") == 0
     again = json.loads(capsys.readouterr().out)
     assert again["digest"] == kept.digest.hex()
-    assert len(again["guarantees"]) == 3
+    assert len(again["guarantees"]) == 4
+    assert again["guarantees"][3].startswith(f"This is for the {USERS} users who are expected. With no more than the ")
 
 
 def test_freeze_closes_with_every_shuffler_and_says_who_was_not_told(world: World) -> None:
     opened = world.home()
     kept = world.open(opened)
-    world.shufflers[2].trust.drop(opened.keys.card.member.certificate)
+    world.shufflers[2].trust.drop()
     with pytest.raises(PeosError, match=r"not every shuffler was told to close fruit: .*shuffler 3") as caught:
         orders.freeze(opened, kept)
     assert "again" in caught.value.hint
     assert [len(shuffler.orders) for shuffler in world.shufflers] == [1, 1, 0]
     assert opened.kept("fruit").state is State.OPEN
-    world.shufflers[2].trust.admit(opened.keys.certificate.pem)
+    world.shufflers[2].trust.admit([opened.keys.certificate.pem])
     orders.freeze(opened, kept)
     assert opened.kept("fruit").state is State.CLOSED
     assert [shuffler.orders[-1].abort for shuffler in world.shufflers] == [False] * 3
@@ -188,12 +191,68 @@ def test_tickets_are_one_a_line_each_for_an_id_of_its_own(world: World) -> None:
     given = ["--config", str(world.file), "--collection", "fruit", "--count", "25", "--out", str(out)]
     assert run(enrol.app, given, "peos enrol") == 0
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
-    lines = [line.split(":") for line in out.read_text().splitlines()]
-    assert len({id_ for id_, _ in lines}) == 25
+    lines = [[bytes.fromhex(field) for field in line.split(":")] for line in out.read_text().splitlines()]
+    assert len({id_ for id_, _, _ in lines}) == len({seed for _, _, seed in lines}) == 25
     document = opened.signed(kept).document
-    for id_, signature in lines:
-        assert (len(id_), len(signature)) == (32, 128)
-        assert admits(document.enrolment_key, bytes.fromhex(signature), kept.digest, bytes.fromhex(id_))
+    for id_, signature, seed in lines:
+        assert (len(id_), len(signature), len(seed)) == (16, 64, 32)
+        assert admits(document.enrolment_key, signature, kept.digest, id_, Identity(seed).public)
+
+
+def test_tickets_for_keys_that_users_keep_have_no_seeds(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    opened = world.home()
+    kept = world.open(opened)
+    users = [Identity(bytes([number]) * 32).public for number in range(1, 4)]
+    keys, out = world.folder / "keys.txt", world.folder / "tickets.txt"
+    keys.write_text("".join(f"{key.hex()}\n" for key in users))
+    given = ["--config", str(world.file), "--collection", "fruit", "--keys", str(keys), "--out", str(out)]
+    assert run(enrol.app, given, "peos enrol") == 0
+    assert f"3 tickets in {out}" in capsys.readouterr().out
+    lines = [[bytes.fromhex(field) for field in line.split(":")] for line in out.read_text().splitlines()]
+    enrolment = opened.signed(kept).document.enrolment_key
+    assert [admits(enrolment, signature, kept.digest, id_, key) for (id_, signature), key in zip(lines, users)] == [  # noqa: B905
+        True
+    ] * 3
+    assert len({id_ for id_, _ in lines}) == 3
+    out.unlink()
+    again = ["--config", str(world.file), "--collection", "fruit", "--keys", str(keys), "--out", str(out)]
+    assert run(enrol.app, again, "peos enrol") == 0
+    ids = {bytes.fromhex(line.split(":")[0]) for line in out.read_text().splitlines()}
+    assert not ids & {id_ for id_, _ in lines}, "an id is drawn, and not derived from the key"
+
+
+OFF_THE_CURVE: Final = (2).to_bytes(32, "little").hex()
+A_KEY: Final = Identity(bytes(32)).public.hex()
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (f"{A_KEY}\n{A_KEY[:-1]}\n", "line 2: not a public key"),
+        (f"{'00' * 32}\n{A_KEY}\n{'01' + '00' * 31}\n", "line 1, 3: not a public key"),
+        (f"{OFF_THE_CURVE}\n", "line 1: not a public key"),
+        (f"{A_KEY}\n{A_KEY}\n", "a public key is there twice"),
+        ("", "there are no keys"),
+    ],
+    ids=["short", "of small order", "off the curve", "twice", "empty"],
+)
+def test_keys_that_cannot_be_users_keys_are_named_by_line(
+    world: World, capsys: pytest.CaptureFixture[str], content: str, sentence: str
+) -> None:
+    world.open(world.home())
+    keys, out = world.folder / "keys.txt", world.folder / "tickets.txt"
+    keys.write_text(content)
+    given = ["--config", str(world.file), "--collection", "fruit", "--keys", str(keys), "--out", str(out)]
+    assert run(enrol.app, given, "peos enrol") == 2
+    assert sentence in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_how_many_tickets_is_said_once(world: World, capsys: pytest.CaptureFixture[str], both: bool) -> None:
+    given = ["--config", str(world.file), "--collection", "fruit", "--out", str(world.folder / "t")]
+    assert run(enrol.app, [*given, *(("--count", "3", "--keys", "k") if both else ())], "peos enrol") == 2
+    assert "either --count or --keys" in capsys.readouterr().err
 
 
 def test_tickets_are_never_written_over_nor_minted_for_what_is_closed(world: World) -> None:

@@ -63,10 +63,10 @@ def test_an_operator_that_has_to_accept_is_waited_for_and_named(world: World) ->
 def test_a_shuffler_that_is_down_is_waited_for(world: World) -> None:
     home = world.home()
     kept = draft(home, request(), Silent())
-    world.shufflers[2].trust.drop(home.keys.card.member.certificate)
+    world.shufflers[2].trust.drop()
     with pytest.raises(PeosError, match=r"shuffler 3 \(organisation 3\)"):
         open_collection(home, kept, Silent(), wait=0.0, every=0.05)
-    world.shufflers[2].trust.admit(home.keys.certificate.pem)
+    world.shufflers[2].trust.admit([home.keys.certificate.pem])
     assert open_collection(home, kept, Silent(), wait=5.0, every=0.05).state is State.OPEN
 
 

@@ -1,30 +1,38 @@
 """The analyzer's ledger: each population's collections, what they give away, and the refusal of one too many."""
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from analyzer import cli, home
 from analyzer.draft import draft
 from analyzer.home import Home
 from analyzer.ledger import ledger_of, populations
+from analyzer.publishing import Publishing
 from analyzer.store import Kept
 from peos.cli.running import run
 from peos.collection.lifecycle import State
+from peos.compute import Inline
 from peos.errors import Refused, WrongInput
 from peos.ldp import GRR
-from peos.privacy.composition import Release, composed
+from peos.net.logs import Log
+from peos.privacy.composition import Release, spent
+from peos.privacy.guarantees import rounded_up
 from tests.unit.analyzer.fakes import FLOOR
-from tests.unit.analyzer.world import FAKES, USERS, Silent, World, request
+from tests.unit.analyzer.world import FAKES, USERS, Silent, World, request, take
 
 DELTA = 1e-4
-ONE = Release("one", GRR(4, 3.0), hiding=USERS - 1, fakes=FAKES)
-TWICE = composed([ONE, ONE], DELTA).epsilon
+MINIMUM = 20  # of the world's requests
+ONE = Release("one", GRR(4, 3.0), hiding=MINIMUM - 1, fakes=FAKES, least=MINIMUM - 1)
+TWICE = spent([ONE, ONE], DELTA).epsilon
+TWICE_ALONE = spent([replace(ONE, hiding=0, least=0)] * 2, DELTA).epsilon
 
 
-def _budget(world: World, epsilon: float) -> None:
+def _budget(world: World, epsilon: float, delta: float = DELTA) -> None:
     with world.file.open("a", encoding="utf-8") as file:
-        file.write(f"[budget]\nepsilon = {epsilon}\ndelta = {DELTA}\n")
+        file.write(f"[budget]\nepsilon = {epsilon}\ndelta = {delta}\n")
 
 
 def _asked(opened: Home, name: str, population: str = "") -> Kept:
@@ -58,8 +66,9 @@ def test_what_is_counted_is_what_users_may_have_answered(world: World) -> None:
     _asked(opened, "asked", "staff")
     assert populations(opened) == ["", "staff"]
     (counted,) = ledger_of(opened, "", budget).releases
-    assert (counted.name, counted.hiding, counted.fakes) == ("given-up", USERS - 1, FAKES)
-    assert ledger_of(opened, "staff", budget).spent.epsilon == pytest.approx(composed([ONE], DELTA).epsilon)
+    assert (counted.name, counted.hiding, counted.fakes) == ("given-up", MINIMUM - 1, FAKES)
+    assert counted.least == MINIMUM - 1, "what the document promised before anybody answered"
+    assert ledger_of(opened, "staff", budget).spent.epsilon == pytest.approx(spent([ONE], DELTA).epsilon)
 
 
 def test_without_a_budget_nothing_is_refused_and_there_is_no_ledger_to_show(
@@ -94,6 +103,9 @@ def test_the_command_shows_where_each_population_stands(
     (row,) = json.loads(capsys.readouterr().out)
     assert row["collections"] == ["spring", "summer"]
     assert row["epsilon"] == pytest.approx(TWICE)
+    assert row["epsilon_users"] == pytest.approx(TWICE_ALONE)
+    assert f"if all other users were the analyzer's: ε = {rounded_up(TWICE_ALONE)}" in shown
+    assert TWICE_ALONE > TWICE * 1.1
 
 
 @pytest.mark.parametrize("lines", ["epsilon = 1.0", "delta = 1e-6", "epsilon = 1.0\ndelta = 1.5"])
@@ -107,3 +119,63 @@ def test_half_a_budget_is_none(world: World, lines: str) -> None:
 def test_a_request_without_a_population_is_kept_as_it_always_was() -> None:
     assert "population" not in json.loads(request().encode())
     assert json.loads(request(population="staff").encode())["population"] == "staff"
+
+
+def _delivered(world: World, opened: Home, *, dummies: bool) -> Kept:
+    """The collection's output is here, of 200 users, and judged: published with its dummies, aborted without."""
+    kept = world.open(opened, minimum=MINIMUM)
+    receiving = world.receiving(opened)
+    rows = world.output(opened, kept, np.repeat(np.arange(4), 50), dummies=dummies)
+    for sender, sent in world.deliveries(opened, kept, rows).items():
+        take(receiving, sent, world.certificate(sender))
+    publishing = Publishing(opened, receiving, world.inspecting(opened), Inline(), Log("tests.analyzer"))
+    publishing.publish(opened.kept("fruit"))
+    return opened.kept("fruit")
+
+
+def test_a_budget_counts_the_fewest_users_that_are_allowed_and_not_those_expected(world: World) -> None:
+    """With the 10,000 expected ε is 0.2366; with the 5,000 that are enough for a result it is 0.3396."""
+    _budget(world, 0.25, 1e-9)
+    opened = world.home()
+    asked = {"domain": 16, "users": 10_000, "delta": 1e-9, "fakes": "0"}
+    with pytest.raises(Refused, match=r"^fruit alone would give away 0\.33\d\d, and the budget is ε = 0\.25"):
+        draft(opened, request(**asked, minimum=5000), Silent())
+    with pytest.raises(Refused, match=r"^fruit alone would give away 0\.33\d\d"):
+        draft(opened, request(**asked, minimum=None), Silent())
+    kept = draft(opened, request(**asked, minimum=9900), Silent())
+    assert "With no more than the minimum of 9,900 it would be ε_c = 0.23" in kept.words
+
+
+def test_until_it_is_published_a_collection_counts_with_its_minimum_and_then_with_who_came(world: World) -> None:
+    _budget(world, 50.0)
+    opened = world.home()
+    budget = opened.config.budget
+    assert budget is not None
+    _asked(opened, "nuts")
+    before = ledger_of(opened, "", budget)
+    assert [one.hiding for one in before.releases] == [MINIMUM - 1]
+    kept = _delivered(world, opened, dummies=True)
+    assert kept.state is State.PUBLISHED
+    after = ledger_of(opened, "", budget)
+    assert [(one.name, one.hiding) for one in after.releases] == [("fruit", 199), ("nuts", MINIMUM - 1)]
+    assert json.loads(kept.result or "")["together"] == {
+        "collections": 2,
+        "server": pytest.approx(after.spent.epsilon),
+        "users": pytest.approx(after.spent_alone.epsilon),
+        "delta": DELTA,
+        "budget": 50.0,
+    }
+    assert after.spent.epsilon <= TWICE < after.spent_alone.epsilon, "a schedule goes on counting its minimum"
+    alone = replace(after, releases=after.releases[:1])
+    assert alone.spent.epsilon < spent([ONE], DELTA).epsilon, "the 200 who came hide each other better"
+
+
+def test_a_collection_that_is_aborted_after_delivery_counts_with_its_minimum_for_good(world: World) -> None:
+    _budget(world, 50.0)
+    opened = world.home()
+    budget = opened.config.budget
+    assert budget is not None
+    assert _delivered(world, opened, dummies=False).state is State.ABORTED
+    (counted,) = ledger_of(opened, "", budget).releases
+    assert counted.hiding == MINIMUM - 1
+    assert counted.hiding < USERS - 1, "fewer than were expected"

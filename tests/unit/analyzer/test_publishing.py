@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,9 +63,9 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
     found = _result(home)
     assert set(found) == {
         *("schema", "ok", "digest", "collection", "users", "dropped", "fakes", "parameters", "labels", "frequency"),
-        *("stderr", "interval95", "truth", "guarantees", "cost", "checks", "inspection"),
+        *("stderr", "interval95", "significant", "truth", "guarantees", "together", "cost", "checks", "inspection"),
     }
-    assert (found["schema"], found["ok"], found["digest"]) == (1, True, kept.digest.hex())
+    assert (found["schema"], found["ok"], found["digest"]) == (1, False, kept.digest.hex())
     assert (found["users"], found["dropped"], found["fakes"], found["truth"]) == (200, None, FAKES, None)
     document = home.signed(kept).document
     assert found["parameters"] == {
@@ -91,6 +92,9 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
     assert found["labels"] == ["0", "1", "2", "3"]
     assert [len(found[name]) for name in ("frequency", "stderr", "interval95")] == [4, 4, 4]
     assert all(low < middle < high for (low, high), middle in zip(found["interval95"], found["frequency"], strict=True))
+    assert found["significant"][0] is True
+    assert [type(one) for one in found["significant"]] == [bool] * 4
+    assert found["together"] is None, "no budget is set, and so no ledger kept"
     claims = guarantees(document.mechanism, 200, FAKES, 1e-6, 3)
     assert found["guarantees"] == {**claims.to_json(), "coalitions": list(claims.in_words())}
     (cost,) = found["cost"]
@@ -99,7 +103,8 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
     assert cost["received"] == ROWS * (128 + 8)
     assert cost["sent"] > 32 * (128 + 8 + 8)
     assert cost["peak_rss"] > 1 << 20
-    assert found["checks"] == {"dummies": True, "digests": True, "inspection": True}
+    assert found["checks"] == {"dummies": True, "digests": True, "inspection": None}, "nobody has shown any rows"
+    assert found["inspection"] == {"dummies": 0, "not_opened": [1, 2, 3]}
 
 
 def test_published_there_are_result_and_page_and_nothing_else_of_the_reports(world: World) -> None:
@@ -191,6 +196,46 @@ def test_a_stop_during_decryption_aborts_nothing_and_the_next_start_goes_on_from
     assert second.rows == ROWS - 100
     assert first.passes == second.passes == {2}, "as many as three shufflers make: it decides the width of slots"
     assert home.kept("fruit").state is State.PUBLISHED
+
+
+@pytest.mark.parametrize("at", [0, 399, 405, 500], ids=["a word", "the last word", "a seal", "the second block"])
+def test_words_that_changed_on_the_disk_are_decrypted_again(
+    world: World, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    monkeypatch.setattr(decryption, "BLOCK", 50)
+    home = world.home()
+    kept = _delivered(world, home)
+    with pytest.raises(LocalFault, match="given up"):
+        _publishing(world, home, _Stopping(blocks=2)).publish(kept)
+    words = home.folder(kept) / VECTORS / "decrypted.words"
+    _flip(words, at)
+    engine = _Stopping(blocks=99)
+    _publishing(world, home, engine).publish(home.kept("fruit"))
+    assert engine.rows == ROWS - (50 if at == 500 else 0)
+    found = _result(home)
+    assert (np.abs(np.array(found["frequency"]) - FREQUENCIES) / np.array(found["stderr"])).max() < LARGEST
+
+
+@pytest.mark.parametrize("sender", [2, 3])
+def test_a_vector_that_changed_on_the_disk_is_named_and_nothing_is_published(world: World, sender: int) -> None:
+    home = world.home()
+    kept = _delivered(world, home)
+    (path,) = (home.folder(kept) / VECTORS).glob(f"{sender}-*.rows")
+    _flip(path, 77)
+    with pytest.raises(
+        LocalFault, match=rf"the vector {path.name} on this disk is not what shuffler {sender} delivered"
+    ):
+        _publishing(world, home).publish(kept)
+    assert home.kept("fruit").state is State.DELIVERED
+    _flip(path, 77)
+    _publishing(world, home).publish(home.kept("fruit"))
+    assert home.kept("fruit").state is State.PUBLISHED
+
+
+def _flip(path: Path, at: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
 
 
 def test_a_stop_between_the_result_and_the_erasure_is_made_good(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,11 +9,13 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from analyzer.report import page
 from analyzer.report.promises import guess
 from analyzer.report.values import SHOWN
 from analyzer.report.words import cut, size
+from analyzer.result import show
 from tests.unit.analyzer.pages import Element, cells, disagreements, made, read, shown_number
 
 HOSTILE = "<script>alert('1')</script><img src=x onerror=\"x()\"> & \x00"
@@ -76,7 +78,8 @@ def test_what_is_drawn_lies_where_the_scale_says(domain: int, users: int) -> Non
         assert [low, high] == pytest.approx(found["interval95"][place], abs=tolerance), label
         assert [share(_places(cap)[0]) for cap in caps] == pytest.approx([low, high], abs=tolerance)
         assert all(0 <= at <= 100 for at in _places(interval)), "nothing is cut off"
-        assert ("untold" in bar.classes) == (found["interval95"][place][0] <= 0)
+        assert ("noise" in bar.classes) != found["significant"][place]
+        assert row.one("title").text.endswith("; found") == found["significant"][place]
     if (domain, users) == (12, 40):
         assert negative, "estimates below zero are among what this shows"
 
@@ -90,17 +93,21 @@ def test_of_a_hundred_thousand_values_the_largest_are_shown_and_the_rest_is_coun
     assert [int(row[0]) for row in rows] == order[:SHOWN]
     said = read(whole).one("p", "left-out").text
     assert f"{100_000 - SHOWN:,} more values are not shown" in said
-    told = sum(found["interval95"][value][0] > 0 for value in order[SHOWN:])
-    assert f"{told:,} of them can be told from zero" in said
+    left = sum(found["significant"][value] for value in order[SHOWN:])
+    assert left > 50, "many of those that are left out are found: their number is worth saying"
+    assert f"{left:,} of them are found" in said
+    tile = next(one for one in shown(found).one("dl", "tiles").all("div") if "values found" in one.one("dt").text)
+    assert shown_number(tile.one("dd").text) == sum(found["significant"])
+    assert tile.one("dt").text == "of 100,000 values found"
     assert shown_number(re.findall(r"estimated at (\S+) %", said)[0]) == pytest.approx(
         100 * found["frequency"][order[SHOWN]], abs=0.01
     )
-    assert "Among 100,000 values that may be up to 2,500" in text_of(found)
     assert not list(shown(made(SHOWN)).all("p", "left-out")), "where all are shown nothing is left out"
 
 
 @pytest.mark.parametrize(
-    "changes", [{"frequency": [0.0, 0.0], "stderr": [0.0, 0.0], "interval95": [[0.0, 0.0]] * 2}, {}]
+    "changes",
+    [{"frequency": [0.0, 0.0], "stderr": [0.0, 0.0], "interval95": [[0.0, 0.0]] * 2, "significant": [False] * 2}, {}],
 )
 def test_a_domain_of_two_is_a_page_even_without_any_noise(changes: dict[str, Any]) -> None:
     found = made(2, **changes)
@@ -230,7 +237,8 @@ def test_an_inspection_is_said_to_have_gone_as_far_as_it_went() -> None:
 
     assert said(dummies=32, not_opened=[]) == "The rows of 32 dummies were inspected."
     partly = said(dummies=32, not_opened=[1, 3])
-    assert "Nothing was opened by shuffler 1 (university), shuffler 3 (hospital)" in partly
+    assert "The rows of shuffler 1 (university), shuffler 3 (hospital) were not seen" in partly
+    assert "the analyst had the result published without them" in partly
     nothing = said(dummies=0, not_opened=[2])
     assert nothing.startswith("No row was inspected")
     assert "shuffler 2 (consumer council)" in nothing
@@ -264,6 +272,63 @@ def test_the_smallest_of_several_claims_is_the_one_that_is_shown() -> None:
     assert (first.one("b", "epsilon").text, first.one("b", "delta").text) == ("0.3000", "1e-06")
     assert "exact accounting" in first.one("p", "rests").text
     assert (second.one("b", "epsilon").text, second.one("b", "delta").text) == ("4.0000", "0")
+
+
+def test_the_page_says_that_the_first_claim_presumes_honest_users_and_what_it_would_be_with_half() -> None:
+    found = made(64, users=50_000)
+    half = found["guarantees"]["server"]["half_of_users"]
+    assert found["guarantees"]["server"]["exact"] < half < found["guarantees"]["users"]["exact"]
+    body = shown(found)
+    first, *others = body.all("article", "card")
+    assert first.one("p", "assumed").text == (
+        "ε_c assumes that the other users are honest: the organisation that hands out tickets could add users of its "
+        f"own. If half of the users were the analyzer's, ε would be {math.ceil(half * 1e4) / 1e4:.4f}."
+    )
+    assert not [card for card in others if list(card.all("p", "assumed"))]
+    figures = [card.one("p", "figures").text for card in body.all("article", "card")]
+    assert [figure.partition(" = ")[0] for figure in figures] == ["ε_c", "ε_s", "ε_l"]
+    assert "if the other users are honest" in body.one("dl", "tiles").text
+
+
+def test_what_several_collections_give_away_is_shown_for_both_adversaries() -> None:
+    together = {"collections": 3, "server": 0.41234, "users": 2.00001, "delta": 1e-6, "budget": 1.0}
+    said = shown(made(5, together=together)).one("p", "together").text
+    assert "All 3 collections" in said
+    assert "ε = 0.4124 at δ = 1e-06 against the analyzer, alone or with few shufflers, if the other users are" in said
+    assert "ε = 2.0001 if all other users are the analyzer's" in said
+    for alone in (made(5), made(5, together=None), made(5, together=together | {"collections": 1})):
+        assert not list(shown(alone).all("p", "together"))
+
+
+def test_found_is_said_with_one_word_everywhere_and_with_what_it_claims(capsys: pytest.CaptureFixture[str]) -> None:
+    found = made(64, users=2000)
+    count = sum(found["significant"])
+    assert 0 < count < 64
+    above = sum(low > 0 for low, _ in found["interval95"])
+    assert count < above, "an interval that leaves zero out is no finding"
+    body, said = shown(found), text_of(found)
+    assert f"of 64 values found{count}" in body.one("dl", "tiles").text.replace("\n", "")
+    bars = [one for one in body.one("svg", "chart").all("rect", "bar") if "noise" not in one.classes]
+    rows = cells(body.one("table", "values"))
+    assert len(bars) == len([row for row in rows if row[-1] == "yes"]) == count
+    assert said.count("At most 1 in 20 results like this calls any value found that nobody gave.") == 1
+    assert "told from zero" not in said
+    show(found, Console(width=200), everything=True)
+    printed = capsys.readouterr().out
+    assert len([line for line in printed.splitlines() if line.split()[-1:] == ["yes"]]) == count
+    assert f"{count} of 64 values found; at most 1 in 20 results like this calls any value found that" in printed
+
+
+def test_a_result_from_before_values_were_found_says_that_it_does_not_know(capsys: pytest.CaptureFixture[str]) -> None:
+    found = made(40)
+    del found["significant"]
+    body = shown(found)
+    assert {row[-1] for row in cells(body.one("table", "values"))} == {"not recorded"}
+    assert "of 40 values foundnot recorded" in body.one("dl", "tiles").text
+    assert all("noise" in one.classes for one in body.one("svg", "chart").all("rect", "bar"))
+    assert "This result does not say which values are found." in text_of(found)
+    show(found, Console(width=200))
+    assert "not recorded" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 4.0, 12.0, 48.0])

@@ -1,6 +1,7 @@
 """The process itself, over the real wire: vectors in, a receipt out, a result; and what stops and what goes on."""
 
 import asyncio
+import errno
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -70,6 +71,23 @@ def serving(world: World) -> Iterator[Serving]:
     running = Serving(world, home)
     yield running
     running.stop()
+
+
+def test_a_moment_in_which_the_store_cannot_be_read_does_not_end_the_analyzer(
+    world: World, serving: Serving, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    right, asked = serving.home.store.all, [0]
+
+    def now_and_then() -> Any:
+        asked[0] += 1
+        if 10 <= asked[0] < 14:  # it has started meanwhile
+            raise OSError(errno.EMFILE, "too many open files")
+        return right()
+
+    monkeypatch.setattr(serving.home.store, "all", now_and_then)
+    _wait(world, lambda: asked[0] > 20)
+    told = [record for record in caplog.records if record.message == "the collections cannot be read at the moment"]
+    assert len(told) == 1, "each trouble once"
 
 
 def _deliver(world: World, home: Home, certificate: Certificate, sent: Delivery) -> None:

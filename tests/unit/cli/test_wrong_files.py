@@ -194,10 +194,10 @@ CASES: Final[list[tuple[str, Spoil, str]]] = [
     ("analyzer", swap("passphrase"), "passphrase_file: passphrase cannot be read: is a directory"),
     ("analyzer", write("passphrase", "\n"), "passphrase_file: passphrase is empty"),
     ("analyzer", mode("passphrase", 0o644), "passphrase is open to others (chmod 600 passphrase)"),
-    ("analyzer", write("passphrase", "wrong"), "the passphrase does not open the analyzer's keys"),
-    ("analyzer init", write("passphrase", "wrong"), "the passphrase does not open the analyzer's keys"),
-    ("analyzer", write("office/keys", b"\x00" * 99), "the passphrase does not open the analyzer's keys"),
-    ("analyzer", write("office/keys", ""), "the passphrase does not open the analyzer's keys"),
+    ("analyzer", write("passphrase", "wrong"), "the passphrase does not open the keys"),
+    ("analyzer init", write("passphrase", "wrong"), "the passphrase does not open the keys"),
+    ("analyzer", write("office/keys", b"\x00" * 99), "the passphrase does not open the keys"),
+    ("analyzer", write("office/keys", ""), "the passphrase does not open the keys"),
     ("analyzer", swap("office/keys"), "office has no keys of an analyzer (run `peos analyzer init"),
     ("analyzer", remove("office"), "office has no keys of an analyzer"),
     ("analyzer init", swap("office"), "the folder office cannot be made: file exists"),
@@ -260,7 +260,7 @@ def test_what_is_wrong_is_an_object_where_objects_are_asked_for(household: House
 @pytest.mark.parametrize(
     ("command", "spoil", "sentence"),
     [
-        ("shuffler", write("north/store.sqlite", b"rubbish" * 999, 0o600), "the store failed (SQLITE_NOTADB)"),
+        ("shuffler", write("north/store.sqlite", b"rubbish" * 999, 0o600), "is damaged (SQLITE_NOTADB)"),
         ("ledger", write("memory/memory.sqlite", b"rubbish" * 999), "memory/memory.sqlite cannot be used"),
     ],
 )

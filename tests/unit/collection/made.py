@@ -4,8 +4,9 @@ import hashlib
 from functools import cache
 
 from peos.collection.document import Document, MechanismChoice, Member, digest
-from peos.collection.submission import Part, Triple, bind
-from peos.collection.ticket import mint
+from peos.collection.receipts import Acknowledged, Receipt, receipts
+from peos.collection.submission import Part, bind
+from peos.collection.ticket import Ticket, issue
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
 from peos.ldp import GRR
@@ -53,6 +54,11 @@ def id_of(label: str) -> bytes:
     return digest_of(label)[:16]
 
 
+def ticket(label: str) -> Ticket:
+    """A user's ticket, with her key."""
+    return issue(ENROLMENT, COLLECTION, id_of(label), Identity(digest_of(f"key of {label}")))
+
+
 @cache
 def shares() -> tuple[bytes, ...]:
     """The shares of one report: a ciphertext, and a word for each of the others."""
@@ -64,12 +70,15 @@ def shares() -> tuple[bytes, ...]:
 
 def parts(label: str = "a user", *, rng: Randomness | None = None) -> tuple[Part, ...]:
     """One user's parts."""
-    id_ = id_of(label)
-    ticket = mint(ENROLMENT, COLLECTION, id_)
-    return bind(COLLECTION, id_, ticket, shares(), rng or Randomness(b"\x03" * 32))
+    return bind(COLLECTION, ticket(label), shares(), rng or Randomness(b"\x03" * 32))
 
 
-def triple(label: str, version: int = 0) -> Triple:
+def row(label: str, version: int = 0) -> bytes:
     """What a shuffler keeps of a user's submission; another `version` is another splitting under one ticket."""
-    id_ = id_of(label)
-    return Triple(id_, mint(ENROLMENT, COLLECTION, id_), digest_of(f"{label}, splitting {version}"))
+    return id_of(label) + digest_of(f"{label}, splitting {version}")
+
+
+def receipt_of(shuffler: Identity, part: Part) -> Receipt:
+    """A shuffler's receipt for one part."""
+    (receipt,) = receipts(shuffler, [Acknowledged(part.collection, part.row, part.user_key)])
+    return receipt

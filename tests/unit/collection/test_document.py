@@ -167,3 +167,8 @@ def test_a_dummy_keeps_its_secrets_to_itself() -> None:
     dummy = Dummy(b"\xab" * 32, b"\xcd" * 16, words(0xEF))
     assert {repr(dummy), str(dummy), f"{dummy}", f"{[dummy]}"} == {"Dummy(...)", "[Dummy(...)]"}
     assert dummy != replace(dummy), "equality by content would have to compare arrays, and raise"
+
+
+def test_when_it_closes_is_told_beside_what_the_clock_says_however_far_that_is() -> None:
+    document = replace(DOCUMENT, closes_at=2**40 - 3, shuffle_by=2**40 - 2, erase_by=2**40 - 1)
+    assert document.closing(0.0) == "at 9999-12-31 23:59 UTC, and the clock here says 1970-01-01 00:00 UTC"

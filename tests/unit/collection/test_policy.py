@@ -6,6 +6,7 @@ from typing import Final
 import pytest
 
 from peos.collection.document import Document, MechanismChoice
+from peos.collection.freeze import check_minimum
 from peos.collection.policy import Policy
 from peos.errors import Refused
 from peos.ldp import GRR
@@ -28,6 +29,18 @@ def test_a_document_at_every_limit_is_accepted_under_this_shufflers_number() -> 
         (POLICY, replace(DOCUMENT, choice=MechanismChoice.of(GRR(16, 2.001))), "its ε_l is 2.001, the limit here is 2"),
         (POLICY, replace(DOCUMENT, minimum=4), "its minimum is 4 reports, here it must be 5"),
         (POLICY, replace(DOCUMENT, fakes=9), "it has 9 fakes, here there must be 10"),
+        (replace(POLICY, most_fakes=10), replace(DOCUMENT, fakes=11), "it has 11 fakes, at most 10 are made here"),
+        (POLICY, replace(DOCUMENT, fakes=2**31 - 1), "it has 2147483647 fakes, at most 100000000 are made here"),
+        (
+            replace(POLICY, most_days=2),
+            replace(DOCUMENT, shuffle_by=10, erase_by=3 * 86_400),
+            "it may last 3.0 days until everything of it is erased, the limit here is 2",
+        ),
+        (
+            POLICY,
+            replace(DOCUMENT, shuffle_by=2**39, erase_by=2**39 + 1),
+            "it may last 6,362,914.5 days until everything of it is erased, the limit here is 90",
+        ),
     ],
 )
 def test_each_limit_refuses_on_its_own(policy: Policy, document: Document, sentence: str) -> None:
@@ -37,6 +50,13 @@ def test_each_limit_refuses_on_its_own(policy: Policy, document: Document, sente
     assert caught.value.hint
 
 
+def test_so_many_collections_of_one_analyzer_are_open_and_no_more() -> None:
+    policy = replace(POLICY, most_open=3)
+    assert policy.check(DOCUMENT, me=ME, now=BEFORE, open_=2) == 2
+    with pytest.raises(Refused, match="3 collections of this analyzer are not over yet, the limit here is 3"):
+        policy.check(DOCUMENT, me=ME, now=BEFORE, open_=3)
+
+
 def test_a_document_without_this_shuffler_is_refused() -> None:
     with pytest.raises(Refused, match="does not name this shuffler"):
         POLICY.check(DOCUMENT, me=bytes(32), now=BEFORE)
@@ -44,7 +64,9 @@ def test_a_document_without_this_shuffler_is_refused() -> None:
 
 @pytest.mark.parametrize("now", [1.0, 2.0])
 def test_a_document_that_has_closed_is_refused(now: float) -> None:
-    with pytest.raises(Refused, match="it has closed already"):
+    with pytest.raises(
+        Refused, match=r"it has closed already, at 1970.* UTC, and the clock here says 1970-01-01 00:00 UTC"
+    ):
         POLICY.check(DOCUMENT, me=ME, now=now)
 
 
@@ -55,9 +77,9 @@ def test_an_analyzer_is_known_by_its_identity_and_not_by_its_name() -> None:
 
 
 def test_the_guarantees_are_computed_for_the_fewest_users_and_not_taken_from_anybody() -> None:
-    """The document's minimum counts its dummies, who hide nobody."""
+    """The document's minimum is of users: its dummies, who hide nobody, do not count towards it."""
     document = replace(DOCUMENT, minimum=5000, fakes=300, choice=MechanismChoice.of(GRR(16, 2.0)))
-    claims = guarantees(GRR(16, 2.0), 5000 - len(document.dummies), 300, document.delta, len(document.shufflers))
+    claims = guarantees(GRR(16, 2.0), 5000, 300, document.delta, len(document.shufflers))
     server, users = claims.server.epsilon, claims.users.epsilon
     assert server < users < 2.0
     within = replace(POLICY, most_eps_server=server, most_eps_users=users)
@@ -74,10 +96,23 @@ def test_the_guarantees_are_computed_for_the_fewest_users_and_not_taken_from_any
         within.check(fewer, me=ME, now=BEFORE)
 
 
-def test_a_minimum_that_dummies_alone_reach_promises_nothing() -> None:
-    document = replace(DOCUMENT, minimum=len(DOCUMENT.dummies), fakes=0)
+def test_dummies_are_taken_off_once_and_the_minimum_is_the_freezes() -> None:
+    """What the freeze lets through with the least number of users is what the policy has judged."""
+    document = replace(DOCUMENT, minimum=100, fakes=0, choice=MechanismChoice.of(GRR(16, 1.0)))
+    claim = guarantees(GRR(16, 1.0), 100, 0, document.delta, len(document.shufflers)).server.epsilon
+    policy = replace(POLICY, least_fakes=0, most_eps_server=claim)
+    assert policy.check(document, me=ME, now=BEFORE) == 2
+    check_minimum(100 + len(document.dummies), len(document.dummies), document.minimum)
+    with pytest.raises(Refused, match="the minimum is 100"):
+        check_minimum(99 + len(document.dummies), len(document.dummies), document.minimum)
+    with pytest.raises(Refused, match="with its minimum of 99 reports"):
+        policy.check(replace(document, minimum=99), me=ME, now=BEFORE)
+
+
+def test_a_minimum_of_one_user_without_fakes_promises_nothing() -> None:
+    document = replace(DOCUMENT, minimum=1, fakes=0)
     with pytest.raises(Refused, match="would be 2"):
-        replace(POLICY, least_fakes=0, most_eps_server=1.0).check(document, me=ME, now=BEFORE)
+        replace(POLICY, least_reports=1, least_fakes=0, most_eps_server=1.0).check(document, me=ME, now=BEFORE)
 
 
 @pytest.mark.parametrize(

@@ -10,23 +10,25 @@ from hypothesis import strategies as st
 
 from peos.collection import submission
 from peos.collection.document import MechanismChoice
-from peos.collection.submission import Part, Triple, Verdict, bind, check_part, judge, plain_share, submission_digest
+from peos.collection.submission import Part, Verdict, bind, check_part, judge, plain_share, submission_digest
 from peos.collection.ticket import admits, mint
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
 from peos.errors import RemoteFault
 from peos.ldp import SUE
 from tests.keys import small_key
-from tests.unit.collection.made import COLLECTION, DOCUMENT, ENROLMENT, PUBLIC, digest_of, id_of, parts, shares
+from tests.unit.collection.made import COLLECTION, DOCUMENT, ENROLMENT, PUBLIC, digest_of, id_of, parts, shares, ticket
 
 CIPHERTEXTS, WORDS, LAST = parts()
+USER = ticket("a user").key
+OTHER = Identity(b"\x0f" * 32)
 SIZE = PUBLIC.ciphertext_bytes
 KEY = small_key(512)
 N = int.from_bytes(PUBLIC.encode()[3:], "big")
 PRIME = int.from_bytes(KEY.encode()[3 : 3 + 32], "big")
 
 
-def check(part: Part, me: int = 2) -> Triple:
+def check(part: Part, me: int = 2) -> bytes:
     return check_part(part, DOCUMENT, COLLECTION, PUBLIC, me)
 
 
@@ -34,15 +36,21 @@ def holding(part: Part, share: bytes) -> Part:
     """The part with another share, and the hash that belongs to it."""
     hashes = list(part.hashes)
     hashes[part.shuffler - 1] = hashlib.sha256(part.salt + share).digest()
-    return replace(part, share=share, hashes=tuple(hashes))
+    return signed(replace(part, share=share, hashes=tuple(hashes)))
+
+
+def signed(part: Part, by: Identity | None = None) -> Part:
+    """The part with the user's signature under what it is now."""
+    return replace(part, signature=(by or USER).sign("submission", part.digest))
 
 
 def renamed(part: Part, id_: bytes, ticket: bytes | None = None) -> Part:
-    return replace(part, id=id_, ticket=ticket or mint(ENROLMENT, COLLECTION, id_))
+    return signed(replace(part, id=id_, ticket=ticket or mint(ENROLMENT, COLLECTION, id_, USER.public)))
 
 
 LENGTH = "the share has the wrong length"
-TICKET = "the ticket is not valid for this collection and id"
+TICKET = "the ticket is not valid for this collection, id and user key"
+UNSIGNED = "the submission is not signed by the ticket's user key"
 NOT_ONE = "the encrypted share is not a ciphertext of this key"
 BAD: list[tuple[str, Part, int, str]] = [
     ("another collection", replace(WORDS, collection=digest_of("x")), 2, "belongs to another collection"),
@@ -73,11 +81,28 @@ BAD: list[tuple[str, Part, int, str]] = [
     ("the ticket of another id", replace(WORDS, id=id_of("another")), 2, TICKET),
     (
         "a ticket for another collection",
-        replace(WORDS, ticket=mint(ENROLMENT, digest_of("x"), WORDS.id)),
+        replace(WORDS, ticket=mint(ENROLMENT, digest_of("x"), WORDS.id, USER.public)),
         2,
         TICKET,
     ),
-    ("a ticket by somebody else", replace(WORDS, ticket=mint(Identity(bytes(32)), COLLECTION, WORDS.id)), 2, TICKET),
+    (
+        "a ticket by somebody else",
+        replace(WORDS, ticket=mint(Identity(bytes(32)), COLLECTION, WORDS.id, USER.public)),
+        2,
+        TICKET,
+    ),
+    ("a user key of 31 bytes", replace(WORDS, user_key=bytes(31)), 2, "the part's user key has 31 bytes, not 32"),
+    ("a signature of 63 bytes", replace(WORDS, signature=bytes(63)), 2, "the part's signature has 63 bytes, not 64"),
+    ("another's key", signed(replace(WORDS, user_key=OTHER.public), OTHER), 2, TICKET),
+    ("another's signature", signed(WORDS, OTHER), 2, UNSIGNED),
+    ("no user's signature", replace(WORDS, signature=bytes(64)), 2, UNSIGNED),
+    ("a signature under another label", replace(WORDS, signature=USER.sign("ticket", WORDS.digest)), 2, UNSIGNED),
+    (
+        "other hashes under her signature",
+        replace(WORDS, hashes=(bytes(32), *WORDS.hashes[1:])),
+        2,
+        UNSIGNED,
+    ),
     *[
         (f"{what} for a ciphertext", holding(CIPHERTEXTS, number.to_bytes(SIZE, "big")), 1, NOT_ONE)
         for what, number in {
@@ -95,9 +120,10 @@ BAD: list[tuple[str, Part, int, str]] = [
 
 def test_the_parts_of_an_honest_user_are_taken_by_their_shufflers() -> None:
     assert N % PRIME == 0
-    triples = [check(part, me) for me, part in enumerate(parts(), start=1)]
-    assert len(set(triples)) == 1, "every shuffler computes the same submission digest"
-    assert triples[0] == Triple(WORDS.id, WORDS.ticket, submission_digest(COLLECTION, WORDS.id, WORDS.hashes))
+    rows = [check(part, me) for me, part in enumerate(parts(), start=1)]
+    assert len(set(rows)) == 1, "every shuffler computes the same row"
+    submitted = submission_digest(COLLECTION, WORDS.id, WORDS.hashes)
+    assert rows[0] == WORDS.id + hashlib.sha256(b"row" + WORDS.ticket + USER.public + submitted).digest()
 
 
 @pytest.mark.parametrize(("part", "me", "sentence"), [pytest.param(*row[1:], id=row[0]) for row in BAD])
@@ -136,18 +162,16 @@ def test_a_part_that_only_the_first_shuffler_can_check_reaches_the_others_as_any
 
 def test_what_is_stored_under_a_ticket_decides() -> None:
     first, other = check(WORDS), check(parts(rng=Randomness(b"\x04" * 32))[1])
-    assert first.ticket == other.ticket
+    assert first[:16] == other[:16]
     assert judge(None, first) is Verdict.STORE
     assert judge(first, first) is Verdict.KNOWN
-    assert judge(first, replace(first)) is Verdict.KNOWN
     assert judge(first, other) is Verdict.CONFLICT, "another splitting under one ticket"
     assert judge(other, first) is Verdict.CONFLICT
-    assert judge(first, replace(first, id=id_of("another"))) is Verdict.CONFLICT
     assert {verdict.value for verdict in Verdict} == {"store", "known", "conflict"}
 
 
 def test_every_binding_draws_its_salts_anew_so_that_hashes_show_nothing(rng: Randomness) -> None:
-    bound = [bind(COLLECTION, id_of("a user"), bytes(64), shares(), rng) for _ in range(50)]
+    bound = [bind(COLLECTION, ticket("a user"), shares(), rng) for _ in range(50)]
     hashes = [hash_ for parts_ in bound for hash_ in parts_[0].hashes]
     salts = [part.salt for parts_ in bound for part in parts_]
     assert max(Counter(hashes).values()) == 1, "one share under two salts has two hashes"
@@ -160,7 +184,9 @@ def test_every_binding_draws_its_salts_anew_so_that_hashes_show_nothing(rng: Ran
 def test_a_part_carries_one_share_and_one_salt_and_no_other() -> None:
     for own in parts():
         others = [part for part in parts() if part.shuffler != own.shuffler]
-        carried = b"".join((own.collection, own.id, own.ticket, own.salt, *own.hashes, own.share))
+        carried = b"".join(
+            (own.collection, own.id, own.ticket, own.user_key, own.signature, own.salt, *own.hashes, own.share)
+        )
         assert all(other.share not in carried and other.salt not in carried for other in others)
         assert own.hashes[own.shuffler - 1] == hashlib.sha256(own.salt + own.share).digest()
         assert repr(own) == f"Part(of {own.id.hex()[:8]}… for shuffler {own.shuffler})"
@@ -185,16 +211,31 @@ def test_a_plaintext_share_is_little_endian_words(words: list[int]) -> None:
     assert plain_share(b"".join(word.to_bytes(8, "little") for word in words)).tolist() == words
 
 
-def test_a_ticket_is_for_one_collection_and_one_id() -> None:
-    other, id_ = digest_of("another collection"), id_of("a user")
-    ticket = mint(ENROLMENT, COLLECTION, id_)
-    assert admits(ENROLMENT.public, ticket, COLLECTION, id_)
-    assert not admits(ENROLMENT.public, ticket, other, id_)
-    assert not admits(ENROLMENT.public, ticket, COLLECTION, id_of("another user"))
-    assert not admits(ENROLMENT.public, ticket, COLLECTION[:31], COLLECTION[31:] + id_), "the border counts"
-    assert not admits(Identity(bytes(32)).public, ticket, COLLECTION, id_)
-    assert not admits(ENROLMENT.public, ENROLMENT.sign("document", COLLECTION, id_), COLLECTION, id_)
-    assert mint(ENROLMENT, COLLECTION, id_) == ticket, "one id has one ticket from an honest enrolment"
+def test_a_row_commits_to_ticket_key_and_digest() -> None:
+    made = [
+        WORDS.row,
+        replace(WORDS, ticket=bytes(64)).row,
+        replace(WORDS, user_key=OTHER.public).row,
+        replace(WORDS, hashes=WORDS.hashes[::-1]).row,
+        replace(WORDS, collection=digest_of("x")).row,
+    ]
+    assert len(set(made)) == len(made)
+    assert replace(WORDS, signature=bytes(64)).row == WORDS.row, "one submission, however often it is signed"
+    assert {len(row) for row in made} == {48}
+
+
+def test_a_ticket_is_for_one_scope_one_id_and_one_key() -> None:
+    other, id_, key = digest_of("another collection"), id_of("a user"), USER.public
+    made = mint(ENROLMENT, COLLECTION, id_, key)
+    assert admits(ENROLMENT.public, made, COLLECTION, id_, key)
+    assert not admits(ENROLMENT.public, made, other, id_, key)
+    assert not admits(ENROLMENT.public, made, COLLECTION, id_of("another user"), key)
+    assert not admits(ENROLMENT.public, made, COLLECTION, id_, OTHER.public)
+    assert not admits(ENROLMENT.public, made, COLLECTION[:31], COLLECTION[31:] + id_, key), "the border counts"
+    assert not admits(Identity(bytes(32)).public, made, COLLECTION, id_, key)
+    assert not admits(ENROLMENT.public, ENROLMENT.sign("document", COLLECTION, id_, key), COLLECTION, id_, key)
+    assert mint(ENROLMENT, COLLECTION, id_, key) == made == ticket("a user").signature
+    assert ticket("a user").key.secret.hex() not in repr(ticket("a user"))
 
 
 def test_shares_are_as_long_as_the_mechanism_and_the_key_say() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from peos.errors import WrongInput
-from peos.estimate.frequency import FrequencyOracle, estimate_frequencies, variance_of_frequency
+from peos.estimate.frequency import FEW, Estimate, FrequencyOracle, estimate_frequencies, variance_of_frequency
 
 ORACLE = FrequencyOracle(p=0.75, q=0.25, u=0.125)  # exact as doubles
 
@@ -47,21 +47,41 @@ def test_the_thesis_formula_is_the_special_case_of_grr() -> None:
     assert np.allclose(ours, thesis, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(("users", "fakes"), [(3, 0), (100, 0), (100, 40)])
-@pytest.mark.parametrize("oracle", [ORACLE, FrequencyOracle(p=0.99, q=0.25, u=0.25), FrequencyOracle(0.2, 0.01, 0.01)])
+ORACLES = [ORACLE, FrequencyOracle(p=0.99, q=0.25, u=0.25), FrequencyOracle(0.2, 0.01, 0.01)]
+
+
+@pytest.mark.parametrize(("users", "fakes"), [(10_000, 0), (10_000, 40), (12_345, 6789)])
+@pytest.mark.parametrize("oracle", ORACLES)
 def test_from_either_end_of_an_interval_the_estimate_is_z_standard_errors_away(
     users: int, fakes: int, oracle: FrequencyOracle
 ) -> None:
+    """Where there are many supports; how far there may be too few is tests/unit/estimate/test_support.py's."""
+    assert min(users * oracle.q, users * (1 - oracle.p)) >= FEW
     estimate = estimate_frequencies(oracle, np.arange(users + fakes + 1), users=users, fakes=fakes)
     narrow, wide = estimate.interval(0.5), estimate.interval(0.95)
     at_0, at_1 = (variance_of_frequency(oracle, users=users, fakes=fakes, frequency=f) for f in (0.0, 1.0))
     for end in wide.T:
         squared = 1.959963984540054**2 * (at_0 + (at_1 - at_0) * end)
         assert np.allclose(np.square(estimate.frequency - end), squared, rtol=1e-9, atol=1e-12)
-    assert np.all(wide[:, 0] <= estimate.frequency)
-    assert np.all(estimate.frequency <= wide[:, 1])
+    _hold_the_estimate(estimate)
     assert np.all(wide[:, 0] < narrow[:, 0])
     assert np.all(narrow[:, 1] < wide[:, 1])
+
+
+def _hold_the_estimate(estimate: Estimate) -> None:
+    narrow, wide = estimate.interval(0.5), estimate.interval(0.95)
+    assert np.all(wide[:, 0] <= estimate.frequency)
+    assert np.all(estimate.frequency <= wide[:, 1])
+    assert np.all(wide[:, 0] <= narrow[:, 0])
+    assert np.all(narrow[:, 1] <= wide[:, 1])
+
+
+@pytest.mark.parametrize(("users", "fakes"), [(3, 0), (100, 0), (100, 40)])
+@pytest.mark.parametrize("oracle", ORACLES)
+def test_of_few_reports_too_an_interval_holds_its_estimate_and_every_narrower_one(
+    users: int, fakes: int, oracle: FrequencyOracle
+) -> None:
+    _hold_the_estimate(estimate_frequencies(oracle, np.arange(users + fakes + 1), users=users, fakes=fakes))
 
 
 def test_with_many_reports_an_interval_is_the_estimate_and_its_standard_errors() -> None:
@@ -96,6 +116,9 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: variance_of_frequency(ORACLE, users=1, fakes=0, frequency=float("nan")), "between 0 and 1"),
     (lambda: estimate_frequencies(ORACLE, np.array([1]), users=5, fakes=0).interval(1.0), "confidence level"),
     (lambda: estimate_frequencies(ORACLE, np.array([1]), users=5, fakes=0).interval(0.0), "confidence level"),
+    (lambda: estimate_frequencies(ORACLE, np.array([1]), users=5, fakes=0).significant(1.0), "level of significance"),
+    (lambda: estimate_frequencies(ORACLE, np.array([1]), users=5, fakes=0).significant(float("nan")), "significance"),
+    (lambda: FrequencyOracle(0.7, 0.1, 0.1, -0.1), "likelier"),
 ]
 
 

@@ -144,6 +144,7 @@ def test_a_printed_number_is_explained_only_by_another_that_is_what_was_measured
 def test_sentences_with_an_erratum_must_fail_and_others_must_hold() -> None:
     verdicts = [statement("x", "y", holds=h, erratum=e)["verdict"] for h in (True, False) for e in ("", "because")]
     assert verdicts == [AGREES, DIFFERS, DIFFERS, EXPLAINED]
+    assert statement("x", "y", holds=False, erratum="because", instead=False)["verdict"] == DIFFERS
     assert [integer("x", 45, found)["verdict"] for found in (45, 44)] == [AGREES, DIFFERS]
 
 

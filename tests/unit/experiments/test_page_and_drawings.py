@@ -38,6 +38,15 @@ def test_a_changed_result_changes_the_page() -> None:
     assert "**differs**" in render(results).split("## ", 1)[1]
 
 
+def test_what_is_two_or_seven_times_off_is_explained_and_what_is_missing_is_said() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    for name, verdict in (("AUE", "**explained**: a factor of two"), ("RAP_R", "**explained**: a factor of seven")):
+        (line,) = (one for one in page.splitlines() if one.startswith(f"| {name} performs similarly to SOLH"))
+        assert verdict in line
+    missing = [line for line in page.splitlines() if "| not yet reproduced: " in line]
+    assert [line[2:12] for line in missing] == ["table 9.3:", "figure 9.4"]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_kept_results_are_of_full_runs_and_their_flag_is_their_rows(name: str) -> None:
     text = (RESULTS / f"{name}.json").read_text(encoding="utf-8")

@@ -6,15 +6,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
-from peos.collection.freeze import Announcement
+from peos.collection.freeze import FrozenDigest
 from peos.crypto.randomness import Randomness
 from peos.net import calls, server
 from peos.net.certificates import Certificate, make_certificate
 from peos.net.client import ONCE, channel
 from peos.net.guard import Context
+from peos.net.limits import PEERS, Limits
 from peos.net.logs import Log
 from peos.net.tls import Trust, peer_port, user_port
-from peos.wire.methods import GET_ANNOUNCEMENT
+from peos.wire.methods import GET_FROZEN_DIGEST
 
 T = TypeVar("T")
 DIGEST: Final = bytes(range(32))
@@ -38,19 +39,19 @@ def run(made: Awaitable[T]) -> T:
     return asyncio.run(whole())
 
 
-async def echo(request: bytes, _: Context) -> Announcement:
+async def echo(request: bytes, _: Context) -> FrozenDigest:
     """Answers an inquiry with the collection that was asked about."""
-    return Announcement(request, request)
+    return FrozenDigest(request, request, bytes(64))
 
 
 @asynccontextmanager
 async def listening(
-    trust: Trust | None = None, behaviour: Behaviour = echo, *, own: Certificate = SERVER, **limits: int
+    trust: Trust | None = None, behaviour: Behaviour = echo, *, own: Certificate = SERVER, limits: Limits = PEERS
 ) -> AsyncIterator[server.Running]:
     """A user port, or with `trust` a peer port, on a free port of the loopback interface."""
     credentials = user_port(own) if trust is None else peer_port(own, trust)
-    services = [calls.service({GET_ANNOUNCEMENT: behaviour})]
-    running = await server.serve("127.0.0.1:0", credentials, services, log=Log("test"), trust=trust, **limits)
+    services = [calls.service({GET_FROZEN_DIGEST: behaviour})]
+    running = await server.serve("127.0.0.1:0", credentials, services, log=Log("test"), trust=trust, limits=limits)
     try:
         yield running
     finally:
@@ -72,4 +73,4 @@ async def caller(
 async def asked(running: server.Running, own: Certificate | None = None, *, pin: bytes = SERVER.pem) -> Any:
     """One call on a connection of its own."""
     async with caller(running, own, pin=pin) as made:
-        return await made.ask(GET_ANNOUNCEMENT, DIGEST, step="freeze", timeout=SECONDS)
+        return await made.ask(GET_FROZEN_DIGEST, DIGEST, step="freeze", timeout=SECONDS)

@@ -9,14 +9,14 @@ import pytest
 
 from peos.collection.freeze import Stretch
 from peos.collection.party import Answer
-from peos.collection.submission import Part, Triple
+from peos.collection.submission import Part
 from peos.errors import Full, Refused, RemoteFault
 from peos.net import calls, server
 from peos.net.client import ONCE, Backoff, channel
 from peos.net.guard import Context
 from peos.net.logs import Log
 from peos.net.tls import user_port
-from peos.wire.methods import CARRY, GET_ANNOUNCEMENT, GET_LIST, SUBMIT_MANY, VECTOR_HEADER, Method
+from peos.wire.methods import CARRY, GET_FROZEN_DIGEST, GET_LIST, SUBMIT_MANY, VECTOR_HEADER, Method
 from tests.unit.net.ports import DIGEST, RNG, SERVER, run
 
 Behaviours = Mapping[Method, Callable[[Any, Context], Any]]
@@ -36,12 +36,12 @@ async def offered(behaviours: Behaviours, *, backoff: Backoff = ONCE) -> AsyncIt
 
 
 def stretch(first: int, count: int = 2) -> Stretch:
-    triples = tuple(Triple(bytes([first + row]) * 16, bytes(64), bytes(32)) for row in range(count))
-    return Stretch(DIGEST, 6, first, triples)
+    rows = tuple(bytes([first + row]) * 48 for row in range(count))
+    return Stretch(DIGEST, 6, first, rows)
 
 
 def part(number: int) -> Part:
-    return Part(DIGEST, 1, bytes([number]) * 16, bytes(64), bytes(16), (bytes(32),) * 3, b"share")
+    return Part(DIGEST, 1, bytes([number]) * 16, bytes(64), bytes(32), bytes(64), bytes(16), (bytes(32),) * 3, b"share")
 
 
 def test_a_list_streams_back() -> None:
@@ -95,7 +95,7 @@ def test_chunks_stream_in_with_metadata_and_are_sent_again_whole_after_a_failure
 def test_answers_stream_back_while_parts_stream_in() -> None:
     async def taken(parts: AsyncIterator[Part], _: Context) -> AsyncIterator[Answer]:
         async for one in parts:
-            yield Answer(DIGEST, one.id, bytes(32))
+            yield Answer(DIGEST, one.id, one.row)
 
     async def whole() -> list[bytes]:
         answered: list[bytes] = []
@@ -123,11 +123,11 @@ async def asyncio_turn() -> None:
 def test_a_bad_message_within_a_stream_is_answered_with_its_reason() -> None:
     async def taken(parts: AsyncIterator[Part], _: Context) -> AsyncIterator[Answer]:
         async for one in parts:
-            yield Answer(DIGEST, one.id, bytes(32))
+            yield Answer(DIGEST, one.id, one.row)
 
     async def parts() -> AsyncIterator[Part]:
         yield part(1)
-        yield Part(DIGEST, 1, b"short", bytes(64), bytes(16), (bytes(32),) * 3, b"share")
+        yield Part(DIGEST, 1, b"short", bytes(64), bytes(32), bytes(64), bytes(16), (bytes(32),) * 3, b"share")
 
     async def whole() -> None:
         async with offered({SUBMIT_MANY: taken}) as caller:
@@ -143,7 +143,7 @@ def test_a_call_that_is_not_offered_says_so() -> None:
 
     async def whole() -> None:
         async with offered({GET_LIST: listed}) as caller:
-            with pytest.raises(RemoteFault, match="shuffler 2, GetAnnouncement: does not offer this call"):
-                await caller.ask(GET_ANNOUNCEMENT, DIGEST)
+            with pytest.raises(RemoteFault, match="shuffler 2, GetFrozenDigest: does not offer this call"):
+                await caller.ask(GET_FROZEN_DIGEST, DIGEST)
 
     run(whole())

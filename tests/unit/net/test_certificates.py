@@ -84,8 +84,23 @@ def test_no_key_shows_in_a_repr() -> None:
     assert "key" not in repr(SERVER)
 
 
-def signed(key: ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey, *, name: str, ca: bool) -> bytes:
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "x")])
+# 5·G of P-256 (from a table of multiples): what the subject of a certificate under the private key 5 says.
+FIVE = "51590b7a515140d2d784c85608668fdfef8c82fd1f5be52421554a0dc3d033ed"
+
+
+def signed(
+    key: ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey,
+    *,
+    name: str,
+    ca: bool,
+    named: tuple[str, ...] = (FIVE,),
+) -> bytes:
+    subject = x509.Name(
+        [
+            x509.NameAttribute(NameOID.COMMON_NAME, "x"),
+            *(x509.NameAttribute(NameOID.SERIAL_NUMBER, one) for one in named),
+        ]
+    )
     builder = x509.CertificateBuilder(subject, subject, key.public_key(), 5, NOON, NOON + datetime.timedelta(days=1))
     if name:
         builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
@@ -111,6 +126,10 @@ P256 = ec.derive_private_key(5, ec.SECP256R1())
         (signed(P256, name="example.org", ca=False), "is for peos.party"),
         (signed(P256, name="peos.party", ca=True), "cannot sign others"),
         (signed(P256, name="", ca=False), "lacks an extension"),
+        (signed(P256, name="peos.party", ca=False, named=()), "this one names another"),
+        (signed(P256, name="peos.party", ca=False, named=(FIVE.upper(),)), "this one names another"),
+        (signed(P256, name="peos.party", ca=False, named=("0" * 64,)), "this one names another"),
+        (signed(P256, name="peos.party", ca=False, named=(FIVE, "0" * 64)), "this one names another"),
     ],
 )
 def test_what_is_no_certificate_of_a_port_is_refused_for_its_reason(data: bytes, sentence: str) -> None:

@@ -5,14 +5,14 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from peos.collection.freeze import Announcement
+from peos.collection.freeze import FrozenDigest
 from peos.crypto.randomness import Randomness
 from peos.errors import Closed, Full, NotYet, PeosError, RemoteFault
 from peos.net import calls
 from peos.net.client import Backoff, channel, retrying_blocking
 from peos.net.guard import Context
 from peos.net.tls import grpc
-from peos.wire.methods import GET_ANNOUNCEMENT
+from peos.wire.methods import GET_FROZEN_DIGEST
 from tests.unit.net.ports import DIGEST, RNG, SERVER, listening, run
 
 QUICK = Backoff(attempts=4, base=0.001, ceiling=0.002)
@@ -35,24 +35,24 @@ class Flaky:
     def __init__(self, failures: int, error: Exception) -> None:
         self.left, self.error, self.calls = failures, error, 0
 
-    async def __call__(self, request: bytes, _: Context) -> Announcement:
+    async def __call__(self, request: bytes, _: Context) -> FrozenDigest:
         """Fail, or answer."""
         self.calls += 1
         if self.left:
             self.left -= 1
             raise self.error
-        return Announcement(request, request)
+        return FrozenDigest(request, request, bytes(64))
 
 
-def asked_of(flaky: Flaky, waited: list[tuple[str, float]]) -> Awaitable[Announcement]:
-    async def whole() -> Announcement:
+def asked_of(flaky: Flaky, waited: list[tuple[str, float]]) -> Awaitable[FrozenDigest]:
+    async def whole() -> FrozenDigest:
         async with listening(behaviour=flaky) as running:
             opened = channel(f"127.0.0.1:{running.port}", SERVER.pem)
             caller = calls.Caller(
                 *(opened, "shuffler 2", RNG), backoff=QUICK, waiting=lambda why, pause: waited.append((str(why), pause))
             )
             try:
-                answer: Announcement = await caller.ask(GET_ANNOUNCEMENT, DIGEST, step="freeze")
+                answer: FrozenDigest = await caller.ask(GET_FROZEN_DIGEST, DIGEST, step="freeze")
             finally:
                 await caller.close()
             return answer
@@ -64,7 +64,7 @@ def asked_of(flaky: Flaky, waited: list[tuple[str, float]]) -> Awaitable[Announc
 def test_what_may_succeed_later_is_tried_again_and_each_wait_has_its_reason(error: PeosError) -> None:
     waited: list[tuple[str, float]] = []
     flaky = Flaky(3, error)
-    assert run(asked_of(flaky, waited)) == Announcement(DIGEST, DIGEST)
+    assert run(asked_of(flaky, waited)) == FrozenDigest(DIGEST, DIGEST, bytes(64))
     assert flaky.calls == 4
     assert [why for why, _ in waited] == [f"shuffler 2, freeze: {error}"] * 3
     assert all(0 <= pause <= QUICK.ceiling for _, pause in waited)
@@ -121,7 +121,7 @@ def test_a_party_that_is_not_there_is_named_with_what_to_do() -> None:
             address = f"127.0.0.1:{running.port}"
         caller = calls.Caller(channel(address, SERVER.pem), "shuffler 2", RNG, backoff=QUICK)
         with pytest.raises(RemoteFault) as caught:
-            await caller.ask(GET_ANNOUNCEMENT, DIGEST, step="freeze")
+            await caller.ask(GET_FROZEN_DIGEST, DIGEST, step="freeze")
         await caller.close()
         return caught.value
 
@@ -131,16 +131,16 @@ def test_a_party_that_is_not_there_is_named_with_what_to_do() -> None:
 
 
 def test_a_call_that_takes_too_long_ends_at_its_deadline() -> None:
-    async def slow(request: bytes, _: Context) -> Announcement:
+    async def slow(request: bytes, _: Context) -> FrozenDigest:
         await asyncio.sleep(30)
-        return Announcement(request, request)
+        return FrozenDigest(request, request, bytes(64))
 
     async def whole() -> None:
         async with listening(behaviour=slow) as running:
             opened = channel(f"127.0.0.1:{running.port}", SERVER.pem)
             caller = calls.Caller(opened, "shuffler 2", RNG, backoff=Backoff(attempts=1))
             with pytest.raises(RemoteFault, match="shuffler 2, freeze: did not answer in time"):
-                await caller.ask(GET_ANNOUNCEMENT, DIGEST, step="freeze", timeout=0.1)
+                await caller.ask(GET_FROZEN_DIGEST, DIGEST, step="freeze", timeout=0.1)
             await caller.close()
 
     run(whole())

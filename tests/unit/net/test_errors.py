@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 import peos.errors
-from peos.collection.freeze import Announcement
+from peos.collection.freeze import FrozenDigest
 from peos.errors import (
     BadEncoding,
     Closed,
@@ -23,7 +23,7 @@ from peos.errors import (
 from peos.net.errors import TABLE, TEXT_LIMIT, from_rpc_error, is_retryable, to_status
 from peos.net.guard import Context
 from peos.net.tls import grpc
-from peos.wire.methods import GET_ANNOUNCEMENT
+from peos.wire.methods import GET_FROZEN_DIGEST
 from tests.unit.net.ports import asked, caller, listening, run
 
 QUOTED = "0123456789abcdef secret"
@@ -33,7 +33,7 @@ OURS = (PeosError, WrongInput, ProtocolError, LocalFault)  # troubles of the par
 def raised(error: Exception) -> PeosError:
     """What a caller raises when the other party's behaviour raised `error`."""
 
-    async def behaviour(_: bytes, __: Context) -> Announcement:
+    async def behaviour(_: bytes, __: Context) -> FrozenDigest:
         raise error
 
     async def whole() -> PeosError:
@@ -103,7 +103,7 @@ def test_a_bad_encoding_is_answered_with_its_reason() -> None:
     async def whole() -> None:
         async with listening() as running, caller(running) as made:
             with pytest.raises(Refused, match="shuffler 1, freeze: an inquiry's collection has 5 bytes, not 32"):
-                await made.ask(GET_ANNOUNCEMENT, b"short", step="freeze")
+                await made.ask(GET_FROZEN_DIGEST, b"short", step="freeze")
 
     run(whole())
 

@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from peos.collection.freeze import Announcement
+from peos.collection.freeze import FrozenDigest
 from peos.errors import Full, LocalFault, RemoteFault, WrongInput
 from peos.net import calls, server
 from peos.net.client import channel
 from peos.net.guard import Context
+from peos.net.limits import Limits
 from peos.net.logs import Log
 from peos.net.tls import Trust, grpc, health_pb2, health_pb2_grpc, reflection_pb2, reflection_pb2_grpc, user_port
-from peos.wire.methods import DELIVER, GET_ANNOUNCEMENT, PROPOSE
+from peos.wire.methods import DELIVER, GET_FROZEN_DIGEST, PROPOSE
 from peos.wire.strict import MESSAGE_LIMIT
 from tests.unit.net.ports import DIGEST, PEER, SERVER, asked, caller, listening, run
 
@@ -64,7 +65,7 @@ def test_reflection_names_the_services_and_describes_them() -> None:
             listed, described = [answer async for answer in stub.ServerReflectionInfo(iter(asking))]
             names = {one.name for one in listed.list_services_response.service}
             assert names == {SERVICE, "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"}
-            assert b"GetAnnouncement" in b"".join(described.file_descriptor_response.file_descriptor_proto)
+            assert b"GetFrozenDigest" in b"".join(described.file_descriptor_response.file_descriptor_proto)
 
     run(whole())
 
@@ -98,29 +99,29 @@ def test_an_address_is_host_and_port(address: str) -> None:
 
 
 def test_beyond_the_limit_callers_are_told_to_come_back() -> None:
-    async def slow(request: bytes, _: Context) -> Announcement:
+    async def slow(request: bytes, _: Context) -> FrozenDigest:
         await asyncio.sleep(0.3)
-        return Announcement(request, request)
+        return FrozenDigest(request, request, bytes(64))
 
     async def whole() -> list[Any]:
-        async with listening(behaviour=slow, max_calls=2) as running:
+        async with listening(behaviour=slow, limits=Limits(calls=2)) as running:
             return await asyncio.gather(*(asked(running) for _ in range(4)), return_exceptions=True)
 
     answers = run(whole())
     refused = [answer for answer in answers if isinstance(answer, Full)]
     assert len(refused) == 2, answers
     assert "as much to do as it can take" in str(refused[0])
-    assert answers.count(Announcement(DIGEST, DIGEST)) == 2
+    assert answers.count(FrozenDigest(DIGEST, DIGEST, bytes(64))) == 2
 
 
 @pytest.mark.parametrize(("grace", "finishes"), [(5.0, True), (0.1, False)])
 def test_a_stop_lets_calls_under_way_finish_within_its_grace(grace: float, finishes: bool) -> None:
     began = asyncio.Event()
 
-    async def slow(request: bytes, _: Context) -> Announcement:
+    async def slow(request: bytes, _: Context) -> FrozenDigest:
         began.set()
         await asyncio.sleep(0.5)
-        return Announcement(request, request)
+        return FrozenDigest(request, request, bytes(64))
 
     async def whole() -> None:
         async with listening(behaviour=slow) as running:
@@ -132,7 +133,7 @@ def test_a_stop_lets_calls_under_way_finish_within_its_grace(grace: float, finis
             with pytest.raises(RemoteFault):
                 await asked(running)
             if finishes:
-                assert await under_way == Announcement(DIGEST, DIGEST)
+                assert await under_way == FrozenDigest(DIGEST, DIGEST, bytes(64))
             else:
                 with pytest.raises(RemoteFault):
                     await under_way
@@ -162,4 +163,4 @@ def test_the_codecs_limit_is_met_before_grpcs_and_beyond_both_the_call_is_refuse
 
 def test_a_service_is_offered_by_itself() -> None:
     with pytest.raises(LocalFault, match="here are 2"):
-        calls.service({DELIVER: None, GET_ANNOUNCEMENT: None})  # type: ignore[dict-item]  # never called
+        calls.service({DELIVER: None, GET_FROZEN_DIGEST: None})  # type: ignore[dict-item]  # never called

@@ -1,5 +1,6 @@
 """Parts on their way to shufflers: the same bytes until each has its final answer, and errors that name who failed."""
 
+import datetime
 import threading
 import time
 from collections.abc import Iterator
@@ -12,9 +13,10 @@ from peos.collection.prepare import prepare
 from peos.collection.submission import Part
 from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault, Refused, RemoteFault, Unknown
+from peos.net.certificates import as_der, make_certificate
 from peos.net.submit import WINDOW, describe, send_parts
 from peos.wire.submissions import encode_part
-from tests.unit.user_client.town import Town, certificate, full_key, refuse
+from tests.unit.user_client.town import Town, full_key, refuse
 
 
 @pytest.fixture
@@ -43,7 +45,7 @@ def test_each_part_goes_to_its_shuffler_and_all_acknowledge_one_digest(town: Tow
     assert [outcome.id for outcome in outcomes] == [parts[0].id for parts in submissions]
     assert all(outcome.accepted for outcome in outcomes)
     held = town.connections()
-    assert all(held[outcome.id] == dict.fromkeys((1, 2, 3), outcome.digest) for outcome in outcomes)
+    assert all(held[parts[0].id] == dict.fromkeys((1, 2, 3), parts[0].row) for parts in submissions)
     assert sorted(shuffler for shuffler, _ in answers) == sorted([1, 2, 3] * 600)
     assert [one.streams for one in town.shufflers] == [1, 1, 1]
 
@@ -113,13 +115,13 @@ def test_who_asks_for_patience_for_ever_is_named_with_its_reason(town: Town, rng
 
 def test_a_final_refusal_is_an_outcome_and_says_who_and_why(town: Town, rng: Randomness) -> None:
     submissions = made(town, rng, 3)
-    bad = replace(submissions[1][2], ticket=bytes(64))
+    bad = replace(submissions[1][2], signature=bytes(64))
     outcomes = send_parts(town.cards, [submissions[0], (*submissions[1][:2], bad), submissions[2]], rng=rng)
     assert [outcome.accepted for outcome in outcomes] == [True, False, True]
     (refusal,) = outcomes[1].refusals
     assert str(refusal).startswith("shuffler 3 (org-3): ")
-    assert "the ticket is not valid for this collection and id" in refusal.sentence
-    assert refusal.hint == "ask whoever enrols users for a ticket"
+    assert "the submission is not signed by the ticket's user key" in refusal.sentence
+    assert refusal.hint == "answer with the key of the ticket"
 
 
 def test_another_submission_under_a_used_ticket_is_refused_by_all(town: Town, rng: Randomness) -> None:
@@ -130,7 +132,7 @@ def test_another_submission_under_a_used_ticket_is_refused_by_all(town: Town, rn
 
 
 def test_an_acknowledgement_of_another_digest_does_not_count(town: Town, rng: Randomness) -> None:
-    town.shufflers[2].lie = b"\x05" * 32
+    town.shufflers[2].lie = town.ticket(1).id + b"\x05" * 32
     told: list[int] = []
     (outcome,) = send_parts(town.cards, made(town, rng, 1), rng=rng, on_answer=lambda who, _: told.append(who))
     assert [refusal.shuffler for refusal in outcome.refusals] == [3]
@@ -139,7 +141,7 @@ def test_an_acknowledgement_of_another_digest_does_not_count(town: Town, rng: Ra
 
 
 def test_an_answer_to_another_part_ends_it(town: Town, rng: Randomness) -> None:
-    town.shufflers[0].before = lambda part: Answer(part.collection, b"\x09" * 16, b"\x05" * 32)
+    town.shufflers[0].before = lambda part: Answer(part.collection, b"\x09" * 16, b"\x09" * 48)
     with pytest.raises(RemoteFault, match=r"shuffler 1 \(org-1\), submission: answered another part"):
         send_parts(town.cards, made(town, rng, 1), rng=rng)
 
@@ -205,11 +207,24 @@ def test_what_a_shuffler_says_is_one_printable_line(town: Town, rng: Randomness)
     assert len(sentence) <= 300
 
 
-def test_an_expired_certificate_is_named(town: Town, rng: Randomness, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("peos.net.lane.is_expired", lambda _: True)
-    with pytest.raises(RemoteFault, match=r"shuffler . \(org-.\), submission: its certificate for users has expired"):
-        send_parts(town.cards, made(town, rng, 1), rng=rng)
-    assert certificate("org-1").pem.startswith(b"-----BEGIN")
+@pytest.mark.parametrize(
+    ("years", "sentence"),
+    [(10, "has expired: it is valid from"), (-10, "is not valid yet, so a clock is wrong: it is valid from")],
+    ids=["her clock is ahead", "her clock is behind"],
+)
+def test_a_certificate_that_is_not_valid_by_her_clock_is_told_with_the_clock(
+    town: Town, rng: Randomness, years: int, sentence: str
+) -> None:
+    """Ten years off: what she sees is a certificate of another time, and her clock is the likelier mistake."""
+    now = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=365 * years)
+    other = make_certificate("org-1", rng, now=now)
+    cards = (replace(town.cards[0], user_certificate=as_der(other.pem)), *town.cards[1:])
+    today = rf"{datetime.datetime.now(datetime.UTC):%Y-%m-}\d\d \d\d:\d\d UTC"
+    with pytest.raises(
+        RemoteFault, match=rf"1 \(org-1\), .*users {sentence} .*, and the clock here says {today}"
+    ) as found:
+        send_parts(cards, made(town, rng, 1), rng=rng)
+    assert "set this machine's clock if it is wrong" in found.value.hint
 
 
 def test_nothing_runs_on_after_the_caller_stopped_reading(town: Town, rng: Randomness) -> None:

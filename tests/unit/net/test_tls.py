@@ -12,15 +12,15 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
-from peos.collection.freeze import Announcement
+from peos.collection.freeze import FrozenDigest
 from peos.errors import PeosError, RemoteFault, WrongInput
 from peos.net.certificates import Certificate, fingerprint
 from peos.net.client import blocking_channel, retrying_blocking
 from peos.net.guard import Context, peer_fingerprint
 from peos.net.tls import Trust, grpc, peer_port, pinned, user_port
-from peos.wire.methods import GET_ANNOUNCEMENT
+from peos.wire.methods import GET_FROZEN_DIGEST
 from tests.test_architecture import ROOT, imports, sources
 from tests.unit.net.ports import (
     DIGEST,
@@ -41,14 +41,14 @@ def test_a_pinned_peer_is_answered_and_known_by_its_certificate() -> None:
     seen: list[bytes] = []
     versions: list[list[bytes]] = []
 
-    async def behaviour(request: bytes, context: Context) -> Announcement:
+    async def behaviour(request: bytes, context: Context) -> FrozenDigest:
         seen.append(peer_fingerprint(context))
         versions.append(list(context.auth_context()["ssl_tls_version"]))
-        return Announcement(request, request)
+        return FrozenDigest(request, request, bytes(64))
 
     async def whole() -> None:
         async with listening(Trust([PEER.pem]), behaviour) as running:
-            assert await asked(running, PEER) == Announcement(DIGEST, DIGEST)
+            assert await asked(running, PEER) == FrozenDigest(DIGEST, DIGEST, bytes(64))
 
     run(whole())
     assert seen == [fingerprint(PEER.pem)]
@@ -69,9 +69,9 @@ def test_a_pinned_peer_is_answered_and_known_by_its_certificate() -> None:
 def test_the_peer_port_refuses(own: Certificate | None, trusted: list[Certificate]) -> None:
     called: list[bytes] = []
 
-    async def behaviour(request: bytes, _: Context) -> Announcement:
+    async def behaviour(request: bytes, _: Context) -> FrozenDigest:
         called.append(request)
-        return Announcement(request, request)
+        return FrozenDigest(request, request, bytes(64))
 
     async def whole() -> None:
         async with listening(Trust([one.pem for one in trusted]), behaviour) as running:
@@ -89,7 +89,7 @@ def test_a_channel_refuses_a_server_with_another_certificate_than_the_pinned_one
     async def whole() -> None:
         async with listening(Trust([PEER.pem]) if own else None, own=STRANGER) as running:
             started = time.monotonic()
-            with pytest.raises(RemoteFault, match="another certificate than the one that is pinned"):
+            with pytest.raises(RemoteFault, match="another certificate than the pinned one"):
                 await asked(running, own)
             assert time.monotonic() - started < SECONDS
 
@@ -111,15 +111,15 @@ def test_trust_admits_and_drops_while_the_server_runs_and_a_connection_is_open()
         async with listening(trust) as running:
             with pytest.raises(RemoteFault):
                 await asked(running, PEER)
-            trust.admit(PEER.pem)
+            trust.admit([PEER.pem])
             async with caller(running, PEER) as connected:
-                assert await connected.ask(GET_ANNOUNCEMENT, DIGEST)
-                trust.drop(fingerprint(PEER.pem))
+                assert await connected.ask(GET_FROZEN_DIGEST, DIGEST)
+                trust.drop()
                 with pytest.raises(PeosError, match="this certificate is not accepted here"):
-                    await connected.ask(GET_ANNOUNCEMENT, DIGEST)
+                    await connected.ask(GET_FROZEN_DIGEST, DIGEST)
             with pytest.raises(PeosError):
                 await asked(running, PEER)
-            trust.admit(PEER.pem)
+            trust.admit([PEER.pem])
             assert await asked(running, PEER)
 
     run(whole())
@@ -128,7 +128,7 @@ def test_trust_admits_and_drops_while_the_server_runs_and_a_connection_is_open()
 def test_users_need_no_certificate_on_their_port() -> None:
     async def whole() -> None:
         async with listening() as running:
-            assert await asked(running) == Announcement(DIGEST, DIGEST)
+            assert await asked(running) == FrozenDigest(DIGEST, DIGEST, bytes(64))
 
     run(whole())
 
@@ -189,35 +189,86 @@ def test_without_the_setting_the_client_at_tls_1_2_would_be_let_in(tmp_path: Pat
 def test_a_blocking_channel_is_pinned_in_the_same_way() -> None:
     def blocking(port: int, pin: bytes) -> bytes:
         with blocking_channel(f"127.0.0.1:{port}", pin) as opened:
-            call: grpc.UnaryUnaryMultiCallable[bytes, bytes] = opened.unary_unary(GET_ANNOUNCEMENT.path)
+            call: grpc.UnaryUnaryMultiCallable[bytes, bytes] = opened.unary_unary(GET_FROZEN_DIGEST.path)
 
             def once() -> bytes:
-                return call(GET_ANNOUNCEMENT.encode(DIGEST), timeout=SECONDS)
+                return call(GET_FROZEN_DIGEST.encode(DIGEST), timeout=SECONDS)
 
             return retrying_blocking(once, party="shuffler 1", step="freeze", rng=RNG)
 
     async def whole() -> None:
         async with listening() as running:
             answer = await asyncio.to_thread(blocking, running.port, SERVER.pem)
-            assert GET_ANNOUNCEMENT.decode_response(answer) == Announcement(DIGEST, DIGEST)
+            assert GET_FROZEN_DIGEST.decode_response(answer) == FrozenDigest(DIGEST, DIGEST, bytes(64))
             with pytest.raises(RemoteFault, match="another certificate"):
                 await asyncio.to_thread(blocking, running.port, STRANGER.pem)
 
     run(whole())
 
 
-def test_two_certificates_of_one_subject_are_not_both_admitted() -> None:
-    model = x509.load_pem_x509_certificate(PEER.pem)
-    key = ec.derive_private_key(12345, ec.SECP256R1())
-    builder = x509.CertificateBuilder(model.subject, model.subject, key.public_key(), 7)
-    builder = builder.not_valid_before(model.not_valid_before_utc).not_valid_after(model.not_valid_after_utc)
-    for extension in model.extensions:
+def certificate_like(
+    model: bytes, public: ec.EllipticCurvePublicKey, signer: ec.EllipticCurvePrivateKey, *, serial: int = 7
+) -> bytes:
+    """A certificate with the subject, dates and extensions of another, for a key and by a key of one's own choice."""
+    found = x509.load_pem_x509_certificate(model)
+    builder = x509.CertificateBuilder(found.subject, found.subject, public, serial)
+    builder = builder.not_valid_before(found.not_valid_before_utc).not_valid_after(found.not_valid_after_utc)
+    for extension in found.extensions:
         builder = builder.add_extension(extension.value, extension.critical)
-    twin = builder.sign(key, SHA256()).public_bytes(Encoding.DER)
+    return builder.sign(signer, SHA256()).public_bytes(Encoding.PEM)
+
+
+OWN_KEY = ec.derive_private_key(12345, ec.SECP256R1())
+
+
+def public_key_of(certificate: bytes) -> ec.EllipticCurvePublicKey:
+    found = x509.load_pem_x509_certificate(certificate).public_key()
+    assert isinstance(found, ec.EllipticCurvePublicKey)
+    return found
+
+
+@pytest.mark.parametrize("foreign_key", [False, True], ids=["its own key", "the other's key"])
+def test_nobody_can_make_a_certificate_that_hides_anothers(foreign_key: bool) -> None:
+    public = public_key_of(PEER.pem) if foreign_key else OWN_KEY.public_key()
+    forged = certificate_like(PEER.pem, public, OWN_KEY)
+
+    async def whole() -> None:
+        trust = Trust()
+        async with listening(trust) as running:
+            with pytest.raises(WrongInput, match="signed by its own key" if foreign_key else "names another"):
+                trust.admit([forged], b"the forger's collection")
+            trust.admit([PEER.pem], b"a collection")
+            assert await asked(running, PEER) == FrozenDigest(DIGEST, DIGEST, bytes(64))
+
+    run(whole())
+
+
+def test_two_certificates_of_one_key_are_not_both_admitted() -> None:
+    key = load_pem_private_key(PEER.key, None)
+    assert isinstance(key, ec.EllipticCurvePrivateKey)
+    twin = certificate_like(PEER.pem, key.public_key(), key)
     trust = Trust([PEER.pem])
     with pytest.raises(WrongInput, match="one subject"):
-        trust.admit(twin)
+        trust.admit([STRANGER.pem, twin])
     assert trust.is_trusted(fingerprint(PEER.pem))
+    assert not trust.is_trusted(fingerprint(STRANGER.pem)), "all of them, or none"
+
+
+def test_a_certificate_is_accepted_as_long_as_one_collection_needs_it() -> None:
+    async def whole() -> None:
+        trust = Trust()
+        trust.admit([PEER.pem, STRANGER.pem], b"one")
+        trust.admit([PEER.pem], b"other")
+        async with listening(trust) as running:
+            trust.drop(b"one")
+            assert await asked(running, PEER) == FrozenDigest(DIGEST, DIGEST, bytes(64))
+            with pytest.raises(PeosError):
+                await asked(running, STRANGER)
+            trust.drop(b"other")
+            with pytest.raises(PeosError):
+                await asked(running, PEER)
+
+    run(whole())
 
 
 @pytest.mark.parametrize("make", [user_port, lambda own: peer_port(own, Trust()), lambda own: pinned(SERVER.pem, own)])

@@ -3,6 +3,8 @@
 import pytest
 
 from peos.collection.submission import bind
+from peos.collection.ticket import Ticket
+from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes import KEY_BITS_FLOOR, SCHEMES
 from peos.errors import WrongInput
@@ -29,7 +31,7 @@ def test_with_ciphertexts_of_half_the_length_it_is_about_half(scheme: str, shuff
 def test_a_users_bytes_are_those_on_the_wire(words: int, shufflers: int, scheme: str, rng: Randomness) -> None:
     ciphertext = small_key(512, scheme).public.ciphertext_bytes * KEY_BITS_FLOOR // 512
     shares = (bytes(words * ciphertext), *[bytes(words * 8)] * (shufflers - 1))
-    parts = bind(bytes(32), bytes(16), bytes(64), shares, rng)
+    parts = bind(bytes(32), Ticket(bytes(16), bytes(64), Identity(bytes(32))), shares, rng)
     assert cost(words, 1000, 0, shufflers, scheme).user_bytes == sum(len(encode_part(part)) for part in parts)
 
 
@@ -55,3 +57,7 @@ def test_fakes_cost_as_much_as_users_and_shuffler_1_encrypts_them_besides() -> N
 def test_numbers_of_shufflers_that_cannot_run_a_collection_are_refused(shufflers: int) -> None:
     with pytest.raises(WrongInput, match="cannot run a collection"):
         cost(1, 1000, 0, shufflers)
+
+
+def test_a_report_of_one_word_is_less_than_a_kilobyte_and_a_half() -> None:
+    assert cost(1, 1000, 0, 3, "jl").user_bytes == 1433

@@ -198,6 +198,31 @@ def test_seeds_are_taken_at_their_least_collisions_because_fewer_make_delta_larg
     assert deltas[0] > deltas[-1]
 
 
+@pytest.mark.parametrize(
+    ("cells", "usual", "broken"),
+    [(2, 0.11517, 0.16495), (16, 0.14176, 0.14658), (64, 0.11052, 0.11142), (1024, 0.03529, 0.03531)],
+)
+def test_a_broken_hash_would_cost_3_4_per_cent_from_16_cells_on(cells: int, usual: float, broken: float) -> None:
+    """limitations.md says so: n = 100,000, ε_l = 4, δ = 10^-9, if two values met under no seed at all."""
+    blanket = blanket_of(LocalHash(10**5, 4.0, d_prime=cells))
+    assert blanket is not None
+    claims = [least_epsilon(replace(blanket, both=c * blanket.other), 99_999, 0, 1e-9) for c in (1 / cells, 0.0)]
+    assert claims == pytest.approx([usual, broken], rel=5e-4)
+    assert claims[1] <= 1.0345 * claims[0] or cells < 16
+
+
+@pytest.mark.parametrize("setting", [(4.0, 999, 0), (4.0, 0, 3000), (8.0, 9999, 0)])
+def test_a_broken_hash_costs_no_more_in_other_settings(setting: tuple[float, int, int]) -> None:
+    local, others, fakes = setting
+    for cells in (16, 64):
+        blanket = blanket_of(LocalHash(10**5, local, d_prime=cells))
+        assert blanket is not None
+        usual, broken = (
+            least_epsilon(replace(blanket, both=c * blanket.other), others, fakes, 1e-9) for c in (1 / cells, 0.0)
+        )
+        assert usual < broken <= 1.0345 * usual
+
+
 def test_uneven_cells_cost_next_to_nothing_at_full_width() -> None:
     even, uneven = (epsilon(LocalHash(10**5, 5.0, d_prime=k), 10**6, 0, DELTA) for k in (1024, 1023))
     assert even == pytest.approx(uneven, rel=2e-3)

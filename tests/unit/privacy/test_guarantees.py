@@ -16,7 +16,12 @@ def test_the_rows_are_as_the_design_fixes_them() -> None:
     found = guarantees(m, 990_002, 20_000, 1e-9)
     shape = found.to_json()
     assert set(shape) == {"server", "users", "local"}
-    assert shape["server"] == {"delta": 1e-9, "theorem": found.server.theorem, "exact": found.server.exact}
+    assert shape["server"] == {
+        "delta": 1e-9,
+        "theorem": found.server.theorem,
+        "exact": found.server.exact,
+        "half_of_users": found.server.half_of_users,
+    }
     assert shape["users"] == {"delta": 1e-9, "theorem": found.users.theorem, "exact": found.users.exact}
     assert shape["local"] == m.epsilon_local
 
@@ -34,7 +39,8 @@ def test_sue_claims_nothing_by_the_theorem_and_what_it_deserves_exactly() -> Non
     assert found.server.exact is not None
     assert found.users.exact is not None
     assert found.server.exact < found.users.exact < 0.2 < found.local
-    assert found.server.in_words().endswith(f": ε = {rounded_up(found.server.exact)} at δ = 1e-09 by exact accounting.")
+    claimed = f": ε = {rounded_up(found.server.exact)} at δ = 1e-09 by exact accounting. ε_c assumes"
+    assert claimed in found.server.in_words()
 
 
 def test_without_fakes_nothing_is_claimed_against_all_other_users_and_the_reason_is_given() -> None:
@@ -125,3 +131,41 @@ def test_impossible_numbers_are_refused(users: int, fakes: int) -> None:
 def test_what_is_shown_is_never_less_than_what_holds() -> None:
     assert rounded_up(0.20001) == "0.2001"
     assert rounded_up(0.2) == "0.2000"
+
+
+def test_the_claim_that_counts_on_other_users_says_so_and_what_is_left_if_half_are_the_analyzers() -> None:
+    """The figures of 990,002 users, SOLH with d' = 705 and ε_l = 7.251: 0.2258 with all honest, 0.3245 with half."""
+    m = LocalHash(42_178, 7.251, d_prime=705)
+    found = guarantees(m, 990_002, 0, 1e-9)
+    assert found.server.exact == pytest.approx(0.2258, abs=2e-4)
+    assert found.server.half_of_users is not None
+    assert found.server.half_of_users == pytest.approx(0.3245, abs=2e-4)
+    assert found.server.half_of_users == pytest.approx(epsilon(m, 990_002, 0, 1e-9, known=495_001), rel=1e-3)
+    assert found.server.in_words().endswith(
+        "ε_c assumes that the other users are honest: the organisation that hands out tickets could add users of its "
+        f"own. If half of the users were the analyzer's, ε would be {rounded_up(found.server.half_of_users)}."
+    )
+    assert found.server.in_words().endswith(found.server.assumed)
+
+
+@pytest.mark.parametrize(("users", "fakes"), [(2, 50), (3, 50), (11, 0), (300, 20), (20_000, 4000)])
+def test_with_half_of_the_users_less_is_claimed_than_with_all_and_more_than_with_none(users: int, fakes: int) -> None:
+    m = GRR(12, 3.5)
+    found = guarantees(m, users, fakes, 1e-6)
+    half = found.server.half_of_users
+    assert half is not None
+    assert found.server.epsilon <= half <= found.users.epsilon
+    assert half <= epsilon(m, users, fakes, 1e-6, known=min(users - 1, (users + 1) // 2)), "half, rounded up"
+
+
+def test_what_holds_whatever_the_others_are_assumes_nothing_of_them() -> None:
+    alone = guarantees(GRR(2, 3.0), 1, 10**4, 1e-6)
+    assert (alone.server.half_of_users, alone.server.assumed) == (None, "")
+    hopeless = guarantees(GRR(2, 0.1), 2, 0, 1e-9)
+    assert hopeless.server.epsilon == hopeless.local
+    for sentence in (
+        *hopeless.in_words(),
+        alone.in_words()[0],
+        *guarantees(GRR(12, 3.5), 300, 20, 1e-6).in_words()[1:],
+    ):
+        assert "honest" not in sentence

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any, Final
 
+from peos.collection.freeze import Announcement, Announcements
 from peos.collection.lifecycle import State
-from peos.collection.submission import Triple
 from peos.crypto.kdf import Context
-from peos.crypto.randomness import Randomness
+from peos.crypto.randomness import KEY_BYTES, Randomness
+from peos.crypto.vault import Vault
 from peos.errors import NotYet, PeosError
 from peos.net.calls import Caller
 from peos.net.logs import Log
@@ -15,16 +17,20 @@ from peos.shuffle.messages import SignedNotice
 from peos.shuffle.standing import Place, Standing
 from peos.store.base import Submission, Vector
 from peos.store.memory import MemoryStore
+from peos.wire.freezes import encode_announcements
 from peos.wire.methods import Method
 from shuffler.ending import Ending
 from shuffler.post import Post
 from shuffler.storing import Stored
-from tests.unit.collection.made import COLLECTION, DOCUMENT, SHUFFLERS, triple
+from tests.unit.collection.made import COLLECTION, DOCUMENT, SHUFFLERS, row
 from tests.unit.store.made import ASKED, FROZEN, TRANSCRIPT, vector
 
 ME: Final = 3  # a last hider of three
 LOG: Final = Log("test")
 HERE: Final = Context(COLLECTION, FROZEN)
+NOWHERE: Final = Path("/nowhere")
+"""The folder of a shuffler that keeps nothing: what would be written there fails."""
+VAULT: Final = Vault(bytes(KEY_BYTES), Randomness(b"\x04" * 32))
 
 
 class Told(Post):
@@ -74,19 +80,26 @@ def _given(answer: Any, request: Any) -> Any:
     return answer(request) if callable(answer) else answer
 
 
-def triples(count: int = 6) -> list[Triple]:
-    """Submissions, in the order of the rows."""
-    return sorted(triple(f"user {number}") for number in range(count))
+def rows(count: int = 6) -> list[bytes]:
+    """Submissions, in their order."""
+    return sorted(row(f"user {number}") for number in range(count))
+
+
+def announced(lists: dict[int, list[bytes]] | None = None) -> Announcements:
+    """What a shuffler holds that has heard of these lists; by default all three have the same six rows."""
+    lists = lists or {number: rows() for number in (1, 2, 3)}
+    made = (Announcement.sign(SHUFFLERS[who - 1], who, COLLECTION, listed) for who, listed in lists.items())
+    return Announcements(COLLECTION, tuple(made))
 
 
 def memory(place: Place | None = None, *, frozen: bool = True) -> MemoryStore:
     """A store with one collection: closed, or frozen and shuffling with a standing."""
     store = MemoryStore(Randomness(b"\x01" * 32))
     store.put_collection(COLLECTION, b"signed", b"roster", ASKED, State.OPEN)
-    store.submit_many([Submission(COLLECTION, one, bytes(8)) for one in triples()])
+    store.submit_many([Submission(COLLECTION, one, bytes(8)) for one in rows()])
     store.set_state(COLLECTION, State.CLOSED)
     if frozen:
-        store.put_frozen(COLLECTION, FROZEN, triples())
+        store.put_frozen(COLLECTION, FROZEN, encode_announcements(announced()), rows())
         store.set_state(COLLECTION, State.SHUFFLING)
     if place is not None:
         stand(store, place)

@@ -11,7 +11,7 @@ import pytest
 
 from peos.compute import Inline
 from peos.crypto.randomness import Randomness
-from peos.errors import Full, RemoteFault
+from peos.errors import Full, LocalFault, RemoteFault
 from peos.shuffle.effects import Heard, Received
 from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, SignedReceipt, Step, Word
 from peos.shuffle.shuffler import Shuffler
@@ -21,7 +21,7 @@ from peos.wire.methods import DELIVER, GET_RECEIPT
 from shuffler import conductor as conductor_
 from shuffler.bench import Bench
 from shuffler.conductor import Conductor
-from shuffler.storing import Stored
+from shuffler.storing import FAULTS, Stored
 from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
 from tests.unit.shuffler_process.played import HERE, LOG, ME, Other, Told, memory, run
 from tests.unit.store.made import TRANSCRIPT
@@ -258,23 +258,76 @@ def test_a_tombstone_names_who_gave_up() -> None:
     conducted(test)
 
 
-def test_a_store_that_fails_to_persist_says_nothing_on_the_strength_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_standing_that_cannot_be_kept_is_tried_again_and_nothing_is_said_before_it_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("shuffler.storing.AGAIN", 0.01)
+
     async def test(store: MemoryStore, stored: Stored) -> None:
-        here = conducting(store, stored)
-
-        def full(*_: object) -> None:
-            raise Full("there is no room left")
-
-        monkeypatch.setattr(store, "put_standing", full)
-        running = asyncio.ensure_future(here.run(resumed=True))
-        with pytest.raises(Full):
-            await running
+        here, put, said = conducting(store, stored), store.put_standing, []
         post = here._post
         assert isinstance(post, Posted)
-        assert post.notices == []
+
+        def failing(*given: Any) -> None:
+            said.append(len(post.notices))
+            if len(said) > 2 * FAULTS:
+                put(*given)
+            if len(said) <= 2 * FAULTS + 1:  # the last of these is there, and fails all the same
+                raise Full("there is no room left")
+
+        monkeypatch.setattr(store, "put_standing", failing)
+        running = asyncio.ensure_future(here.run(resumed=True))
+        await reached(lambda: bool(post.notices))
+        assert said == [0] * (2 * FAULTS + 2)
+        assert store.standing(COLLECTION) == Standing(Place.FREE, 2, 2)
+        running.cancel()
+
+    conducted(test, Place.FREE)
+
+
+def test_a_store_that_goes_on_failing_ends_the_run_and_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shuffler.storing.AGAIN", 0.01)
+
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        here, tries = conducting(store, stored), []
+
+        def failing(*_: Any) -> None:
+            tries.append(1)
+            raise LocalFault("the store failed")
+
+        monkeypatch.setattr(store, "put_standing", failing)
+        with pytest.raises(LocalFault, match="the store failed"):
+            await here.run(resumed=True)
+        post = here._post
+        assert isinstance(post, Posted)
+        assert (len(tries), post.notices) == (FAULTS, [])
         assert store.standing(COLLECTION) == Standing(Place.FREE, 2, 1)
 
     conducted(test, Place.FREE)
+
+
+def test_a_helper_that_fails_ends_the_run_with_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        def broken(*_: Any) -> None:
+            raise OSError(5, "input/output error")
+
+        monkeypatch.setattr(conductor_.Conductor, "_look_at_the_clock", _second(broken))
+        with pytest.raises(OSError, match="input/output"):
+            await conducting(store, stored).run(resumed=False)
+
+    conducted(test)
+
+
+def _second(broken: Callable[..., None]) -> Callable[..., None]:
+    """Nothing at the first call, which `run` makes itself, and then this."""
+    calls: list[int] = []
+
+    def called(*given: Any) -> None:
+        calls.append(1)
+        if len(calls) > 1:
+            broken(*given)
+
+    return called
 
 
 def test_a_flood_of_words_is_refused_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,6 +40,9 @@ def test_the_full_sample_names_every_setting() -> None:
 
     config = read(DEPLOY / "shuffler.full.toml")
     assert (config.workers, config.zeros_megabytes) == (2, 512)
+    assert (config.most_fakes, config.most_days, config.most_open) == (1_000_000, 90, 16)
+    assert (config.user_connections, config.connections_per_address, config.peer_connections) == (1000, 32, 256)
+    assert config.silent_seconds == 30
     assert config.folder == Path("/var/lib/peos/north")
     settings = {part for key in KEYS for part in key.name.split(".")}
     assert {name for name in settings if re.search(rf"^\[?{name}\b", FULL, re.MULTILINE)} == settings

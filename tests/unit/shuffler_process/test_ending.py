@@ -91,6 +91,24 @@ def test_an_abort_that_was_cut_short_is_completed() -> None:
     assert len(told.notices) == 2
 
 
+def test_a_tombstone_does_not_wait_for_the_erasure_which_is_repeated() -> None:
+    store, told = memory(Place.FREE), Told()
+    erase = store.erase
+
+    def held_up(_: bytes) -> None:
+        raise OSError(24, "too many open files")
+
+    setattr(store, "erase", held_up)  # noqa: B010 - as a disk that cannot be written to now
+    with pytest.raises(OSError, match="too many"):
+        abort(store, told)
+    here = store.collection(COLLECTION)
+    assert (here.state, here.standing.place, here.erased) == (State.ABORTED, Place.DEAD, False)
+    assert [receiver for _, receiver in told.notices] == [1, 2]
+    setattr(store, "erase", erase)  # noqa: B010 - and now it can
+    assert abort(store, told) is State.ABORTED
+    assert store.collection(COLLECTION).erased
+
+
 def test_who_asks_after_the_end_is_told_of_the_death() -> None:
     store, told = memory(Place.STORED), Told()
     abort(store, told)

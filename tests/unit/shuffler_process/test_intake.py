@@ -18,7 +18,7 @@ from peos.store.memory import MemoryStore
 from shuffler import intake as intake_
 from shuffler.intake import Intake
 from shuffler.storing import Stored
-from tests.unit.collection.made import COLLECTION, DOCUMENT, PUBLIC, parts
+from tests.unit.collection.made import COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS, parts
 from tests.unit.store.made import ASKED
 
 ME = 2
@@ -53,7 +53,7 @@ def with_intake(test: Callable[[Intake, Troubled], Awaitable[None]]) -> None:
     stored = Stored(lambda: store)
 
     async def whole() -> None:
-        intake = Intake(stored, Log("test"))
+        intake = Intake(stored, Log("test"), SHUFFLERS[ME - 1])
         committing = asyncio.ensure_future(intake.run())
         await test(intake, store)
         assert not committing.done(), "committing has ended"
@@ -77,7 +77,7 @@ def part(label: str) -> Part:
 def test_an_acknowledged_part_is_in_the_store_and_a_repeat_is_acknowledged_again() -> None:
     async def test(intake: Intake, store: Troubled) -> None:
         first, again = await taken(intake, part("a")), await taken(intake, part("a"))
-        assert first.digest
+        assert first.row
         assert first == again
         assert store.count(COLLECTION) == 1
 
@@ -87,7 +87,7 @@ def test_an_acknowledged_part_is_in_the_store_and_a_repeat_is_acknowledged_again
 def test_what_gathers_while_one_group_is_kept_is_the_next_group() -> None:
     async def test(intake: Intake, store: Troubled) -> None:
         answers = await asyncio.gather(*(taken(intake, part(f"user {number}")) for number in range(50)))
-        assert all(answer.digest for answer in answers)
+        assert all(answer.row for answer in answers)
         assert sum(store.groups) == 50
         assert len(store.groups) < 10, f"groups of {store.groups}: one fsync each is too many"
 
@@ -118,7 +118,7 @@ def test_a_store_in_trouble_asks_for_the_same_part_later_and_tells_no_secret(err
         assert answer.retry
         assert "SQLITE" not in answer.refusal
         assert "secret" not in answer.refusal
-        assert (await taken(intake, part("a"))).digest, "the next group is kept"
+        assert (await taken(intake, part("a"))).row, "the next group is kept"
 
     with_intake(test)
 
@@ -128,13 +128,13 @@ def test_a_user_who_goes_away_holds_up_nobody() -> None:
         gone = intake.offer(part("gone"), DOCUMENT, COLLECTION, PUBLIC, ME)
         assert isinstance(gone, asyncio.Future)
         gone.cancel()
-        assert (await taken(intake, part("a"))).digest
+        assert (await taken(intake, part("a"))).row
         store.fails = [LocalFault("the store failed")]
         gone = intake.offer(part("gone too"), DOCUMENT, COLLECTION, PUBLIC, ME)
         assert isinstance(gone, asyncio.Future)
         gone.cancel()
         await asyncio.sleep(0.05)
-        assert (await taken(intake, part("b"))).digest
+        assert (await taken(intake, part("b"))).row
 
     with_intake(test)
 
@@ -185,6 +185,6 @@ def test_refusals_of_a_collection_that_the_store_does_not_know_end_nothing() -> 
         intake._wake.set()
         intake._noted = 0.0
         await asyncio.sleep(0.05)
-        assert (await taken(intake, part("a"))).digest
+        assert (await taken(intake, part("a"))).row
 
     with_intake(test)

@@ -1,17 +1,20 @@
 """A shuffler's keys: an `init` that is cut off anywhere is completed by the next, and nothing drawn is lost."""
 
+import contextlib
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
+from peos.crypto import vault
 from peos.errors import Full, WrongInput
 from peos.store.folder import write_durably
 from shuffler import keys
 from shuffler.config import Config, read
 from tests.unit.shuffler_process.test_config import MINIMAL, written
 
-WRITES = 6  # the identity, two certificates, their two keys, the card
+WRITES = 7  # the vault's key, the identity, two certificates, their two keys, the card
+PHRASE = b"a passphrase of this test"
 
 
 def cut_off_after(writes: int, error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,3 +93,72 @@ def test_a_damaged_certificate_or_key_is_named_before_anything_listens(tmp_path:
         (config.folder / f"{name[:5]}.{end}").unlink()
     (config.folder / keys.CARD).unlink()
     assert keys.make(config) == keys.load(config), "what the hint says to do"
+
+
+def locked(tmp_path: Path, phrase: bytes = PHRASE) -> Config:
+    """A configuration with a passphrase."""
+    (tmp_path / "passphrase").touch(mode=0o600)
+    (tmp_path / "passphrase").write_bytes(phrase + b"\n")
+    return read(written(tmp_path, 'passphrase_file = "passphrase"\n' + MINIMAL))
+
+
+def secrets(made: keys.Keys) -> list[bytes]:
+    """What must lie nowhere in clear."""
+    return [made.identity.secret, made.identity.secret.hex().encode(), made.peers.key, made.users.key]
+
+
+@pytest.fixture
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vault, "_COST", 10)
+
+
+@pytest.mark.usefixtures("_quick")
+def test_under_a_passphrase_no_key_lies_in_clear_and_nothing_else_opens_them(tmp_path: Path) -> None:
+    config = locked(tmp_path)
+    made = keys.make(config)
+    assert keys.load(config) == made
+    for name, content in files(config).items():
+        assert not any(secret in content for secret in secrets(made)), name
+    (tmp_path / "passphrase").write_bytes(b"another")
+    with pytest.raises(WrongInput, match=r"^the passphrase does not open the keys$"):
+        keys.load(config)
+    without = read(written(tmp_path, MINIMAL))
+    with pytest.raises(WrongInput, match="are under a passphrase, and passphrase_file is not set"):
+        keys.load(without)
+    with pytest.raises(WrongInput, match="has keys already"):
+        keys.make(locked(tmp_path))
+
+
+@pytest.mark.usefixtures("_quick")
+@pytest.mark.parametrize("writes", range(4))
+def test_keys_that_lie_open_are_refused_under_a_passphrase_until_init_has_sealed_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: int
+) -> None:
+    made = keys.make(read(written(tmp_path, MINIMAL)))
+    config = locked(tmp_path)
+    with pytest.raises(WrongInput, match=r"vault\.key is not under the passphrase") as caught:
+        keys.load(config)
+    assert "peos shuffler init" in caught.value.hint
+    cut_off_after(writes, KeyboardInterrupt(), monkeypatch)
+    with contextlib.suppress(KeyboardInterrupt):
+        keys.make(config)
+    monkeypatch.undo()
+    monkeypatch.setattr(vault, "_COST", 10)
+    again = keys.make(config)
+    assert again == keys.load(config) == made, "they are the same keys"
+    for name, content in files(config).items():
+        assert not any(secret in content for secret in secrets(made)), name
+    assert not [name for name in files(config) if name.endswith(".sealed")]
+
+
+@pytest.mark.usefixtures("_quick")
+@pytest.mark.parametrize("name", ["vault.key", "identity.key", "users.key"])
+def test_a_damaged_sealed_key_is_named(tmp_path: Path, name: str) -> None:
+    config = locked(tmp_path)
+    keys.make(config)
+    path = config.folder / name
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(WrongInput, match=f"{name} is damaged|does not open the keys"):
+        keys.load(config)

@@ -10,10 +10,9 @@ from typing import Any, Final
 import pytest
 
 from peos.collection.document import Document
-from peos.collection.freeze import Announcement, Freeze, list_hash
+from peos.collection.freeze import Freeze, sign_frozen
 from peos.collection.lifecycle import State
 from peos.collection.party import Order
-from peos.collection.submission import Triple
 from peos.compute import Inline
 from peos.crypto.randomness import Randomness
 from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, RemoteFault, Unknown
@@ -21,17 +20,16 @@ from peos.shuffle.messages import Notice, NoticeKind, SignedNotice
 from peos.shuffle.standing import Place, Standing
 from peos.store.memory import MemoryStore
 from peos.wire.documents import SignedDocument
-from peos.wire.freezes import stretches
-from peos.wire.methods import GET_ANNOUNCEMENT, GET_FROZEN_DIGEST, GET_LIST, Method
+from peos.wire.freezes import encode_announcements, stretches
+from peos.wire.methods import GET_ANNOUNCEMENTS, GET_FROZEN_DIGEST, GET_LIST, Method
 from shuffler import freezing as freezing_
 from shuffler import life as life_
-from shuffler.freezing import signed
 from shuffler.life import Life
 from shuffler.meter import Meter
-from shuffler.storing import Stored
+from shuffler.storing import FAULTS, Stored
 from shuffler.telling import in_words, status
 from tests.unit.collection.made import COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
-from tests.unit.shuffler_process.played import HERE, LOG, ME, Other, memory, run, triples
+from tests.unit.shuffler_process.played import HERE, LOG, ME, NOWHERE, VAULT, Other, announced, memory, rows, run
 
 CLOSE: Final = Order(COLLECTION, abort=False, signature=bytes(64))
 ABORT: Final = Order(COLLECTION, abort=True, signature=bytes(64))
@@ -71,6 +69,8 @@ def alive(
         analyzer=Other("the analyzer", {}),
         engine=Inline(Randomness(b"\x01" * 32)),
         step_seconds=60.0,
+        folder=NOWHERE,
+        vault=VAULT,
         log=LOG,
         meter=Meter(),
     )
@@ -92,10 +92,10 @@ def opened(state: State = State.OPEN) -> MemoryStore:
     return store
 
 
-def others(own: list[Triple]) -> dict[int, Other]:
+def others(own: list[bytes]) -> dict[int, Other]:
     """The other shufflers with their lists."""
     listed: dict[Method, Any] = {
-        GET_ANNOUNCEMENT: Announcement(COLLECTION, list_hash(own)),
+        GET_ANNOUNCEMENTS: announced({1: own, 2: own, ME: rows()}),
         GET_LIST: list(stretches(COLLECTION, tuple(own))),
     }
     return {number: Other(f"shuffler {number}", dict(listed)) for number in (1, 2)}
@@ -103,10 +103,13 @@ def others(own: list[Triple]) -> dict[int, Other]:
 
 def frozen_digest() -> bytes:
     """What is frozen where all three hold the same."""
-    freeze = Freeze(1, tuple(one.public for one in SHUFFLERS), COLLECTION, triples())
+    freeze = Freeze(1, tuple(one.public for one in SHUFFLERS), COLLECTION, rows(), SHUFFLERS[0])
     for who in (2, 3):
-        freeze.announced(who, list_hash(triples()))
-        freeze.listed(who, triples())
+        freeze.heard(who, announced().held)
+    for who in (2, 3):
+        listing = freeze.listing(who)
+        listing.feed(rows())
+        listing.finish()
     return freeze.digest
 
 
@@ -226,7 +229,7 @@ def test_an_order_to_abort_ends_it_in_any_state_before_the_freeze(state: State) 
 
 def test_too_few_reports_are_the_end_and_nothing_is_signed() -> None:
     async def test(store: MemoryStore, stored: Stored) -> None:
-        life = alive(store, stored, others(triples()), minimum=5)
+        life = alive(store, stored, others(rows()), minimum=5)
         await life.run()
         assert store.collection(COLLECTION).reason == "0 reports, the minimum is 5"  # six, and 32 dummies are due
         assert life.freezing is not None
@@ -237,11 +240,11 @@ def test_too_few_reports_are_the_end_and_nothing_is_signed() -> None:
 
 
 def test_another_shufflers_end_is_the_end_here_with_its_reason() -> None:
-    ended = Closed("shuffler 2, freeze, announcement: the collection is aborted here: 3 reports, the minimum is 5")
+    ended = Closed("shuffler 2, freeze, announcements: the collection is aborted here: 3 reports, the minimum is 5")
 
     async def test(store: MemoryStore, stored: Stored) -> None:
-        parties = others(triples())
-        parties[2].answers[GET_ANNOUNCEMENT] = ended
+        parties = others(rows())
+        parties[2].answers[GET_ANNOUNCEMENTS] = ended
         await alive(store, stored, parties).run()
         assert store.collection(COLLECTION).reason == str(ended)
 
@@ -260,16 +263,16 @@ def test_another_shufflers_end_is_the_end_here_with_its_reason() -> None:
 )
 def test_what_may_pass_is_waited_for_with_its_reason(error: PeosError) -> None:
     async def test(store: MemoryStore, stored: Stored) -> None:
-        parties = others(triples())
-        parties[2].answers[GET_ANNOUNCEMENT] = error
+        parties = others(rows())
+        parties[2].answers[GET_ANNOUNCEMENTS] = error
         life = alive(store, stored, parties)
         running = asyncio.ensure_future(life.run())
-        await reached(lambda: parties[2].asked.count(GET_ANNOUNCEMENT) >= 8, "tried again and again")
+        await reached(lambda: parties[2].asked.count(GET_ANNOUNCEMENTS) >= 8, "tried again and again")
         told = await status(life)
         assert told.state == "closed"
         assert told.reason == str(error)
         assert told.waited_for == ("shuffler 2",)
-        assert "waiting for freeze, announcement from shuffler 2" in in_words(told)
+        assert "waiting for freeze, announcements from shuffler 2" in in_words(told)
         running.cancel()
 
     lived(test, memory(frozen=False))
@@ -279,8 +282,8 @@ def test_a_breach_that_persists_is_the_end(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(freezing_, "BREACH_SECONDS", 0.1)
 
     async def test(store: MemoryStore, stored: Stored) -> None:
-        parties = others(triples())
-        parties[1].answers[GET_ANNOUNCEMENT] = Announcement(COLLECTION, bytes(32))
+        parties = others(rows())
+        parties[1].answers[GET_LIST] = list(stretches(COLLECTION, (*rows()[:5], b"\xff" * 48)))
         await alive(store, stored, parties).run()
         assert "shuffler 1, freeze: showed another list than it announced" in store.collection(COLLECTION).reason
 
@@ -291,7 +294,7 @@ def test_a_full_disk_at_the_freeze_is_waited_for(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(life_, "check_minimum", lambda *_: None)  # six submissions, where there are 32 dummies
 
     async def test(store: MemoryStore, stored: Stored) -> None:
-        parties, failing = others(triples()), [Full("there is no room left")] * 3
+        parties, failing = others(rows()), [Full("there is no room left")] * 3
         put = store.put_frozen
 
         def sometimes(*given: Any) -> None:
@@ -302,7 +305,7 @@ def test_a_full_disk_at_the_freeze_is_waited_for(monkeypatch: pytest.MonkeyPatch
         setattr(store, "put_frozen", sometimes)  # noqa: B010 - as a disk that is full for a while
         life = alive(store, stored, parties)
         for number in (1, 2):
-            parties[number].answers[GET_FROZEN_DIGEST] = signed(SHUFFLERS[number - 1], COLLECTION, frozen_digest())
+            parties[number].answers[GET_FROZEN_DIGEST] = sign_frozen(SHUFFLERS[number - 1], COLLECTION, frozen_digest())
         running = asyncio.ensure_future(life.run())
         await reached(lambda: store.collection(COLLECTION).frozen is not None, "frozen")
         assert failing == []
@@ -369,7 +372,7 @@ def test_shares_that_are_lost_end_the_collection_with_a_tombstone_after_some_tri
         here = store.collection(COLLECTION)
         assert here.reason == "fewer shares are stored than were frozen"
         assert here.standing == Standing(Place.DEAD, 2, 1)
-        assert len(tries) == life_.FAULTS
+        assert len(tries) == FAULTS
 
     lived(test, memory(Place.FREE))
 
@@ -380,3 +383,118 @@ def test_notices_before_the_shuffle_are_asked_for_again_later() -> None:
             await alive(store, stored).hear(SignedNotice.sign(SHUFFLERS[0], HERE, Notice(NoticeKind.OPEN, 1, 1)))
 
     lived(test, memory(frozen=False))
+
+
+# Errors of the store, behind the change as well as before it.
+
+ERRORS: Final = (Full("there is no room left"), LocalFault("the store failed"), OSError(24, "too many open files"))
+
+
+def failing(store: MemoryStore, name: str, errors: list[Exception], *, behind: bool) -> None:
+    """A method of the store that fails with each of these, before or behind what it does, and then not any more."""
+    original = getattr(store, name)
+
+    def fails(*given: Any, **named: Any) -> Any:
+        result = original(*given, **named) if behind or not errors else None
+        if errors:
+            raise errors.pop(0)
+        return result
+
+    setattr(store, name, fails)
+
+
+@pytest.mark.parametrize("behind", [True, False])
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_an_order_that_fails_behind_its_change_is_answered_and_before_it_is_not(error: Exception, behind: bool) -> None:
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        life = alive(store, stored)
+        failing(store, "set_state", [error], behind=behind)
+        if not behind:
+            with pytest.raises(type(error)):
+                await life.order(CLOSE)
+            assert life.state is State.OPEN
+        await life.order(CLOSE)
+        assert (life.state, store.collection(COLLECTION).state) == (State.CLOSED, State.CLOSED)
+
+    lived(test, opened())
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_a_freeze_that_fails_behind_its_change_is_gone_on_from(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(life_, "check_minimum", lambda *_: None)  # six submissions, where there are 32 dummies
+
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        parties = others(rows())
+        failing(store, "put_frozen", [error], behind=True)
+        life = alive(store, stored, parties)
+        for number in (1, 2):
+            parties[number].answers[GET_FROZEN_DIGEST] = sign_frozen(SHUFFLERS[number - 1], COLLECTION, frozen_digest())
+        running = asyncio.ensure_future(life.run())
+        await reached(lambda: life.state is State.SHUFFLING and life.conductor is not None, "shuffling")
+        running.cancel()
+
+    lived(test, memory(frozen=False))
+
+
+def test_changes_that_are_there_though_they_failed_do_not_count_as_faults() -> None:
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        settle, asked = store.settle, list[State]()
+        failing(store, "fake_seed", [LocalFault("the store failed")] * (FAULTS - 1), behind=True)
+
+        def settled() -> None:
+            asked.append(store.collection(COLLECTION).state)
+            settle()
+
+        store.settle = settled  # type: ignore[method-assign]  # as a store that tells of it
+        life = alive(store, stored)
+        assert life.state is State.FROZEN
+        failing(store, "set_state", [LocalFault("the store failed")], behind=True)
+        running = asyncio.ensure_future(life.run())
+        await reached(lambda: life.conductor is not None, "shuffling")
+        assert asked == [State.FROZEN] * (FAULTS - 1) + [State.SHUFFLING], "each time before anything was concluded"
+        assert store.collection(COLLECTION).state is State.SHUFFLING
+        running.cancel()
+
+    lived(test, _frozen())
+
+
+def _frozen() -> MemoryStore:
+    """A store with one collection that was just frozen."""
+    store = memory(frozen=False)
+    store.put_frozen(COLLECTION, HERE.frozen, encode_announcements(announced()), rows())
+    return store
+
+
+def test_no_error_ends_a_collection_without_a_word() -> None:
+    """Whatever it is: it is told, waited for, and tried again."""
+
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        errors: list[Exception] = [OSError(24, "too many open files"), KeyError("secret"), RuntimeError()] * 3
+        failing(store, "rows", errors, behind=False)
+        life = alive(store, stored)
+        running = asyncio.ensure_future(life.run())
+        await reached(lambda: "a step failed" in life.stalled, "told")
+        told = in_words(await status(life))
+        assert "a step failed (" in told, told
+        assert "secret" not in told
+        await reached(lambda: errors == [] and life.freezing is not None, "tried again")
+        assert not running.done()
+        running.cancel()
+
+    lived(test, memory(frozen=False))
+
+
+def test_an_erasure_that_cannot_be_yet_is_repeated_until_it_is() -> None:
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        errors: list[Exception] = [NotYet("another process reads it"), OSError(5, "input/output error")] * FAULTS
+        failing(store, "erase", errors, behind=False)
+        life = alive(store, stored)
+        running = asyncio.ensure_future(life.run())
+        await life.order(ABORT)
+        await asyncio.wait_for(running, 10)
+        here = store.collection(COLLECTION)
+        assert (errors, here.erased, here.state) == ([], True, State.ABORTED)
+
+    lived(test, opened())

@@ -20,7 +20,7 @@ from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed, PublicKey, ZeroSource
 from peos.errors import Full, RemoteFault
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Pass
-from peos.shuffle.messages import Header, Kind, Step, VectorHeader
+from peos.shuffle.messages import Header, Kind, SignedReveal, Step, VectorHeader
 from peos.shuffle.opening import open_rows
 from peos.shuffle.rows import Moved, cut_bytes, stretches
 from peos.shuffle.schedule import HandOver
@@ -63,13 +63,14 @@ def test_files_and_memory_give_the_same_bytes_roots_and_openings(tmp_path: Path)
         out: Any = bench.vectors[task.out]
         assert isinstance(out, Scratch) is (folder is not None)
         sent = hashlib.sha256(b"".join(shuffles.encode_vector(HEADER, in_rows(out), chunk=1000))).digest()
-        opening = open_rows(1, [(over, task)], bench.vectors, [(5, 9), (300, 2)], {})
+        opening = open_rows(1, [(over, task)], bench.vectors, [(5, 9), (300, 2)], {}, **OF)
         shown = [(place, one.rows.tobytes(), one.proofs) for place, one in sorted(opening.shown.items())]
         found.append((root, sent, bytes(out[:].reshape(-1)), shown))
     assert found[0] == found[1]
     assert list(tmp_path.iterdir()) == [], "no file has a name"
 
 
+OF: Final[dict[str, Any]] = {"claim": None, "revealed": SignedReveal(bytes(32), bytes(64)), "dummies": (0, 1)}
 HEADER: Final = Header(replace(HERE, attempt=1), Step(1, Kind.HANDOVER), 1, 2)
 WIDE: Final = 768
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from peos.collection.document import Document
-from peos.collection.freeze import Announcement, Freeze, list_hash
+from peos.collection.freeze import sign_frozen
 from peos.collection.lifecycle import State
 from peos.compute import Inline
 from peos.crypto.randomness import Randomness
@@ -17,18 +17,17 @@ from peos.shuffle.effects import CIPHERTEXTS
 from peos.store.base import Submission
 from peos.store.memory import MemoryStore
 from peos.wire.freezes import stretches
-from peos.wire.methods import GET_ANNOUNCEMENT, GET_FROZEN_DIGEST, GET_LIST
+from peos.wire.methods import GET_ANNOUNCEMENTS, GET_FROZEN_DIGEST, GET_LIST
 from shuffler import life as life_
 from shuffler.ahead import Ahead
 from shuffler.bench import Bench
-from shuffler.freezing import signed
 from shuffler.life import Life
 from shuffler.meter import Meter
 from shuffler.storing import Stored
 from tests.keys import small_key
 from tests.unit.collection.made import COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
-from tests.unit.shuffler_process.played import LOG, Other, run, triples
-from tests.unit.shuffler_process.test_life import ABORT, CLOSE, Signed, reached
+from tests.unit.shuffler_process.played import LOG, NOWHERE, VAULT, Other, announced, rows, run
+from tests.unit.shuffler_process.test_life import ABORT, CLOSE, Signed, frozen_digest, reached
 from tests.unit.store.made import ASKED
 
 FIRST = 1  # encrypts the fakes, and makes the first pass
@@ -43,17 +42,14 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def others() -> dict[int, Other]:
     """Shufflers 2 and 3, who hold the same six submissions."""
-    freeze = Freeze(FIRST, tuple(one.public for one in SHUFFLERS), COLLECTION, triples())
-    for who in (2, 3):
-        freeze.announced(who, list_hash(triples()))
-        freeze.listed(who, triples())
+    digest = frozen_digest()
     return {
         who: Other(
             f"shuffler {who}",
             {
-                GET_ANNOUNCEMENT: Announcement(COLLECTION, list_hash(triples())),
-                GET_LIST: list(stretches(COLLECTION, tuple(triples()))),
-                GET_FROZEN_DIGEST: signed(SHUFFLERS[who - 1], COLLECTION, freeze.digest),
+                GET_ANNOUNCEMENTS: announced(),
+                GET_LIST: list(stretches(COLLECTION, tuple(rows()))),
+                GET_FROZEN_DIGEST: sign_frozen(SHUFFLERS[who - 1], COLLECTION, digest),
             },
         )
         for who in (2, 3)
@@ -74,7 +70,7 @@ def test_a_stock_is_filled_while_open_used_by_the_shuffle_and_erased_at_the_end(
     store = MemoryStore(Randomness(b"\x01" * 32))
     store.put_collection(COLLECTION, b"signed", b"roster", ASKED, State.OPEN)
     zero = PUBLIC.zero_source(Randomness(b"\x03" * 32)).zeros(1).tobytes()
-    store.submit_many([Submission(COLLECTION, one, zero) for one in triples()])
+    store.submit_many([Submission(COLLECTION, one, zero) for one in rows()])
     ahead = Ahead(worth=1, workers=lambda: Inline(Randomness(b"\x02" * 32)))
     now = int(time.time())
     document = replace(DOCUMENT, closes_at=now + 100, shuffle_by=now + 200, erase_by=now + 300)
@@ -92,13 +88,15 @@ def test_a_stock_is_filled_while_open_used_by_the_shuffle_and_erased_at_the_end(
             engine=Inline(Randomness(b"\x01" * 32)),
             ahead=ahead,
             step_seconds=60.0,
+            folder=NOWHERE,
+            vault=VAULT,
             log=LOG,
             meter=Meter(),
         )
         running = asyncio.ensure_future(life.run())
         assert life._stock is not None
         ready = life._stock.ready
-        await reached(lambda: len(ready) >= 2 * document.fakes + len(triples()), "a stock for one attempt")
+        await reached(lambda: len(ready) >= 2 * document.fakes + len(rows()), "a stock for one attempt")
         before = len(ready)
         await life.order(CLOSE)
         await reached(lambda: bool(benches) and CIPHERTEXTS in benches[0].vectors, "the shuffle has begun")

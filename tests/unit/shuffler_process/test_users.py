@@ -60,7 +60,7 @@ class Late:
 def port(state: State | None = State.OPEN) -> tuple[Users, Late]:
     """A port for users on such an intake."""
     intake = Late()
-    return Users(cast(Any, Desk(state)), cast(Any, intake)), intake
+    return Users(cast(Any, Desk(state)), cast(Any, intake), cast(Any, None)), intake
 
 
 async def stream(given: list[Part], error: Exception | None = None) -> AsyncIterator[Part]:
@@ -117,6 +117,24 @@ def test_a_part_that_cannot_be_read_ends_the_stream_after_the_answers_before_it(
         assert [answer.id for answer in got] == [part.id for part in PARTS[:5]]
         with pytest.raises(BadEncoding, match="a part has no share"):
             await anext(answers)
+
+    run(test())
+
+
+def test_a_stream_that_brings_no_part_for_a_while_ends_after_its_answers() -> None:
+    async def silent() -> AsyncIterator[Part]:
+        for part in PARTS[:5]:
+            yield part
+        await asyncio.Event().wait()
+
+    async def test() -> None:
+        before = len(asyncio.all_tasks())
+        _, intake = port()
+        users = Users(cast(Any, Desk(State.OPEN)), cast(Any, intake), cast(Any, None), 0.05)
+        asyncio.get_running_loop().call_later(0.2, intake.settle)  # what it brought is answered all the same
+        got = [answer.id async for answer in users.submit_many(silent(), NOBODY)]
+        assert got == [part.id for part in PARTS[:5]]
+        assert len(asyncio.all_tasks()) == before
 
     run(test())
 

@@ -6,7 +6,6 @@ from typing import Final
 import numpy as np
 
 from peos.collection.lifecycle import State
-from peos.collection.submission import Triple
 from peos.crypto.randomness import Randomness
 from peos.ldp.base import Question
 from peos.shuffle.standing import Place, Standing
@@ -16,6 +15,7 @@ from peos.store.sqlite import SqliteStore
 DIGEST: Final = b"\x01" * 32
 OTHER: Final = b"\x02" * 32
 FROZEN: Final = b"\x0f" * 32
+ANNOUNCED: Final = b"announcements"
 TRANSCRIPT: Final = b"\x0e" * 32
 ASKED: Final = Question(b"\x0a" * 32, "Which browser?", "2030-01")
 SEED: Final = b"\x05" * 32
@@ -24,8 +24,7 @@ SEED: Final = b"\x05" * 32
 def submission(number: int, collection: bytes = DIGEST, *, share: bytes = b"") -> Submission:
     """The submission that belongs to a number, the same each time."""
     words = Randomness(number.to_bytes(32, "big"))
-    triple = Triple(words.bytes(16), words.bytes(64), words.bytes(32))
-    return Submission(collection, triple, share or words.bytes(24))
+    return Submission(collection, words.bytes(48), share or words.bytes(24))
 
 
 def opened(store: ShufflerStore, digest: bytes = DIGEST, question: Question = ASKED) -> None:
@@ -41,8 +40,8 @@ def frozen(
     made = [submission(number, digest) for number in range(count)]
     store.submit_many(made)
     store.set_state(digest, State.CLOSED)
-    made.sort(key=lambda one: one.triple)
-    store.put_frozen(digest, FROZEN, [one.triple for one in made])
+    made.sort(key=lambda one: one.row)
+    store.put_frozen(digest, FROZEN, ANNOUNCED, [one.row for one in made])
     return made
 
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from peos.collection.lifecycle import SHUFFLER, State
-from peos.collection.submission import Triple, Verdict
+from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import Closed, Conflict, LocalFault, Refused, Unknown, WrongInput
 from peos.ldp.base import Question
 from peos.shuffle.standing import Place, Standing
 from peos.store.base import ShufflerStore, Submission
-from tests.unit.store.made import ASKED, DIGEST, FROZEN, OTHER, frozen, opened, stored, submission, vector
+from tests.unit.store.made import ANNOUNCED, ASKED, DIGEST, FROZEN, OTHER, frozen, opened, stored, submission, vector
 
 
 def test_a_store_is_itself_and_grows(store: ShufflerStore) -> None:
@@ -87,11 +87,11 @@ def test_what_is_not_kept_is_unknown_to_every_call(store: ShufflerStore) -> None
         lambda: store.set_state(DIGEST, State.OPEN),
         lambda: store.note_refused(DIGEST, {"late": 1}),
         lambda: store.refused(DIGEST),
-        lambda: store.submit(DIGEST, submission(1).triple, b"share"),
+        lambda: store.submit(DIGEST, submission(1).row, b"share"),
         lambda: store.count(DIGEST),
-        lambda: list(store.triples(DIGEST)),
-        lambda: store.put_frozen(DIGEST, FROZEN, []),
-        lambda: list(store.frozen_triples(DIGEST)),
+        lambda: list(store.rows(DIGEST)),
+        lambda: store.put_frozen(DIGEST, FROZEN, ANNOUNCED, []),
+        lambda: list(store.frozen_rows(DIGEST)),
         lambda: list(store.shares(DIGEST)),
         lambda: store.fake_seed(DIGEST, Randomness(bytes(32))),
         lambda: store.put_standing(DIGEST, Standing()),
@@ -106,14 +106,50 @@ def test_what_is_not_kept_is_unknown_to_every_call(store: ShufflerStore) -> None
 
 def test_states_follow_the_table_of_a_shuffler_and_nothing_else(store: ShufflerStore) -> None:
     opened(store)
-    for state in set(State) - set(SHUFFLER[State.OPEN]):
+    for state in set(State) - set(SHUFFLER[State.OPEN]) - {State.OPEN}:
         with pytest.raises(LocalFault):
             store.set_state(DIGEST, state)
     store.set_state(DIGEST, State.ABORTED, "the analyzer's order")
     assert (store.collection(DIGEST).state, store.collection(DIGEST).reason) == (State.ABORTED, "the analyzer's order")
-    for state in State:
+    for state in set(State) - {State.ABORTED}:
         with pytest.raises(LocalFault):
             store.set_state(DIGEST, state)
+
+
+def test_a_change_that_is_there_already_is_a_success_and_changes_nothing(store: ShufflerStore) -> None:
+    made = frozen(store)
+    store.put_frozen(DIGEST, FROZEN, ANNOUNCED, [one.row for one in made])
+    store.set_state(DIGEST, State.SHUFFLING)
+    store.put_standing(DIGEST, stored(1), vector(1))
+    seed, before, told = store.fake_seed(DIGEST, Randomness(bytes(32))), store.collection(DIGEST), store.verify_audit()
+    for _ in range(2):
+        opened(store)
+        store.set_state(DIGEST, State.SHUFFLING, "another reason")
+        store.put_standing(DIGEST, stored(1), vector(1))
+        store.put_standing(DIGEST, stored(1))
+        assert store.fake_seed(DIGEST, Randomness(b"\x01" * 32)) == seed
+        store.settle()
+    assert (store.collection(DIGEST), store.verify_audit()) == (before, told)
+    assert np.array_equal(store.final_vector(DIGEST), vector(1))
+    store.erase(DIGEST)
+    told = store.verify_audit()
+    store.erase(DIGEST)
+    assert store.verify_audit() == told
+
+
+def test_something_else_than_what_is_there_is_no_repetition(store: ShufflerStore) -> None:
+    frozen(store)
+    with pytest.raises(LocalFault, match="frozen cannot become frozen"):
+        store.put_frozen(DIGEST, b"\x00" * 32, ANNOUNCED, [])
+    store.set_state(DIGEST, State.SHUFFLING)
+    with pytest.raises(LocalFault, match="shuffling cannot become frozen"):
+        store.put_frozen(DIGEST, FROZEN, ANNOUNCED, [])  # it is further than that
+    store.put_standing(DIGEST, stored(1), vector(1))
+    for place in (Place.STORED, Place.SENDING):
+        store.put_standing(DIGEST, stored(1, place))
+        with pytest.raises(LocalFault, match="another final vector is kept for this standing"):
+            store.put_standing(DIGEST, stored(1, place), vector(2))
+        assert np.array_equal(store.final_vector(DIGEST), vector(1))
 
 
 def test_refusals_are_counted_by_reason(store: ShufflerStore) -> None:
@@ -131,31 +167,44 @@ def test_refusals_are_counted_by_reason(store: ShufflerStore) -> None:
 
 def _other_splitting(number: int) -> Submission:
     one = submission(number)
-    return Submission(DIGEST, Triple(one.triple.id, one.triple.ticket, b"\xff" * 32), b"another share")
+    return Submission(DIGEST, one.row[:16] + b"\xff" * 32, b"another share")
 
 
 def test_a_submission_is_stored_known_or_in_conflict(store: ShufflerStore) -> None:
     opened(store)
     one = submission(1)
-    assert store.submit(DIGEST, one.triple, one.share) is Verdict.STORE
-    assert store.submit(DIGEST, one.triple, one.share) is Verdict.KNOWN
+    assert store.submit(DIGEST, one.row, one.share) is Verdict.STORE
+    assert store.submit(DIGEST, one.row, one.share) is Verdict.KNOWN
     other = _other_splitting(1)
-    assert store.submit(DIGEST, other.triple, other.share) is Verdict.CONFLICT
-    assert (store.count(DIGEST), list(store.triples(DIGEST))) == (1, [one.triple])
+    assert store.submit(DIGEST, other.row, other.share) is Verdict.CONFLICT
+    assert (store.count(DIGEST), list(store.rows(DIGEST))) == (1, [one.row])
 
 
-@pytest.mark.parametrize("same", ["id", "ticket"])
-def test_one_submission_an_id_and_one_a_ticket(store: ShufflerStore, same: str) -> None:
+def test_one_submission_an_id(store: ShufflerStore) -> None:
     opened(store)
-    first, second = submission(1).triple, submission(2).triple
-    crossed = Triple(
-        first.id if same == "id" else second.id, first.ticket if same == "ticket" else second.ticket, second.digest
-    )
+    first, second = submission(1).row, submission(2).row
     assert store.submit(DIGEST, first, b"one") is Verdict.STORE
-    assert store.submit(DIGEST, crossed, b"two") is Verdict.CONFLICT
+    assert store.submit(DIGEST, first[:16] + second[16:], b"two") is Verdict.CONFLICT
     assert store.submit(DIGEST, second, b"two") is Verdict.STORE
-    assert store.submit(DIGEST, Triple(first.id, second.ticket, first.digest), b"both") is Verdict.CONFLICT
     assert store.count(DIGEST) == 2
+
+
+def test_a_list_is_the_same_from_the_closing_to_the_freeze_whatever_comes(store: ShufflerStore) -> None:
+    """What a shuffler has announced once it announces after every restart: nothing comes in, and nothing goes."""
+    opened(store)
+    store.submit_many([submission(number) for number in range(5)])
+    store.set_state(DIGEST, State.CLOSED)
+    closed = list(store.rows(DIGEST))
+    store.submit_many([submission(2), submission(6), _other_splitting(3)])
+    assert list(store.rows(DIGEST)) == closed
+    store.put_frozen(DIGEST, FROZEN, ANNOUNCED, closed[1:])
+    store.submit_many([submission(7)])
+    assert list(store.rows(DIGEST)) == closed
+    here = store.collection(DIGEST).frozen
+    assert here is not None
+    assert (here.digest, here.count, here.announcements) == (FROZEN, 4, ANNOUNCED)
+    store.erase(DIGEST)
+    assert store.collection(DIGEST).frozen == here, "signatures stay when the rows are gone"
 
 
 def test_a_batch_is_judged_one_after_another_and_one_bad_submission_spoils_no_other(store: ShufflerStore) -> None:
@@ -173,8 +222,8 @@ def test_collections_do_not_mix(store: ShufflerStore) -> None:
     opened(store)
     opened(store, OTHER, Question(b"another"))
     one = submission(1)
-    assert store.submit(DIGEST, one.triple, b"here") is Verdict.STORE
-    assert store.submit(OTHER, one.triple, b"there") is Verdict.STORE
+    assert store.submit(DIGEST, one.row, b"here") is Verdict.STORE
+    assert store.submit(OTHER, one.row, b"there") is Verdict.STORE
     assert (store.count(DIGEST), store.count(OTHER)) == (1, 1)
 
 
@@ -184,28 +233,28 @@ def test_before_opening_and_after_closing_nothing_new_is_taken_but_what_is_known
     store.put_collection(DIGEST, b"", b"", ASKED)
     one, late = submission(1), submission(2)
     with pytest.raises(Closed, match="not open yet"):
-        store.submit(DIGEST, one.triple, one.share)
+        store.submit(DIGEST, one.row, one.share)
     store.set_state(DIGEST, State.OPEN)
-    assert store.submit(DIGEST, one.triple, one.share) is Verdict.STORE
+    assert store.submit(DIGEST, one.row, one.share) is Verdict.STORE
     store.set_state(DIGEST, State.CLOSED)
-    assert store.submit(DIGEST, one.triple, one.share) is Verdict.KNOWN
-    assert store.submit(DIGEST, _other_splitting(1).triple, b"") is Verdict.CONFLICT
+    assert store.submit(DIGEST, one.row, one.share) is Verdict.KNOWN
+    assert store.submit(DIGEST, _other_splitting(1).row, b"") is Verdict.CONFLICT
     with pytest.raises(Closed, match="it is closed"):
-        store.submit(DIGEST, late.triple, late.share)
+        store.submit(DIGEST, late.row, late.share)
     assert store.count(DIGEST) == 1
 
 
-def test_triples_stream_sorted_by_id_while_more_come(store: ShufflerStore) -> None:
+def test_rows_stream_sorted_by_id_while_more_come(store: ShufflerStore) -> None:
     opened(store)
     made = [submission(number) for number in range(10_000)]
     store.submit_many(made[:9_000])
-    streaming = store.triples(DIGEST)
+    streaming = store.rows(DIGEST)
     head = [next(streaming) for _ in range(10)]
     store.submit_many(made[9_000:])
-    ids = [triple.id for triple in (*head, *streaming)]
+    ids = [row[:16] for row in (*head, *streaming)]
     assert ids == sorted(set(ids))
-    assert {one.triple.id for one in made[:9_000]} <= set(ids)
-    assert list(store.triples(DIGEST)) == sorted(one.triple for one in made)
+    assert {one.row[:16] for one in made[:9_000]} <= set(ids)
+    assert list(store.rows(DIGEST)) == sorted(one.row for one in made)
 
 
 # The freeze.
@@ -213,18 +262,18 @@ def test_triples_stream_sorted_by_id_while_more_come(store: ShufflerStore) -> No
 
 def test_the_freeze_keeps_what_counts_in_the_order_of_the_rows(store: ShufflerStore) -> None:
     opened(store)
-    made = sorted((submission(number) for number in range(9_000)), key=lambda one: one.triple)
+    made = sorted((submission(number) for number in range(9_000)), key=lambda one: one.row)
     store.submit_many(made)
     store.set_state(DIGEST, State.CLOSED)
     counted = [one for row, one in enumerate(made) if row % 3]
-    store.put_frozen(DIGEST, FROZEN, (one.triple for one in counted))
+    store.put_frozen(DIGEST, FROZEN, ANNOUNCED, (one.row for one in counted))
     here = store.collection(DIGEST)
     assert (here.state, here.frozen and here.frozen.digest, here.frozen and here.frozen.count) == (
         State.FROZEN,
         FROZEN,
         6_000,
     )
-    assert list(store.frozen_triples(DIGEST)) == [one.triple for one in counted]
+    assert list(store.frozen_rows(DIGEST)) == [one.row for one in counted]
     assert list(store.shares(DIGEST)) == [one.share for one in counted]
     out = np.zeros((6_010, 24), np.uint8)
     store.fill_shares(DIGEST, out)
@@ -242,41 +291,41 @@ def test_an_empty_list_can_be_frozen_too(store: ShufflerStore) -> None:
     store.fill_shares(DIGEST, np.zeros((3, 24), np.uint8))
 
 
-@pytest.mark.parametrize("wrong", ["unknown", "other digest", "unsorted", "twice"])
+@pytest.mark.parametrize("wrong", ["unknown", "other commitment", "unsorted", "twice"])
 def test_what_is_not_kept_here_cannot_be_frozen(store: ShufflerStore, wrong: str) -> None:
     opened(store)
-    made = sorted(submission(number).triple for number in range(4))
+    made = sorted(submission(number).row for number in range(4))
     store.submit_many([submission(number) for number in range(4)])
     store.set_state(DIGEST, State.CLOSED)
     lists = {
-        "unknown": [*made, Triple(b"\xff" * 16, bytes(64), bytes(32))],
-        "other digest": [made[0], Triple(made[1].id, made[1].ticket, bytes(32))],
+        "unknown": [*made, b"\xff" * 16 + bytes(32)],
+        "other commitment": [made[0], made[1][:16] + bytes(32)],
         "unsorted": made[::-1],
         "twice": [made[0], made[0]],
     }
     with pytest.raises(LocalFault, match="not kept here"):
-        store.put_frozen(DIGEST, FROZEN, lists[wrong])
+        store.put_frozen(DIGEST, FROZEN, ANNOUNCED, lists[wrong])
     assert (store.collection(DIGEST).state, store.collection(DIGEST).frozen) == (State.CLOSED, None)
-    store.put_frozen(DIGEST, FROZEN, made)
-    assert list(store.frozen_triples(DIGEST)) == made
+    store.put_frozen(DIGEST, FROZEN, ANNOUNCED, made)
+    assert list(store.frozen_rows(DIGEST)) == made
 
 
 def test_only_a_closed_collection_is_frozen_and_only_once(store: ShufflerStore) -> None:
     opened(store)
     with pytest.raises(LocalFault):
-        store.put_frozen(DIGEST, FROZEN, [])
+        store.put_frozen(DIGEST, FROZEN, ANNOUNCED, [])
     store.set_state(DIGEST, State.CLOSED)
     with pytest.raises(LocalFault, match="together with"):
         store.set_state(DIGEST, State.FROZEN)
-    store.put_frozen(DIGEST, FROZEN, [])
+    store.put_frozen(DIGEST, FROZEN, ANNOUNCED, [])
     with pytest.raises(LocalFault):
-        store.put_frozen(DIGEST, b"\x00" * 32, [])
+        store.put_frozen(DIGEST, b"\x00" * 32, ANNOUNCED, [])
     assert store.collection(DIGEST).frozen is not None
 
 
 def test_shares_are_there_from_the_freeze_on(store: ShufflerStore) -> None:
     opened(store)
-    for call in (store.shares, store.frozen_triples):
+    for call in (store.shares, store.frozen_rows):
         with pytest.raises(LocalFault, match="from the freeze"):
             list(call(DIGEST))
 
@@ -322,6 +371,6 @@ def test_of_two_collections_of_one_question_one_is_frozen(store: ShufflerStore) 
     frozen(store)
     store.set_state(OTHER, State.CLOSED)
     with pytest.raises(Refused, match="already"):
-        store.put_frozen(OTHER, FROZEN, [])
+        store.put_frozen(OTHER, FROZEN, ANNOUNCED, [])
     store.set_state(DIGEST, State.ABORTED)
-    store.put_frozen(OTHER, FROZEN, [])
+    store.put_frozen(OTHER, FROZEN, ANNOUNCED, [])

@@ -9,7 +9,18 @@ from peos.errors import Closed, LocalFault
 from peos.ldp.base import Question
 from peos.shuffle.standing import Place, Standing
 from peos.store.base import ShufflerStore
-from tests.unit.store.made import ASKED, DIGEST, OTHER, TRANSCRIPT, frozen, opened, stored, submission, vector
+from tests.unit.store.made import (
+    ANNOUNCED,
+    ASKED,
+    DIGEST,
+    OTHER,
+    TRANSCRIPT,
+    frozen,
+    opened,
+    stored,
+    submission,
+    vector,
+)
 
 
 def test_the_seed_of_the_fakes_is_drawn_once(store: ShufflerStore, rng: Randomness) -> None:
@@ -25,7 +36,7 @@ def test_there_are_no_fakes_before_the_freeze_nor_after_the_erasure(store: Shuff
     with pytest.raises(LocalFault, match="seed of the fakes"):
         store.fake_seed(DIGEST, rng)
     store.set_state(DIGEST, State.CLOSED)
-    store.put_frozen(DIGEST, bytes(32), [])
+    store.put_frozen(DIGEST, bytes(32), ANNOUNCED, [])
     store.fake_seed(DIGEST, rng)
     store.erase(DIGEST)
     with pytest.raises(LocalFault, match="seed of the fakes"):
@@ -104,12 +115,12 @@ def test_what_is_erased_is_gone_and_what_must_stay_stays(store: ShufflerStore, r
     assert (here.signed, here.roster, here.state, here.count) == (b"signed", b"roster", State.SHUFFLING, 5_000)
     assert (here.frozen, here.standing, here.question) == (before.frozen, before.standing, ASKED)
     assert store.refused(DIGEST) == {"late": 3}
-    assert list(store.triples(DIGEST)) == []
-    for call in (store.shares, store.frozen_triples, store.final_vector):
+    assert list(store.rows(DIGEST)) == []
+    for call in (store.shares, store.frozen_rows, store.final_vector):
         with pytest.raises(LocalFault):
             list(call(DIGEST))
     with pytest.raises(Closed):
-        store.submit(DIGEST, made[0].triple, made[0].share)
+        store.submit(DIGEST, made[0].row, made[0].share)
     assert store.delivered_before(ASKED) == DIGEST
 
 
@@ -118,7 +129,7 @@ def test_an_open_collection_that_was_erased_takes_nothing_more(store: ShufflerSt
     store.erase(DIGEST)
     one = submission(1)
     with pytest.raises(Closed, match="it was erased"):
-        store.submit(DIGEST, one.triple, one.share)
+        store.submit(DIGEST, one.row, one.share)
 
 
 def test_an_erasure_leaves_other_collections_alone(store: ShufflerStore) -> None:

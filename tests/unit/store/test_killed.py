@@ -12,7 +12,7 @@ import pytest
 from peos.collection.lifecycle import State
 from peos.crypto.randomness import Randomness
 from tests.test_architecture import ROOT
-from tests.unit.store.made import DIGEST, FROZEN, frozen, opened, sqlite, submission, vector
+from tests.unit.store.made import ANNOUNCED, DIGEST, FROZEN, frozen, opened, sqlite, submission, vector
 from tests.unit.store.victim import BATCH, ROWS
 
 KILLS = 6
@@ -44,21 +44,21 @@ def test_no_acknowledged_submission_is_lost_and_none_is_invented(tmp_path: Path,
         under_way = range(last, last + BATCH)
         may |= set(under_way)
         with sqlite(tmp_path) as store:
-            here = {triple.id for triple in store.triples(DIGEST)}
-        found = [submission(number).triple.id in here for number in under_way]
+            here = {row[:16] for row in store.rows(DIGEST)}
+        found = [submission(number).row[:16] in here for number in under_way]
         assert len(set(found)) == 1, f"half a batch is kept: {found}"
         first = last + BATCH
     with sqlite(tmp_path) as store:
-        kept = sorted(store.triples(DIGEST))
-        by_triple = {submission(number).triple: number for number in numbers | may}
-        there = {by_triple[triple] for triple in kept}  # a KeyError would be an invented submission
+        kept = sorted(store.rows(DIGEST))
+        by_row = {submission(number).row: number for number in numbers | may}
+        there = {by_row[row] for row in kept}  # a KeyError would be an invented submission
         assert numbers <= there <= numbers | may, f"lost {sorted(numbers - there)[:5]} of {len(numbers)}"
         assert len(kept) == len(there) == store.count(DIGEST)
         assert store.verify_audit() > KILLS
         store.set_state(DIGEST, State.CLOSED)
-        store.put_frozen(DIGEST, FROZEN, kept)
+        store.put_frozen(DIGEST, FROZEN, ANNOUNCED, kept)
         shares = list(store.shares(DIGEST))
-    assert shares == [submission(by_triple[triple]).share for triple in kept]
+    assert shares == [submission(by_row[row]).share for row in kept]
 
 
 def test_a_standing_and_its_vector_are_kept_together(tmp_path: Path, rng: Randomness) -> None:

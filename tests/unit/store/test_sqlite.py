@@ -4,6 +4,7 @@ import os
 import shutil
 import sqlite3
 import threading
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,11 @@ import pytest
 from peos.collection.lifecycle import State
 from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
-from peos.errors import Closed, Full, LocalFault, WrongInput
+from peos.errors import Closed, Full, LocalFault, NotYet, WrongInput
 from peos.ldp.base import Question
 from peos.shuffle.standing import Place, Standing
 from peos.store.sqlite import SqliteStore
-from tests.unit.store.made import DIGEST, FROZEN, OTHER, frozen, opened, sqlite, stored, submission
+from tests.unit.store.made import ANNOUNCED, DIGEST, FROZEN, OTHER, frozen, opened, sqlite, stored, submission
 from tests.unit.store.made import vector as vector_of
 
 
@@ -115,7 +116,11 @@ _SETTINGS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "secure
 
 def test_a_store_of_another_version_or_program_is_refused(tmp_path: Path) -> None:
     sqlite(tmp_path).close()
-    for pragma, sentence in (("user_version = 2", "is of version 2"), ("application_id = 7", "not a store")):
+    for pragma, sentence in (
+        ("user_version = 1", "is of version 1"),
+        ("user_version = 9", "is of version 9"),
+        ("application_id = 7", "not a store"),
+    ):
         _tamper(tmp_path, f"PRAGMA {pragma}")
         with pytest.raises(LocalFault, match=sentence):
             sqlite(tmp_path)
@@ -124,7 +129,7 @@ def test_a_store_of_another_version_or_program_is_refused(tmp_path: Path) -> Non
 def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path) -> None:
     sqlite(tmp_path).close()
     database(tmp_path).write_bytes(b"not a database, but long enough to have a header of its own" * 40)
-    with pytest.raises(LocalFault, match="the store failed"):
+    with pytest.raises(LocalFault, match=r"store\.sqlite is damaged \(SQLITE_NOTADB\)"):
         sqlite(tmp_path)
 
 
@@ -231,9 +236,9 @@ def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
         database.row(f"PRAGMA max_page_count = {pages + 1}")
         with pytest.raises(Full, match="no room left"):
             store.submit_many([submission(number, share=bytes(5_000)) for number in range(2, 20)])
-        assert (store.count(DIGEST), len(list(store.triples(DIGEST)))) == (1, 1)
+        assert (store.count(DIGEST), len(list(store.rows(DIGEST)))) == (1, 1)
         database.row("PRAGMA max_page_count = 1000000")
-        assert store.submit(DIGEST, submission(2).triple, b"share") is Verdict.STORE
+        assert store.submit(DIGEST, submission(2).row, b"share") is Verdict.STORE
 
 
 def test_more_collections_than_open_files_are_served(tmp_path: Path) -> None:
@@ -248,13 +253,15 @@ def test_more_collections_than_open_files_are_served(tmp_path: Path) -> None:
 
 
 def test_a_vector_is_not_written_over_the_one_that_is_named(tmp_path: Path) -> None:
+    vectors = tmp_path / "party" / "vectors"
     with sqlite(tmp_path) as store:
         frozen(store)
         store.put_standing(DIGEST, stored(1), vector_of(1))
-        (first,) = (tmp_path / "party" / "vectors").iterdir()
-        store.put_standing(DIGEST, stored(1), vector_of(1))
-        (second,) = (tmp_path / "party" / "vectors").iterdir()
-        assert first != second
+        (first,) = vectors.iterdir()
+        for again in (vector_of(1), vector_of(2)):
+            with suppress(LocalFault):
+                store.put_standing(DIGEST, stored(1), again)
+            assert list(vectors.iterdir()) == [first], "and what was written beside it is gone"
         assert np.array_equal(store.final_vector(DIGEST), vector_of(1))
 
 
@@ -266,7 +273,7 @@ def test_nothing_of_what_is_erased_is_left_in_any_file(tmp_path: Path, rng: Rand
         made = frozen(store, 500)
         seed = store.fake_seed(DIGEST, rng)
         store.put_standing(DIGEST, stored(1), vector_of(1))
-        secrets = [one.share for one in made[::50]] + [made[7].triple.ticket, seed, vector_of(1)[3].tobytes()]
+        secrets = [one.share for one in made[::50]] + [made[7].row, seed, vector_of(1)[3].tobytes()]
         assert [_is_somewhere(tmp_path, secret) for secret in secrets] == [True] * len(secrets)
         store.erase(DIGEST)
         assert [_is_somewhere(tmp_path, secret) for secret in secrets] == [False] * len(secrets)
@@ -286,8 +293,34 @@ def test_an_erasure_that_was_interrupted_is_completed_when_the_store_opens(
     assert _is_somewhere(tmp_path, made[0].share)
     with sqlite(tmp_path) as store:
         assert store.collection(DIGEST).erased
-        assert list(store.triples(DIGEST)) == []
+        assert list(store.rows(DIGEST)) == []
         assert not _is_somewhere(tmp_path, made[0].share)
+
+
+def test_an_erasure_that_a_reader_holds_up_is_not_called_done_and_is_completed_later(
+    tmp_path: Path, rng: Randomness
+) -> None:
+    with sqlite(tmp_path) as store:
+        frozen(store)
+        seed = store.fake_seed(DIGEST, rng)
+    with closing(sqlite3.connect(database(tmp_path), isolation_level=None)) as reader:
+        with sqlite(tmp_path) as store:
+            store.audit("operator", {"name": "alice"})
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM collections").fetchone()
+            for _ in range(2):
+                with pytest.raises(NotYet, match="another process reads it"):
+                    store.erase(DIGEST)
+            assert "erased" not in [entry.event for entry in store.audit_entries()]
+            assert _is_somewhere(tmp_path, seed), "or the test shows nothing"
+            with pytest.raises(LocalFault, match="seed of the fakes"):
+                store.fake_seed(DIGEST, rng)
+        with sqlite(tmp_path) as store:  # whoever reads does not keep it from opening
+            assert _is_somewhere(tmp_path, seed)
+            reader.execute("COMMIT")
+            store.erase(DIGEST)
+            assert not _is_somewhere(tmp_path, seed)
+            assert [entry.event for entry in store.audit_entries()][-1] == "erased"
 
 
 def _interrupted(*_: object) -> int:
@@ -335,7 +368,7 @@ def test_a_store_restored_from_a_backup_is_refused_and_once_accepted_signs_nothi
             digest = digests[state]
             refused = (
                 lambda digest=digest: store.put_standing(digest, Standing(Place.FREE, 9, 9)),
-                lambda digest=digest: store.put_frozen(digest, FROZEN, []),
+                lambda digest=digest: store.put_frozen(digest, FROZEN, ANNOUNCED, []),
                 lambda digest=digest: store.fake_seed(digest, rng),
                 lambda digest=digest: store.set_state(digest, State.SHUFFLING),
             )
@@ -345,7 +378,7 @@ def test_a_store_restored_from_a_backup_is_refused_and_once_accepted_signs_nothi
             assert store.delivered_before(Question(b"a", state)) == digest
             store.set_state(digest, State.ABORTED, "restored from a backup")
         with pytest.raises(Closed):
-            store.submit(digests["open"], submission(1).triple, b"share")
+            store.submit(digests["open"], submission(1).row, b"share")
         store.set_state(digests["delivered"], State.PUBLISHED)
         opened(store, OTHER)
         assert (store.identity, store.collection(OTHER).lost) == (identity, False)

@@ -3,8 +3,10 @@
 import json
 import os
 import signal
+import stat
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any
@@ -13,8 +15,8 @@ import pytest
 
 from peos.cli.running import run
 from peos.collection.party import Answer
-from peos.collection.prepare import Ticket
 from peos.collection.submission import Part
+from peos.collection.ticket import Ticket, mint
 from tests.unit.user_client.town import Town, refuse
 from user_client.cli import app
 
@@ -22,14 +24,18 @@ ROOT = Path(__file__).parents[3]
 
 
 def line_of(ticket: Ticket) -> str:
-    return f"{ticket.id.hex()}:{ticket.signature.hex()}"
+    return f"{ticket.id.hex()}:{ticket.signature.hex()}:{ticket.key.secret.hex()}"
+
+
+WITHOUT_KEY = f"{'0' * 32}:{'0' * 128}"
+NO_TICKET = f"{WITHOUT_KEY}:{'0' * 64}"
 
 
 class Desk:
     """Files as a user has them, and the command on them."""
 
     def __init__(self, town: Town, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.town, self.folder, self._capsys = town, folder, capsys
+        self.town, self.folder, self.capsys = town, folder, capsys
         self.config, self.invitation = folder / "client.toml", folder / "question.invitation"
         pins = ", ".join(f'"{card.identity.hex()}"' for card in town.cards)
         self.config.write_text(
@@ -49,7 +55,7 @@ class Desk:
         if command.startswith("submit"):
             where += ["--invitation", str(self.invitation)]
         code = run(app, [command, *where, *map(str, options)], "peos client")
-        said = self._capsys.readouterr()
+        said = self.capsys.readouterr()
         return code, said.out, said.err
 
     def many(self, *options: str) -> tuple[int, str, str]:
@@ -121,17 +127,66 @@ def test_every_bad_line_is_named_and_no_value_is(desk: Desk) -> None:
     assert "7777" not in err
 
 
+def test_a_ticket_for_a_users_own_key_is_of_use_with_her_key_file_only(desk: Desk) -> None:
+    file, ticket_file = desk.folder / "my.key", desk.folder / "ticket.txt"
+    assert run(app, ["key", "--out", str(file)], "peos client") == 0
+    public = desk.capsys.readouterr().out.strip()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    town, id_ = desk.town, bytes(15) + b"\x07"
+    signature = mint(town.enrolment, town.digest, id_, bytes.fromhex(public))
+    ticket_file.write_text(f"{id_.hex()}:{signature.hex()}\n")
+    given = ("submit", "--ticket-file", str(ticket_file), "--value", "5")
+    code, _, err = desk.run(*given)
+    assert (code, "made for a key that its user keeps" in err) == (2, True)
+    another = desk.folder / "another.key"
+    assert run(app, ["key", "--out", str(another)], "peos client") == 0
+    assert desk.capsys.readouterr().out.strip() != public
+    code, _, err = desk.run(*given, "--key-file", str(another))
+    assert (code, "not valid for this collection and key" in err) == (2, True)
+    code, out, _ = desk.run(*given, "--key-file", str(file))
+    assert code == 0, "her own key"
+    assert {one.taken[signature].user_key.hex() for one in town.shufflers} == {public}
+    assert file.read_text().strip() not in out
+
+
+def test_a_key_file_that_others_can_read_or_that_is_none_is_refused_and_none_is_overwritten(desk: Desk) -> None:
+    file = desk.folder / "my.key"
+    assert run(app, ["key", "--out", str(file)], "peos client") == 0
+    kept = file.read_text()
+    desk.capsys.readouterr()
+    assert run(app, ["key", "--out", str(file)], "peos client") == 2
+    assert "exists already" in desk.capsys.readouterr().err
+    assert file.read_text() == kept
+    file.chmod(0o644)
+    code, _, err = desk.run("submit", "--ticket", WITHOUT_KEY, "--key-file", str(file), "--value", "5")
+    assert (code, "is open to other users" in err, kept.strip() in err) == (2, True, False)
+    file.chmod(0o600)
+    code, _, err = desk.run("submit", "--ticket", NO_TICKET, "--key-file", str(file), "--value", "5")
+    assert (code, "has a key of its own, and a key file was named too" in err) == (2, True)
+    file.write_text(kept[:-3])
+    code, _, err = desk.run("submit", "--ticket", WITHOUT_KEY, "--key-file", str(file), "--value", "5")
+    assert (code, "is not a key file" in err, kept[:20] in err) == (2, True, False)
+
+
+def test_tickets_whose_users_keep_their_keys_are_named_by_line(desk: Desk) -> None:
+    desk.write(3)
+    lines = desk.tickets.read_text().splitlines()
+    desk.tickets.write_text("\n".join([lines[0], lines[1].rpartition(":")[0], lines[2]]))
+    code, _, err = desk.many()
+    assert (code, "tickets.txt, line 2: a ticket whose user keeps the key" in err) == (2, True)
+
+
 def test_bad_answers_are_named_by_line_after_the_collection_is_known(desk: Desk) -> None:
     desk.write(4)
     desk.values.write_text("1\n64\n2\n7777\n")
-    stolen = line_of(Ticket(desk.town.ticket(3).id, bytes(64)))
+    stolen = line_of(replace(desk.town.ticket(3), signature=bytes(64)))
     lines = desk.tickets.read_text().splitlines()
     desk.tickets.write_text("\n".join([*lines[:2], stolen, lines[3]]))
     code, _, err = desk.many("--json")
     said = json.loads(err)
     assert code == 2
     assert "values.txt, lines 2, 4: the value is not a whole number from 0 to 63" in said["error"]
-    assert "tickets.txt, line 3: the ticket is not valid for this collection" in said["error"]
+    assert "tickets.txt, line 3: the ticket is not valid for this collection and key" in said["error"]
     assert "7777" not in err
     assert not any(one.parts for one in desk.town.shufflers)
 
@@ -142,8 +197,10 @@ def test_bad_answers_are_named_by_line_after_the_collection_is_known(desk: Desk)
         ((), "one ticket is needed, by --ticket-file or by --ticket"),
         (("--ticket", "ab:cd"), "the ticket cannot be read"),
         (("--ticket-file", "/nowhere/ticket"), "/nowhere/ticket cannot be read"),
-        (("--ticket", "0" * 32 + ":" + "0" * 128, "--value", "one"), "the value is not a whole number"),
-        (("--ticket", "0" * 32 + ":" + "0" * 128, "--value", "1"), "the ticket is not valid for this collection"),
+        (("--ticket", NO_TICKET, "--value", "one"), "the value is not a whole number"),
+        (("--ticket", NO_TICKET, "--value", "1"), "the ticket is not valid for this collection and key"),
+        (("--ticket", WITHOUT_KEY, "--value", "1"), "the ticket was made for a key that its user keeps"),
+        (("--ticket", NO_TICKET, "--key-file", "/nowhere/key"), "/nowhere/key cannot be read"),
     ],
 )
 def test_wrong_input_is_one_sentence_and_exit_2(desk: Desk, options: tuple[str, ...], complaint: str) -> None:

@@ -4,6 +4,7 @@ They keep what they take in memory, remember every part that came, byte for byte
 """
 
 import asyncio
+import hashlib
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
@@ -13,9 +14,8 @@ from typing import Any
 
 from peos.collection.document import MIN_DUMMIES, Document, MechanismChoice
 from peos.collection.party import Answer, Card
-from peos.collection.prepare import Ticket
-from peos.collection.submission import Part, Triple, Verdict, check_part, judge
-from peos.collection.ticket import mint
+from peos.collection.submission import Part, Verdict, check_part, judge
+from peos.collection.ticket import Ticket, issue
 from peos.crypto.identity import Identity
 from peos.crypto.onion import OnionKeys, OnionPrivateKey
 from peos.crypto.randomness import Randomness
@@ -33,6 +33,7 @@ from peos.net.server import Running, serve
 from peos.net.tls import grpc, user_port
 from peos.wire import documents, parties, submissions
 from peos.wire.methods import DESCRIBE, SUBMIT, SUBMIT_MANY
+from tests.unit.collection.made import receipt_of
 
 NOW = 1_900_000_000
 SHUFFLERS = 3
@@ -66,13 +67,14 @@ class FakeShuffler:
     certificate: Certificate
     signed: bytes = b""  # what it answers to Describe
     parts: list[bytes] = field(default_factory=list)  # all that came, in order
-    taken: dict[bytes, tuple[Triple, Part]] = field(default_factory=dict)
+    taken: dict[bytes, Part] = field(default_factory=dict)
     described: int = 0
     streams: int = 0
     before: Callable[[Part], Answer | None] | None = None  # an answer instead of its own
     break_after: list[int] = field(default_factory=list)  # the n-th stream ends after so many answers
     swallow: bool = False  # take the part that breaks the stream, and lose the answer
-    lie: bytes = b""  # acknowledge this digest instead
+    lie: bytes = b""  # acknowledge this row instead
+    signer: Identity | None = None  # whose receipts it gives instead of its own
     port: int = 0
 
     @property
@@ -113,15 +115,15 @@ class FakeShuffler:
             return instead
         signed, public = read(self.signed)
         try:
-            triple = check_part(part, signed.document, signed.digest, public, self.number)
+            row = check_part(part, signed.document, signed.digest, public, self.number)
             stored = self.taken.get(part.ticket)
-            if judge(stored[0] if stored else None, triple) is Verdict.CONFLICT:
+            if judge(stored.row if stored else None, row) is Verdict.CONFLICT:
                 raise Conflict("another submission was made under this ticket")
         except PeosError as error:
             public_error = to_status(error)
             return Answer(part.collection, part.id, b"", public_error.text, public_error.hint, public_error.retry)
-        self.taken[part.ticket] = (triple, part)
-        return Answer(part.collection, part.id, self.lie or triple.digest)
+        self.taken[part.ticket] = part
+        return Answer(part.collection, part.id, self.lie or row, receipt=receipt_of(self.signer or self.identity, part))
 
 
 class Town:
@@ -188,7 +190,7 @@ class Town:
     def ticket(self, number: int) -> Ticket:
         """The ticket of a user by number."""
         id_ = number.to_bytes(16, "big")
-        return Ticket(id_, mint(self.enrolment, self.digest, id_))
+        return issue(self.enrolment, self.digest, id_, Identity(hashlib.sha256(id_).digest()))
 
     def start(self, number: int) -> None:
         """Open a shuffler's port, the same one again after `stop`."""
@@ -225,11 +227,11 @@ class Town:
             self._loop.close()
 
     def connections(self) -> dict[bytes, dict[int, bytes]]:
-        """Who has taken what: submission digests by id and shuffler."""
+        """Who has taken what: rows by id and shuffler."""
         found: dict[bytes, dict[int, bytes]] = {}
         for one in self.shufflers:
-            for triple, _ in one.taken.values():
-                found.setdefault(triple.id, {})[one.number] = triple.digest
+            for part in one.taken.values():
+                found.setdefault(part.id, {})[one.number] = part.row
         return found
 
 

@@ -3,6 +3,7 @@
 from hypothesis import strategies as st
 
 from peos.collection.party import Answer, Card, Invitation, Order, Status
+from peos.collection.receipts import MAX_GROUP, Receipt
 from peos.crypto.identity import Identity
 from peos.crypto.onion import OnionPrivateKey
 from peos.wire import parties
@@ -42,7 +43,19 @@ def orders(draw: st.DrawFn) -> Order:
 
 
 invitations = st.builds(Invitation, digests, st.lists(cards(for_users=True), min_size=3, max_size=9).map(tuple))
-acknowledged = st.builds(Answer, digests, ids, digests)
+receipts = st.builds(
+    Receipt,
+    st.integers(0, MAX_GROUP - 1),
+    st.integers(1, MAX_GROUP),
+    st.lists(digests, max_size=12).map(tuple),
+    st.binary(min_size=64, max_size=64),
+)
+acknowledged = st.builds(
+    lambda collection, row, receipt: Answer(collection, row[:16], row, receipt=receipt),
+    digests,
+    st.binary(min_size=48, max_size=48),
+    receipts,
+)
 refused = st.builds(Answer, st.just(bytes(32)), ids, st.just(b""), sentences, lines, st.booleans())
 answers = st.one_of(acknowledged, refused)
 several = st.lists(lines, max_size=3).map(tuple)

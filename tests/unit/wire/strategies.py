@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from peos.collection.document import Document, MechanismChoice, Member
-from peos.collection.freeze import Announcement, FrozenDigest, Stretch
-from peos.collection.submission import Acknowledgement, Part, Triple
+from peos.collection.document import MAX_ROWS, Document, MechanismChoice, Member
+from peos.collection.freeze import Announcement, Announcements, FrozenDigest, Stretch
+from peos.collection.membership import FrozenLists, MembershipProof, MembershipRequest
+from peos.collection.receipts import Acknowledgement
+from peos.collection.rows import Shown
+from peos.collection.submission import Part
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.crypto.onion import OnionPrivateKey
@@ -94,16 +97,25 @@ def _parts(draw: st.DrawFn) -> Part:
     hashes = draw(st.lists(digests, min_size=3, max_size=9))
     shuffler = draw(st.integers(1, len(hashes)))
     share = draw(st.binary(min_size=1, max_size=300))
-    return Part(draw(digests), shuffler, draw(ids), draw(signatures), draw(ids), tuple(hashes), share)
+    signed = draw(signatures), draw(digests), draw(signatures)
+    return Part(draw(digests), shuffler, draw(ids), *signed, draw(ids), tuple(hashes), share)
 
 
 @st.composite
 def _stretches(draw: st.DrawFn) -> Stretch:
     chosen = sorted(draw(st.sets(ids, max_size=4)))
-    triples = tuple(Triple(id_, draw(signatures), draw(digests)) for id_ in chosen)
-    first = draw(st.integers(0, 2**31 - len(triples))) if triples else 0
-    total = draw(st.integers(first + len(triples), 2**31)) if triples else 0
-    return Stretch(draw(digests), total, first, triples)
+    rows = tuple(id_ + draw(digests) for id_ in chosen)
+    first = draw(st.integers(0, 2**31 - len(rows))) if rows else 0
+    total = draw(st.integers(first + len(rows), 2**31)) if rows else 0
+    return Stretch(draw(digests), total, first, rows)
+
+
+@st.composite
+def _announcements(draw: st.DrawFn) -> Announcements:
+    lists = st.tuples(st.integers(1, 9), st.tuples(st.integers(0, 2**31), digests))
+    held = sorted(draw(st.sets(lists, min_size=1, max_size=6)))
+    made = (Announcement(who, *listed, draw(signatures)) for who, listed in held)
+    return Announcements(draw(digests), tuple(made))
 
 
 @st.composite
@@ -186,6 +198,16 @@ class Codec:
         return self.values.map(self.encode)
 
 
+def _frozen_lists() -> st.SearchStrategy[FrozenLists]:
+    return st.builds(FrozenLists, _announcements(), _frozen, st.integers(0, MAX_ROWS), digests)
+
+
+def _membership_proofs() -> st.SearchStrategy[MembershipProof]:
+    paths = st.lists(digests, max_size=3).map(tuple)
+    shown = st.lists(st.builds(Shown, st.integers(0, MAX_ROWS - 1), _rows, paths), max_size=2).map(tuple)
+    return st.builds(MembershipProof, _frozen_lists(), shown, shown)
+
+
 def _signed(document: Document) -> bytes:
     return documents.sign_document(document, ANALYZER)
 
@@ -195,8 +217,9 @@ def _read_signed(data: bytes) -> Document:
 
 
 _read_document = partial(documents.decode_document, floor=FLOOR)
-_acknowledgements = st.builds(Acknowledgement, digests, ids, digests)
-_announcements = st.builds(Announcement, digests, digests)
+_rows = st.binary(min_size=48, max_size=48)
+_acknowledgements = st.builds(Acknowledgement, digests, _rows, party.receipts)
+_membership_requests = st.builds(MembershipRequest, digests, _rows, digests, party.receipts, signatures)
 _frozen = st.builds(FrozenDigest, digests, digests, signatures)
 _words = st.builds(Word, headers(vector=False), digests)
 _receipts = st.builds(SignedReceipt, st.builds(Context, digests, digests, attempts), digests, signatures)
@@ -206,8 +229,30 @@ CODECS = {
     "Document": Codec(_documents(), documents.encode_document, _read_document, DOCUMENT),
     "SignedDocument": Codec(_documents(), _signed, _read_signed),
     "Part": Codec(_parts(), submissions.encode_part, submissions.decode_part, Shape({}, frozenset({7}))),
-    "Acknowledgement": Codec(_acknowledgements, submissions.encode_acknowledgement, submissions.decode_acknowledgement),
-    "ListAnnouncement": Codec(_announcements, freezes.encode_announcement, freezes.decode_announcement),
+    "Acknowledgement": Codec(
+        _acknowledgements, submissions.encode_acknowledgement, submissions.decode_acknowledgement, Shape({4: FLAT})
+    ),
+    "MembershipRequest": Codec(
+        _membership_requests,
+        submissions.encode_membership_request,
+        submissions.decode_membership_request,
+        Shape({5: FLAT}),
+    ),
+    "FrozenLists": Codec(_frozen_lists(), submissions.encode_frozen_lists, submissions.decode_frozen_lists),
+    "MembershipProof": Codec(
+        _membership_proofs(),
+        submissions.encode_membership_proof,
+        submissions.decode_membership_proof,
+        Shape({3: FLAT, 4: FLAT}, frozenset({3, 4})),
+        open_ended=True,
+    ),
+    "Announcements": Codec(
+        _announcements(),
+        freezes.encode_announcements,
+        freezes.decode_announcements,
+        Shape({3: FLAT}, frozenset({3})),
+        open_ended=True,
+    ),
     "ListChunk": Codec(_stretches(), freezes.encode_stretch, freezes.decode_stretch),
     "FrozenDigest": Codec(_frozen, freezes.encode_frozen_digest, freezes.decode_frozen_digest),
     "Word": Codec(_words, shuffles.encode_word, shuffles.decode_word, HEADED),

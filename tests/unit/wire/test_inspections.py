@@ -11,8 +11,8 @@ from peos.crypto.kdf import Context
 from peos.crypto.randomness import Randomness
 from peos.errors import BadEncoding
 from peos.shuffle.merkle import Proof
-from peos.shuffle.messages import Header, Kind, Step, VectorHeader
-from peos.shuffle.opening import Opening, Place, Shown, What
+from peos.shuffle.messages import Header, Kind, SignedReveal, Step, VectorHeader
+from peos.shuffle.opening import Nothing, Opening, Place, Shown, What
 from peos.wire import shuffle_pb2 as pb
 from peos.wire.inspections import (
     OPENING_LIMIT,
@@ -29,30 +29,31 @@ from peos.wire.inspections import (
 )
 
 ROWS = np.arange(24, dtype=np.uint8).reshape(3, 8)
+SIGNED = SignedReveal(b"h" * 32, b"g" * 64)
 PROOF = Proof(b"s" * 16, (b"n" * 32, b"m" * 32))
 OPENING = Opening(
     2,
     ((0, 1, 2), (5, 6, 7)),
     {Place(1, What.MIXED): Shown(ROWS, (PROOF, PROOF, PROOF)), Place(1, What.TAKEN, 3): Shown(ROWS)},
     {(Step(1, Kind.ROOT), 1): b"r" * 32},
+    (3, 4, 5),
+    SIGNED,
+    (0, 2, 31),
 )
 
 
 def part(number: int, of: int = 3) -> Part:
     hashes = tuple(bytes([one]) * 32 for one in range(of))
-    return Part(b"c" * 32, number, b"i" * 16, b"t" * 64, b"s" * 16, hashes, bytes(8 * number))
+    return Part(b"c" * 32, number, b"i" * 16, b"t" * 64, b"k" * 32, b"u" * 64, b"s" * 16, hashes, bytes(8 * number))
 
 
 def same(one: Opening, other: Opening) -> bool:
     rows = {place: (shown.rows.tolist(), shown.proofs) for place, shown in one.shown.items()}
     others = {place: (shown.rows.tolist(), shown.proofs) for place, shown in other.shown.items()}
-    return (one.sender, one.paths, one.said, one.lost, rows) == (
-        *(other.sender, other.paths, other.said, other.lost),
-        others,
-    )
+    return replace(one, shown={}) == replace(other, shown={}) and rows == others
 
 
-def rows_of(message: pb.Opening) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:
+def rows_of(message: pb.Opening | pb.Path) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:
     return np.frombuffer(message.SerializeToString(deterministic=True), np.uint8).reshape(-1, 1)
 
 
@@ -60,10 +61,11 @@ def test_an_opening_comes_out_as_it_went_in() -> None:
     assert same(decode_opening(2, encode_opening(OPENING)), OPENING)
 
 
-def test_who_has_nothing_to_show_sends_nothing() -> None:
-    rows = encode_opening(Opening(1, lost=True))
-    assert rows.shape == (0, 1)
-    assert decode_opening(1, rows).lost
+@pytest.mark.parametrize("why", list(Nothing))
+@pytest.mark.parametrize("revealed", [None, SIGNED])
+def test_who_shows_nothing_says_why(why: Nothing, revealed: SignedReveal | None) -> None:
+    empty = Opening(1, revealed=revealed, nothing=why)
+    assert decode_opening(1, encode_opening(empty)) == empty
 
 
 @pytest.mark.parametrize(
@@ -90,10 +92,22 @@ def test_who_has_nothing_to_show_sends_nothing() -> None:
         ({"said": [pb.Said(round=1, kind=6, sender=10, body=bytes(32))]}, "sender is 10"),
         ({"said": [pb.Said(round=1, kind=6, sender=1, body=bytes(31))]}, "a word has 31 bytes"),
         ({"version": 2}, "another version"),
+        ({"revealed": b""}, "signed hash of the dummies has 0 bytes"),
+        ({"revealed": bytes(95), "nothing": 1}, "signed hash of the dummies has 95 bytes"),
+        ({"nothing": 3}, "why nothing is shown is 3"),
+        ({"nothing": 1, "claim": bytes(4)}, "says that it shows nothing"),
+        ({"nothing": 2, "paths": [bytes(4)]}, "says that it shows nothing"),
+        ({"claim": bytes(3)}, "does not name the places"),
+        ({"nothing": 1, "dummies": bytes(4)}, "says that it shows nothing"),
+        ({"dummies": b""}, "does not name the places"),
+        ({"dummies": bytes(8)}, "does not say whose rows it shows"),
+        ({"dummies": (64).to_bytes(4, "little")}, "does not say whose rows it shows"),
+        ({"paths": [bytes(8)]}, "does not say whose rows it shows"),
     ],
 )
 def test_an_opening_that_is_none_is_refused_for_its_reason(change: dict[str, object], sentence: str) -> None:
-    message = pb.Opening(**{"version": 1, **change})  # type: ignore[arg-type]  # fields by name
+    whole = {"version": 1, "revealed": bytes(96)} | ({} if "nothing" in change else {"dummies": bytes(4)})
+    message = pb.Opening(**{**whole, **change})  # type: ignore[arg-type]  # fields by name
     with pytest.raises(BadEncoding, match=sentence):
         decode_opening(1, rows_of(message))
 
@@ -105,19 +119,20 @@ def test_an_opening_with_something_left_over_is_refused() -> None:
 
 
 def test_a_path_comes_out_as_it_went_in_and_names_some_rows() -> None:
-    assert decode_path(encode_path((3, 1, 4_000_000_000))) == (3, 1, 4_000_000_000)
-    for rows in (np.empty((0, 4), np.uint8), np.zeros((65, 4), np.uint8), np.zeros((2, 8), np.uint8)):
+    assert decode_path(encode_path((3, 1, 4_000_000_000), SIGNED)) == ((3, 1, 4_000_000_000), SIGNED)
+    for places in (b"", bytes(4 * 65), bytes(7)):
         with pytest.raises(BadEncoding, match="does not name the places"):
-            decode_path(rows)
+            decode_path(rows_of(pb.Path(version=1, places=places, revealed=bytes(96))))
+    with pytest.raises(BadEncoding, match="signed hash of the dummies has 95 bytes"):
+        decode_path(rows_of(pb.Path(version=1, places=bytes(4), revealed=bytes(95))))
 
 
 @pytest.mark.parametrize(
     ("kind", "rows", "row_bytes", "fits"),
     [
-        (Kind.PATH, 64, 4, True),
-        (Kind.PATH, 65, 4, False),
-        (Kind.PATH, 3, 8, False),
-        (Kind.OPENING, 0, 1, True),
+        (Kind.PATH, len(encode_path((9,) * 64, SIGNED)), 1, True),
+        (Kind.PATH, len(encode_path((9,) * 64, SIGNED)) + 20, 1, False),
+        (Kind.PATH, 3, 4, False),
         (Kind.OPENING, OPENING_LIMIT, 1, True),
         (Kind.OPENING, OPENING_LIMIT + 1, 1, False),
         (Kind.OPENING, 3, 2, False),
@@ -135,7 +150,8 @@ def test_what_is_announced_is_judged_before_it_is_read(kind: Kind, rows: int, ro
 
 def test_revealed_dummies_come_out_as_they_went_in(rng: Randomness) -> None:
     sent = [Revealed(b"x" * 32, rng.uint64(3), tuple(part(number) for number in (1, 2, 3))) for _ in range(2)]
-    came = gathered([decode_revealed(encode_revealed(one)) for one in revealed_parts(sent)])
+    came, signed = gathered([decode_revealed(encode_revealed(one)) for one in revealed_parts(sent, SIGNED)])
+    assert signed == SIGNED
     assert [(one.salt, one.words.tolist(), one.parts) for one in came] == [
         (one.salt, one.words.tolist(), one.parts) for one in sent
     ]
@@ -143,12 +159,20 @@ def test_revealed_dummies_come_out_as_they_went_in(rng: Randomness) -> None:
 
 def test_dummies_that_are_not_whole_or_not_words_are_refused(rng: Randomness) -> None:
     whole = Revealed(b"x" * 32, rng.uint64(1), tuple(part(number) for number in (1, 2, 3)))
-    parts = list(revealed_parts([whole]))
-    with pytest.raises(BadEncoding, match="not whole"):
-        gathered(parts[:-1])
-    with pytest.raises(BadEncoding, match="too many"):
-        gathered(parts * 65)
+    *parts, _ = revealed_parts([whole], SIGNED)
+    for wrong in (parts, [*parts[:-1], SIGNED], [*parts * 65, SIGNED], []):
+        with pytest.raises(BadEncoding, match="not whole, too many, or not signed"):
+            gathered(wrong)
+    with pytest.raises(BadEncoding, match="go on behind the analyzer's signature"):
+        gathered([SIGNED, *parts, SIGNED])
+    last = parts[-1]
+    assert isinstance(last, RevealedPart)
     with pytest.raises(BadEncoding, match="salt has 31 bytes"):
-        decode_revealed(encode_revealed(replace(parts[-1], salt=b"x" * 31)))
+        decode_revealed(encode_revealed(replace(last, salt=b"x" * 31)))
+    both = pb.RevealedPart(version=1, salt=b"x" * 32, signature=bytes(96))
+    with pytest.raises(BadEncoding, match="came in one"):
+        decode_revealed(both.SerializeToString(deterministic=True))
+    with pytest.raises(BadEncoding, match="signed hash of the dummies has 64 bytes"):
+        decode_revealed(pb.RevealedPart(version=1, signature=bytes(64)).SerializeToString(deterministic=True))
     with pytest.raises(BadEncoding, match="whole words"):
         decode_revealed(encode_revealed(RevealedPart(part(3), b"x" * 32)))

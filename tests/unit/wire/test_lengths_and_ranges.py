@@ -22,10 +22,21 @@ USUAL: dict[str, Message] = {
         salt=bytes(16),
         hashes=[DIGEST] * 3,
         share=bytes(8),
+        user_key=bytes(32),
+        signature=bytes(64),
     ),
-    "Acknowledgement": submission_pb2.Acknowledgement(version=1, collection=DIGEST, id=bytes(16), submission=DIGEST),
-    "ListAnnouncement": freeze_pb2.ListAnnouncement(version=1, collection=DIGEST, hash=DIGEST),
-    "ListChunk": freeze_pb2.ListChunk(version=1, collection=DIGEST, total=9, first=8, triples=bytes(112)),
+    "Acknowledgement": submission_pb2.Acknowledgement(
+        version=1,
+        collection=DIGEST,
+        row=bytes(48),
+        receipt=submission_pb2.SubmissionReceipt(count=1, signature=bytes(64)),
+    ),
+    "Announcements": freeze_pb2.Announcements(
+        version=1,
+        collection=DIGEST,
+        held=[freeze_pb2.Announcement(shuffler=1, root=DIGEST, signature=bytes(64))],
+    ),
+    "ListChunk": freeze_pb2.ListChunk(version=1, collection=DIGEST, total=9, first=8, rows=bytes(48)),
     "FrozenDigest": freeze_pb2.FrozenDigest(version=1, collection=DIGEST, digest=DIGEST, signature=bytes(64)),
     "Word": shuffle_pb2.Word(
         version=1,
@@ -60,9 +71,9 @@ USUAL: dict[str, Message] = {
 }
 LENGTHS = {
     "SignedDocument": {"signature": 64},
-    "Part": {"collection": 32, "id": 16, "ticket": 64, "salt": 16},
-    "Acknowledgement": {"collection": 32, "id": 16, "submission": 32},
-    "ListAnnouncement": {"collection": 32, "hash": 32},
+    "Part": {"collection": 32, "id": 16, "ticket": 64, "salt": 16, "user_key": 32, "signature": 64},
+    "Acknowledgement": {"collection": 32, "row": 48},
+    "Announcements": {"collection": 32},
     "ListChunk": {"collection": 32},
     "FrozenDigest": {"collection": 32, "digest": 32, "signature": 64},
     "Word": {"header.collection": 32, "header.frozen": 32, "body": 32},
@@ -131,7 +142,7 @@ def test_a_number_is_read_within_its_range_and_nowhere_else(
 
 
 def test_the_table_of_lengths_misses_no_field_of_bytes() -> None:
-    free = {"document", "hashes", "share", "triples", "acknowledgement", "header"}
+    free = {"document", "hashes", "share", "rows", "acknowledgement", "header"}
     for name, message in USUAL.items():
         there = {field.name for field in message.DESCRIPTOR.fields if field.type == field.TYPE_BYTES} - free
         assert there <= {path.split(".")[-1] for path in LENGTHS[name]}, f"a field of {name} without its length"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from peos.collection.party import Answer, Card
-from peos.collection.submission import Acknowledgement
+from peos.collection.receipts import Acknowledgement, Receipt
 from peos.crypto.identity import Identity
 from peos.errors import BadEncoding
 from peos.wire import parties
@@ -83,7 +83,8 @@ def test_an_order_to_close_is_not_one_to_abort() -> None:
         assert not parties.order_verifies(replace(order, collection=DIGEST), OWN.public)
 
 
-TAKEN = encode_acknowledgement(Acknowledgement(COLLECTION, ID, DIGEST))
+RECEIPT = Receipt(0, 1, (), bytes(64))
+TAKEN = encode_acknowledgement(Acknowledgement(COLLECTION, ID + DIGEST, RECEIPT))
 
 
 @pytest.mark.parametrize(
@@ -104,8 +105,8 @@ def test_an_answer_takes_a_part_or_refuses_it_and_means_one_thing(answer: pb.Ans
         parties.decode_answer(serialize(answer))
 
 
-def test_an_answer_that_takes_a_part_carries_the_submission_digest() -> None:
-    taken = Answer(COLLECTION, ID, DIGEST)
+def test_an_answer_that_takes_a_part_carries_its_row() -> None:
+    taken = Answer(COLLECTION, ID, ID + DIGEST, receipt=RECEIPT)
     assert parties.decode_answer(parties.encode_answer(taken)) == taken
     refused = Answer(COLLECTION, ID, refusal="the share has the wrong length", hint="send it again", retry=True)
     assert parties.decode_answer(parties.encode_answer(refused)) == replace(refused, collection=bytes(32))

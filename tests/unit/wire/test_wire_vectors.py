@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from peos.collection.document import Document, Dummy, MechanismChoice, Member
-from peos.collection.freeze import Announcement, Freeze, FrozenDigest, Stretch, list_hash
-from peos.collection.submission import Acknowledgement, Part, Triple, submission_digest
+from peos.collection.freeze import Announcement, Announcements, Freeze, Stretch
+from peos.collection.receipts import Acknowledged, Acknowledgement, Receipt
+from peos.collection.submission import Part
 from peos.collection.ticket import mint
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
@@ -64,7 +65,7 @@ DECODE: dict[str, Callable[[Iterable[bytes]], Any]] = {
     "signed_document": single(read_document),
     "part": single(submissions.decode_part),
     "acknowledgement": single(submissions.decode_acknowledgement),
-    "list_announcement": single(freezes.decode_announcement),
+    "announcements": single(freezes.decode_announcements),
     "list_chunk": single(freezes.decode_stretch),
     "frozen_digest": single(freezes.decode_frozen_digest),
     "word": single(shuffles.decode_word),
@@ -85,9 +86,8 @@ def good_case(file: str, name: str = "") -> tuple[list[bytes], Fields]:
     return [unhex(data) for data in case["messages"]], case["fields"]
 
 
-def triples_of(packed: list[str]) -> tuple[Triple, ...]:
-    whole = [unhex(data) for data in packed]
-    return tuple(Triple(data[:16], data[16:80], data[80:]) for data in whole)
+def rows_of(packed: list[str]) -> tuple[bytes, ...]:
+    return tuple(map(unhex, packed))
 
 
 def header_of(fields: Fields) -> Header:
@@ -166,8 +166,11 @@ def test_a_document_of_a_sequential_shuffle_is_the_vectors() -> None:
 def test_a_part_is_the_vectors(shuffler: int) -> None:
     (data,), fields = good_case("part", f"for shuffler {shuffler}")
     collection, id_, salt, share = (unhex(fields[key]) for key in ("collection", "id", "salt", "share"))
-    ticket = mint(Identity(unhex(fields["enrolment"])), collection, id_)
-    part = Part(collection, shuffler, id_, ticket, salt, tuple(map(unhex, fields["hashes"])), share)
+    user, hashes = Identity(unhex(fields["user"])), tuple(map(unhex, fields["hashes"]))
+    ticket = mint(Identity(unhex(fields["enrolment"])), collection, id_, user.public)
+    part = Part(collection, shuffler, id_, ticket, user.public, bytes(64), salt, hashes, share)
+    part = replace(part, signature=user.sign("submission", part.digest))
+    assert part.row.hex() == fields["row"]
     assert submissions.encode_part(part) == data
     assert submissions.decode_part(data) == part
     assert hashlib.sha256(salt + share).digest() == part.hashes[shuffler - 1]
@@ -175,24 +178,34 @@ def test_a_part_is_the_vectors(shuffler: int) -> None:
 
 def test_an_acknowledgement_is_the_vectors() -> None:
     (data,), fields = good_case("acknowledgement")
-    collection, id_ = unhex(fields["collection"]), unhex(fields["id"])
-    said = Acknowledgement(collection, id_, submission_digest(collection, id_, tuple(map(unhex, fields["hashes"]))))
-    assert said.digest.hex() == fields["digest"]
+    path = tuple(map(unhex, fields["path"]))
+    receipt = Receipt(fields["place"], fields["count"], path, unhex(fields["signature"]))
+    said = Acknowledgement(unhex(fields["collection"]), unhex(fields["row"]), receipt)
     assert submissions.encode_acknowledgement(said) == data
     assert submissions.decode_acknowledgement(data) == said
+    about = Acknowledged(said.collection, said.row, unhex(fields["user_key"]))
+    assert receipt.holds(unhex(fields["shuffler"]), about)
 
 
-def test_an_announcement_is_the_vectors() -> None:
-    (data,), fields = good_case("list_announcement")
-    said = Announcement(unhex(fields["collection"]), list_hash(reversed(triples_of(fields["triples"]))))
-    assert freezes.encode_announcement(said) == data
-    assert freezes.decode_announcement(data) == said
+@pytest.mark.parametrize("name", [case["name"] for case in FILES["announcements"]["good"]])
+def test_announcements_are_the_vectors(name: str) -> None:
+    (data,), fields = good_case("announcements", name)
+    collection, identities = unhex(fields["collection"]), [Identity(unhex(secret)) for secret in fields["secrets"]]
+    held = []
+    for one in fields["lists"]:
+        held.append(
+            Announcement.sign(identities[one["shuffler"] - 1], one["shuffler"], collection, rows_of(one["rows"]))
+        )
+        assert held[-1].root.hex() == one["root"]
+    said = Announcements(collection, tuple(held))
+    assert freezes.encode_announcements(said) == data
+    assert freezes.decode_announcements(data) == said
 
 
 @pytest.mark.parametrize("name", ["a whole list", "the end of a list", "an empty list"])
 def test_a_stretch_is_the_vectors(name: str) -> None:
     (data,), fields = good_case("list_chunk", name)
-    stretch = Stretch(unhex(fields["collection"]), fields["total"], fields["first"], triples_of(fields["triples"]))
+    stretch = Stretch(unhex(fields["collection"]), fields["total"], fields["first"], rows_of(fields["rows"]))
     assert freezes.encode_stretch(stretch) == data
     assert freezes.decode_stretch(data) == stretch
 
@@ -200,12 +213,16 @@ def test_a_stretch_is_the_vectors(name: str) -> None:
 def test_a_frozen_digest_is_the_vectors() -> None:
     (data,), fields = good_case("frozen_digest")
     collection, signer = unhex(fields["collection"]), Identity(unhex(fields["secret"]))
-    others = tuple(Identity(bytes([n]) * 32).public for n in range(2))
-    freeze = Freeze(1, (signer.public, *others), collection, triples_of(fields["triples"]))
+    parties, rows = (signer, *(Identity(bytes([n]) * 32) for n in range(2))), rows_of(fields["rows"])
+    freeze = Freeze(1, tuple(one.public for one in parties), collection, rows, signer)
+    held = [Announcement.sign(one, who, collection, rows) for who, one in enumerate(parties, start=1)]
     for who in (2, 3):
-        freeze.announced(who, freeze.announcement)
-        freeze.listed(who, triples_of(fields["triples"]))
-    said = FrozenDigest(collection, freeze.digest, freeze.sign(signer))
+        freeze.heard(who, held)
+    for who in (2, 3):
+        listing = freeze.listing(who)
+        listing.feed(rows)
+        listing.finish()
+    said = freeze.sign()
     assert said.digest.hex() == fields["digest"]
     assert freezes.encode_frozen_digest(said) == data
     assert freezes.decode_frozen_digest(data) == said

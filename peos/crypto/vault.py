@@ -1,11 +1,9 @@
-"""Secrets at rest: AES-256-GCM under a key that lies, under the passphrase, in the file of the analyzer's keys.
+"""Secrets at rest: AES-256-GCM under a key that lies, under a passphrase, in a file of its party's.
 
 The passphrase is stretched once a start (scrypt); all that comes later is sealed under a random key. What is sealed
 carries a label that is authenticated, so that nothing can be put in another's place.
 """
 
-import os
-import resource
 import struct
 from typing import Final
 
@@ -22,6 +20,8 @@ _SALT_BYTES: Final = 16
 _NONCE_BYTES: Final = 12
 _COST: Final = 17  # log2 of scrypt's n: 128 MB and a third of a second for each guess
 _BLOCK: Final = 8
+SEAL_BYTES: Final = _NONCE_BYTES + 16
+"""By which what is sealed is longer."""
 _HEAD: Final = struct.Struct(f">{len(_MAGIC)}sB{_SALT_BYTES}s")
 
 
@@ -35,7 +35,7 @@ class Vault:
     def __repr__(self) -> str:
         return "Vault(...)"
 
-    def seal(self, label: str, *fields: bytes, content: bytes) -> bytes:
+    def seal(self, label: str, *fields: bytes, content: bytes | memoryview) -> bytes:
         """`content` under a fresh nonce, bound to the label and the fields."""
         nonce = self._rng.bytes(_NONCE_BYTES)
         return nonce + self._aead.encrypt(nonce, content, labelled(label, *fields))
@@ -46,13 +46,18 @@ class Vault:
         try:
             return self._aead.decrypt(nonce, body, labelled(label, *fields))
         except (InvalidTag, ValueError):
-            raise LocalFault(f"the sealed {label} is damaged", hint="restore the analyzer's folder") from None
+            raise LocalFault(f"the sealed {label} is damaged", hint="restore the folder that it lies in") from None
 
 
 def lock(passphrase: bytes, content: bytes, rng: Randomness) -> bytes:
     """`content` under a passphrase."""
     head = _HEAD.pack(_MAGIC, _COST, rng.bytes(_SALT_BYTES))
     return head + Vault(_stretched(passphrase, head), rng).seal("keys", head, content=content)
+
+
+def is_locked(data: bytes) -> bool:
+    """Whether these bytes lie under a passphrase."""
+    return data.startswith(_MAGIC)
 
 
 def unlock(passphrase: bytes, data: bytes, rng: Randomness) -> bytes:
@@ -64,7 +69,7 @@ def unlock(passphrase: bytes, data: bytes, rng: Randomness) -> bytes:
         return Vault(_stretched(passphrase, head), rng).open("keys", head, sealed=data[_HEAD.size :])
     except LocalFault:
         raise WrongInput(
-            "the passphrase does not open the analyzer's keys",
+            "the passphrase does not open the keys",
             hint="look at passphrase_file; if it is right, the file of the keys is damaged: restore it",
         ) from None
 
@@ -72,11 +77,3 @@ def unlock(passphrase: bytes, data: bytes, rng: Randomness) -> bytes:
 def _stretched(passphrase: bytes, head: bytes) -> bytes:
     _, cost, salt = _HEAD.unpack(head)
     return Scrypt(salt=salt, length=KEY_BYTES, n=1 << cost, r=_BLOCK, p=1).derive(passphrase)
-
-
-def no_core_dumps() -> None:
-    """A process that dies leaves no picture of its memory, nor do those that it starts."""
-    _, most = resource.getrlimit(resource.RLIMIT_CORE)
-    if most != 0:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.umask(0o077)

@@ -1,0 +1,69 @@
+"""The lists behind an output, as their shufflers signed them: their roots are published with the result.
+
+With them every user can check that what her shufflers show her is what the result is of (`peos client verify`).
+"""
+
+import asyncio
+import time
+from typing import Any, Final
+
+from analyzer.home import Home
+from analyzer.peers import Peers
+from analyzer.store import Kept
+from peos.collection.membership import FrozenLists
+from peos.errors import PeosError
+from peos.net.errors import is_retryable
+from peos.net.logs import Log
+
+_TRIES: Final = 5
+_PAUSE: Final = 2.0
+
+
+def lists_of(home: Home, kept: Kept, frozen: bytes, log: Log) -> dict[str, Any] | None:
+    """For result.json: all announced roots and the frozen one, signed; None if no shuffler shows them.
+
+    One shuffler's word is enough, since all lists are signed; those that do not answer are asked a few times.
+    """
+    document = home.signed(kept).document
+    identities = [member.identity for member in document.shufflers]
+    shown: dict[int, FrozenLists] = {}
+    for tried in range(_TRIES):
+        if tried:
+            time.sleep(_PAUSE)
+        again = False
+        for number, found in enumerate(asyncio.run(_asked(home, kept)), start=1):
+            if isinstance(found, PeosError):
+                again |= is_retryable(found)
+                log.warning("a shuffler does not show its lists", found)
+            elif found.is_signed(number, kept.digest, identities) and found.frozen.digest == frozen:
+                shown[number] = found
+            else:
+                log.warning("a shuffler shows lists that are not those of the output", peer=f"shuffler {number}")
+        if not again:
+            break
+    if not shown:
+        return None
+    first = next(iter(shown.values()))
+    return {
+        "rows": first.count,
+        "root": first.root.hex(),
+        "frozen": frozen.hex(),
+        "signed": [
+            {"shuffler": number, "signature": lists.frozen.signature.hex()} for number, lists in sorted(shown.items())
+        ],
+        "announced": [
+            {
+                "shuffler": one.shuffler,
+                "name": document.shufflers[one.shuffler - 1].name,
+                "rows": one.count,
+                "root": one.root.hex(),
+                "signature": one.signature.hex(),
+            }
+            for one in first.announcements.held
+        ],
+    }
+
+
+async def _asked(home: Home, kept: Kept) -> list[FrozenLists | PeosError]:
+    async with Peers(home.keys, home.proposal(kept).cards[:-1]) as peers:
+        return await peers.frozen_lists(kept.digest)

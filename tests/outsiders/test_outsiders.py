@@ -1,0 +1,62 @@
+"""Nobody without a ticket or a certificate ends or holds up a collection; all combinations: python -m tests.outsiders.
+
+Each test runs a collection of real processes under an attack, asks for health throughout, and counts what comes out.
+"""
+
+import asyncio
+import resource
+from collections.abc import Iterator
+
+import pytest
+
+from tests.integration.played import Town
+from tests.outsiders.ground import Trial, count_for, descriptors, restart, run
+
+FEW = 256
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
+    """Three shufflers that may open 256 descriptors each, whatever this machine would allow."""
+    with descriptors(FEW):
+        made = Town(tmp_path_factory.mktemp("outsiders"))
+    with made.cluster:
+        yield made
+
+
+def holds(town: Town, attack: str, phase: str, *, most: int = FEW, addresses: int = 1) -> Trial:
+    """Run the trial; it must hold."""
+    trial = Trial(attack, phase, most, addresses, count_for(attack, most))
+    asyncio.run(run(town, trial))
+    assert trial.holds, trial
+    assert trial.most_open < most, trial
+    assert trial.done["tried"] > 0, trial
+    return trial
+
+
+def test_idle_connections_from_frozen_on(town: Town) -> None:
+    trial = holds(town, "idle", "frozen", addresses=50)
+    assert trial.done["tried"] >= 400 * 7, "against two ports of three shufflers, and the analyzer's"
+
+
+def test_silent_streams_while_users_submit(town: Town) -> None:
+    trial = holds(town, "silent", "open")
+    assert trial.done["streams"] >= 520 * 3
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("addresses", [1, 50])
+@pytest.mark.parametrize("attack", ["idle", "half"])
+def test_more_connections_than_a_thousand_descriptors(town: Town, attack: str, addresses: int) -> None:
+    restart(town, 1024)
+    try:
+        holds(town, attack, "frozen", most=1024, addresses=addresses)
+    finally:
+        restart(town, FEW)
+
+
+def test_a_soft_limit_is_raised_to_the_hard_one_and_core_dumps_are_off(town: Town) -> None:
+    for party in town.shufflers:
+        assert party.process is not None, "it runs"
+        assert resource.prlimit(party.process.pid, resource.RLIMIT_NOFILE) == (FEW, FEW)
+        assert resource.prlimit(party.process.pid, resource.RLIMIT_CORE) == (0, 0)

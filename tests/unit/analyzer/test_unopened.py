@@ -1,0 +1,134 @@
+"""An output of which some rows were not seen: delivered until the analyst gives the word, which the result repeats."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from analyzer import orders
+from analyzer.home import Home
+from analyzer.inspecting import Inspecting
+from analyzer.publishing import Publishing
+from analyzer.status import in_words, status
+from analyzer.store import Kept
+from peos.collection.lifecycle import State
+from peos.compute import Inline
+from peos.errors import Closed, NotYet, Refused, WrongInput
+from peos.net.logs import Log
+from peos.shuffle.messages import Header, Kind, Step, VectorHeader
+from peos.shuffle.opening import Nothing, Opening
+from peos.wire.inspections import encode_opening
+from peos.wire.shuffles import decode_receipt
+from tests.unit.analyzer.test_publishing import VALUES
+from tests.unit.analyzer.world import World, take
+
+
+@pytest.fixture
+def home(world: World) -> Home:
+    """An analyzer with an output, whose shufflers have nothing to show."""
+    opened = world.home()
+    kept = world.open(opened)
+    for sender, sent in world.deliveries(opened, kept, world.output(opened, kept, VALUES)).items():
+        take(world.receiving(opened), sent, world.certificate(sender))
+    return opened
+
+
+def publishing(world: World, home: Home, *, patience: float) -> Publishing:
+    found = Inspecting(home, patience=patience)
+    return Publishing(home, world.receiving(home), found, Inline(), Log("tests.analyzer"))
+
+
+def kept(home: Home) -> Kept:
+    return home.kept("fruit")
+
+
+def say_nothing(home: Home, who: int, why: Nothing = Nothing.LOST) -> None:
+    """An opening in which a shuffler shows nothing."""
+    receipt = kept(home).receipt
+    assert receipt is not None
+    header = Header(decode_receipt(receipt).context, Step(3, Kind.OPENING), who, 0)
+    rows = encode_opening(Opening(who, nothing=why))
+    Inspecting(home).keep(VectorHeader(header, len(rows), 1, bytes(32)), rows)
+
+
+def told(home: Home) -> str:
+    return "\n".join(in_words(status(home, [kept(home)])[0]))
+
+
+def result(home: Home) -> dict[str, Any]:
+    found = kept(home).result
+    assert found is not None, "it is published"
+    read: dict[str, Any] = json.loads(found)
+    return read
+
+
+def test_until_the_word_is_given_it_stays_delivered_and_status_says_whom_it_is_about(world: World, home: Home) -> None:
+    patient, impatient = publishing(world, home, patience=1e9), publishing(world, home, patience=-1e9)
+    patient.publish(kept(home))
+    with pytest.raises(NotYet, match="the inspection of fruit is not over"):
+        orders.publish(home, kept(home), frozenset())
+    say_nothing(home, 1)
+    say_nothing(home, 3, Nothing.UNREVEALED)
+    say_nothing(home, 2)
+    impatient.publish(kept(home))
+    impatient.publish(kept(home))
+    assert kept(home).state is State.DELIVERED
+    said = told(home)
+    assert "not published: shuffler 1 showed nothing or too little (it was started anew" in said
+    assert "shuffler 3 showed nothing or too little (it was not shown the dummies as it must be)" in said
+    assert "`peos analyzer publish fruit --unopened 1,2,3` publishes all the same" in said
+    for named in ((), (1,), (1, 2)):
+        with pytest.raises(Refused, match=r"fruit is not published: the rows of .*shuffler 3 .* were not seen") as no:
+            orders.publish(home, kept(home), frozenset(named))
+        assert no.value.exit_code == 3
+    impatient.publish(kept(home))
+    assert kept(home).state is State.DELIVERED, "a refused word is none"
+
+    orders.publish(home, kept(home), frozenset({1, 2, 3}))
+    impatient.publish(kept(home))
+    found = result(home)
+    assert found["inspection"] == {"dummies": 0, "not_opened": [1, 2, 3]}
+    assert found["checks"]["inspection"] is None
+    assert not found["ok"]
+    (line,) = (one for one in home.store.audit_log() if one.event == "published unopened")
+    assert line.fields["shufflers"] == "1, 2, 3"
+    with pytest.raises(Closed, match="fruit is published"):
+        orders.publish(home, kept(home), frozenset())
+
+
+def test_who_is_not_heard_of_is_waited_for_and_then_named(world: World, home: Home) -> None:
+    say_nothing(home, 1)
+    publishing(world, home, patience=1e9).publish(kept(home))
+    assert "waiting for the inspection from shuffler 2" in told(home)
+    publishing(world, home, patience=-1e9).publish(kept(home))
+    assert kept(home).state is State.DELIVERED
+    assert Inspecting(home, patience=-1e9).unseen(kept(home))[2] == "nothing was heard of it"
+
+
+def test_a_word_about_rows_that_nobody_misses_is_wrong(world: World, home: Home) -> None:
+    for who in (1, 2, 3):
+        say_nothing(home, who)
+    publishing(world, home, patience=-1e9).publish(kept(home))
+    with pytest.raises(WrongInput, match="--unopened names shuffler 9, whose rows were seen"):
+        orders.publish(home, kept(home), frozenset({1, 2, 3, 9}))
+
+
+def test_without_a_word_all_is_erased_in_time(world: World, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    for who in (1, 2, 3):
+        say_nothing(home, who)
+    made = publishing(world, home, patience=-1e9)
+    made.publish(kept(home))
+    due = home.signed(kept(home)).document.erase_by
+    monkeypatch.setattr(time, "time", lambda: float(due))
+    made.publish(kept(home))
+    assert kept(home).state is State.ABORTED
+    assert "nobody said to publish without them" in kept(home).reason
+    assert kept(home).key is None
+
+
+def test_what_is_not_delivered_cannot_be_published(world: World) -> None:
+    home = world.home()
+    world.open(home)
+    with pytest.raises(NotYet, match="fruit is open: there is nothing to publish yet"):
+        orders.publish(home, kept(home), frozenset())

@@ -1,0 +1,172 @@
+"""What is kept for an inspection: whole or nothing, the same openings after a restart, unreadable without its key."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from peos.crypto.randomness import KEY_BYTES, Randomness
+from peos.crypto.schemes.base import Packed
+from peos.crypto.vault import Vault
+from peos.ldp import GRR
+from peos.shuffle.messages import Header, Kind, SignedReveal, Step
+from peos.shuffle.opening import Opening, open_rows
+from peos.shuffle.vectors import Vector
+from peos.simulate import Node, Simulation
+from peos.wire.inspections import encode_opening, encode_path
+from shuffler.evidence import Evidence, sweep
+from tests.keys import small_key
+
+SIGNED = SignedReveal(b"h" * 32, b"s" * 64)
+RNG = Randomness(b"\x06" * 32)
+VAULT = Vault(bytes(KEY_BYTES), RNG)
+USERS = 9
+
+
+def shuffled(shufflers: int) -> Simulation:
+    """A collection whose output is delivered, and not inspected yet."""
+    made = Simulation(GRR(4, 2.0), shufflers=shufflers, fakes=2, rng=Randomness(b"\x08" * 32), key=small_key(512))
+    made.submit(made.mechanism.randomize(np.arange(USERS) % 4, made.rng))
+    made.freeze()
+    made.shuffle()
+    return made
+
+
+def evidence(folder: Path, made: Simulation, node: Node, vault: Vault = VAULT) -> Evidence:
+    """As a process that has just started has it."""
+    return Evidence(folder, vault, node.number, made.document.schedule, made.digest)
+
+
+def keep(folder: Path, made: Simulation, node: Node) -> Evidence:
+    """All that this shuffler needs."""
+    kept = evidence(folder, made, node)
+    assert node.machine.record is not None
+    kept.keep(1, node.machine.record, node.bench.vectors)
+    return kept
+
+
+def opening(node: Node, vectors: dict[str, Vector], record: object) -> Opening:
+    """Its rows at the same places after every round."""
+    assert node.machine.record is not None
+    places = [(3, 1, 7)] * (len(node.document.schedule.rounds) + 1)
+    found = record if record is not None else node.machine.record
+    trail, said = found.trail, found.said  # type: ignore[attr-defined]  # one of two records
+    return open_rows(node.number, trail, vectors, places, said, claim=None, revealed=SIGNED, dummies=(0, 1, 2))
+
+
+def room(count: int, width: int) -> Packed:
+    return np.empty((count, width), np.uint8)
+
+
+def files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("shufflers", [3, 4, 5])
+def test_what_is_kept_opens_the_same_rows_as_what_is_in_memory(tmp_path: Path, shufflers: int) -> None:
+    made = shuffled(shufflers)
+    for node in made.nodes:
+        folder = tmp_path / str(node.number)
+        keep(folder, made, node)
+        again = evidence(folder, made, node)
+        assert again.attempt == 1
+        found = again.load(room)
+        assert found is not None
+        before = encode_opening(opening(node, node.bench.vectors, None))
+        assert np.array_equal(encode_opening(opening(node, dict(found.vectors), found.record)), before)
+
+
+def test_nothing_of_it_is_on_the_disk_in_clear_and_nothing_stays_when_it_is_erased(tmp_path: Path) -> None:
+    made = shuffled(3)
+    node = made.nodes[1]
+    kept = keep(tmp_path, made, node)
+    assert node.machine.record is not None
+    rows = [np.ascontiguousarray(vector).view(np.uint8)[:1].tobytes() for vector in node.bench.vectors.values()]
+    keys = [key for _, task in node.machine.record.trail for key in getattr(task, "streams", ())]
+    secrets = [*rows, *(key.secret for key in keys), *(key.secret.hex().encode() for key in keys)]
+    assert len(secrets) > 5
+    for path in files(tmp_path):
+        content = path.read_bytes()
+        assert not any(secret in content for secret in secrets), path
+    kept.erase()
+    assert kept.attempt == 0
+    assert not files(tmp_path)
+    kept.erase()  # again
+
+
+def test_what_is_erased_is_overwritten_first(tmp_path: Path) -> None:
+    made = shuffled(3)
+    kept = keep(tmp_path, made, made.nodes[0])
+    held = [path.open("rb") for path in files(tmp_path)]  # an open file outlives its name
+    try:
+        kept.erase()
+        assert held
+        for file in held:
+            assert not file.read().strip(b"\x00"), f"{file.name} is as it was"
+    finally:
+        for file in held:
+            file.close()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda folder: (folder / "record").unlink(),
+        lambda folder: (folder / "key").unlink(),
+        lambda folder: (folder / "0").unlink(),
+        lambda folder: (folder / "0").write_bytes((folder / "0").read_bytes()[:-1]),
+        lambda folder: (folder / "1").write_bytes((folder / "0").read_bytes()),
+        lambda folder: (folder / "record").write_bytes(b"x" * 99),
+    ],
+)
+def test_what_is_not_whole_or_not_what_was_kept_is_as_good_as_lost(
+    tmp_path: Path, spoil: Callable[[Path], object]
+) -> None:
+    made = shuffled(3)
+    keep(tmp_path, made, made.nodes[1])
+    spoil(tmp_path / "evidence" / made.digest.hex())
+    assert evidence(tmp_path, made, made.nodes[1]).load(room) is None
+
+
+def test_under_another_key_it_is_as_good_as_lost(tmp_path: Path) -> None:
+    made = shuffled(3)
+    keep(tmp_path, made, made.nodes[1])
+    other = evidence(tmp_path, made, made.nodes[1], Vault(b"\x01" * KEY_BYTES, RNG))
+    assert other.attempt == 0
+    assert other.load(room) is None
+    assert not list(other.heard(made.output.context))
+
+
+def test_what_others_told_is_there_after_a_restart(tmp_path: Path) -> None:
+    made = shuffled(3)
+    node, context = made.nodes[1], made.output.context
+    kept = keep(tmp_path, made, node)
+    path = encode_path((1, 2, 3), SIGNED)
+    told = [(Header(context, Step(1, Kind.PATH), 1, 2), path), (Header(context, Step(3, Kind.OPENING), 3, 2), path + 1)]
+    for header, rows in told:
+        kept.hear(header, rows)
+        kept.hear(header, rows)  # a repeat
+    found = list(evidence(tmp_path, made, node).heard(context))
+    assert [header for header, _ in found] == [header for header, _ in told]
+    assert all(np.array_equal(one[1], other[1]) for one, other in zip(found, told, strict=True))
+
+
+def test_an_attempt_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
+    made = shuffled(3)
+    node = made.nodes[1]
+    kept = keep(tmp_path, made, node)
+    before = {path: path.read_bytes() for path in files(tmp_path)}
+    assert node.machine.record is not None
+    kept.keep(2, node.machine.record, node.bench.vectors)
+    assert evidence(tmp_path, made, node).attempt == 2
+    assert not {path for path in files(tmp_path) if before.get(path) == path.read_bytes()}, "all is sealed anew"
+
+
+def test_what_belongs_to_no_living_collection_is_swept_away(tmp_path: Path) -> None:
+    made = shuffled(3)
+    keep(tmp_path, made, made.nodes[1])
+    sweep(tmp_path, {made.digest})
+    assert files(tmp_path)
+    sweep(tmp_path, set())
+    assert not files(tmp_path)
