@@ -7,7 +7,6 @@ Nothing is shared but what would travel by mail: cards, invitations and tickets.
 import contextlib
 import json
 import os
-import random
 import shutil
 import signal
 import socket
@@ -35,8 +34,11 @@ def free_port() -> int:
 
     It lies below those that systems choose for outgoing connections, so that nobody has it while its party restarts.
     """
+    from peos.crypto.randomness import system
+
+    rng = system()
     while True:
-        port = random.SystemRandom().randrange(*PORTS)
+        port = PORTS[0] + rng.integer_below(PORTS[1] - PORTS[0])
         with socket.socket() as probe:
             if port not in _given and probe.connect_ex((HOST, port)):
                 _given.add(port)

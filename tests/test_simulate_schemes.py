@@ -51,7 +51,8 @@ def test_the_intake_refuses_what_is_no_ciphertext_of_the_scheme(name: str, rng: 
     def refusal(value: mpz) -> str:
         share = rows.pack([value], size).tobytes()
         hashes = (hashlib.sha256(part.salt + share).digest(), *part.hashes[1:])
-        changed: Part = replace(part, share=share, hashes=hashes)
+        unsigned: Part = replace(part, share=share, hashes=hashes)
+        changed = replace(unsigned, signature=simulation.ticket(part.id).key.sign("submission", unsigned.digest))
         try:
             check_part(changed, simulation.document, simulation.digest, node.public, 1)
         except RemoteFault as refused:

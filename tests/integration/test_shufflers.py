@@ -391,6 +391,8 @@ def test_commands_of_an_operator_say_what_stands_and_what_is_wrong(town: Town, t
     assert re.search(r"^[0-9a-f]{16}…  published, 52 submissions$", shown, re.MULTILINE), shown
     lines = json.loads(party.run("status", "--config", str(party.config), "--json"))
     assert {"state", "waiting", "refused", "sent", "received"} <= set(lines[0])
+    (tmp_path / "passphrase").touch(mode=0o600)
+    (tmp_path / "passphrase").write_bytes((party.folder / "passphrase").read_bytes())  # as configurations name it
     second = tmp_path / "second.toml"
     second.write_text(party.config.read_text().replace('folder = "state"', f'folder = "{party.folder / "state"}"'))
     with pytest.raises(PeosError, match="another process is using"):

@@ -59,14 +59,18 @@ def test_named_proxies_hide_the_analyzers_address(world: World, kind: str) -> No
     home = world.home()
     kept = world.open(home, dummies=False)
     Dummies(home).send(kept, 0)
+    ports = sorted(int(shuffler.card.user_address.rpartition(":")[2]) for shuffler in world.shufflers)
+    settings = world.file.read_text()
     with proxies.Proxy(kind) as proxy:
-        world.file.write_text(world.file.read_text() + f'[dummies]\nthrough = ["{proxy.url}"]\n')
+        world.file.write_text(settings + f'[dummies]\nthrough = ["{proxy.url}"]\n')
         Dummies(world.home()).send(kept, 1)
-    for shuffler in world.shufflers:
-        direct, hidden = shuffler.submitted
-        assert direct.startswith("ipv4:127.0.0.1:")
-        assert hidden.startswith("ipv4:127.0.0.9:")
-        assert [one.rpartition(":")[0] for one in shuffler.described] == ["ipv4:127.0.0.1", "ipv4:127.0.0.9"]
+        assert sorted(port for _, port in proxy.asked) == sorted(2 * ports), "the document, and then the report"
+    assert [len(shuffler.parts) for shuffler in world.shufflers] == [2, 2, 2]
+    with proxies.Proxy(kind, refuse=True) as proxy:  # and past the proxy there is no way
+        world.file.write_text(settings + f'[dummies]\nthrough = ["{proxy.url}"]\n')
+        with pytest.raises(PeosError):
+            Dummies(world.home()).send(kept, 2)
+    assert [len(shuffler.parts) for shuffler in world.shufflers] == [2, 2, 2]
 
 
 def test_the_keeper_sends_them_as_users_come(world: World) -> None:

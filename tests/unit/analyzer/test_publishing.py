@@ -63,7 +63,18 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
     found = _result(home)
     assert set(found) == {
         *("schema", "ok", "digest", "collection", "users", "dropped", "fakes", "parameters", "labels", "frequency"),
-        *("stderr", "interval95", "significant", "truth", "guarantees", "together", "cost", "checks", "inspection"),
+        *(
+            "stderr",
+            "interval95",
+            "significant",
+            "truth",
+            "guarantees",
+            "together",
+            "cost",
+            "checks",
+            "inspection",
+            "lists",
+        ),
     }
     assert (found["schema"], found["ok"], found["digest"]) == (1, False, kept.digest.hex())
     assert (found["users"], found["dropped"], found["fakes"], found["truth"]) == (200, None, FAKES, None)

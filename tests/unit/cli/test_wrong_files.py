@@ -19,7 +19,7 @@ from peos.crypto.randomness import Randomness
 from peos.net.certificates import make_certificate
 
 PINS: Final = ", ".join(f'"{digit * 64}"' for digit in "123")
-TICKET: Final = f"{'a' * 32}:{'b' * 128}"
+TICKET: Final = f"{'a' * 32}:{'b' * 128}:{'c' * 64}"
 CONFIGURATIONS: Final = {
     "shuffler": 'name = "north"\nfolder = "north"\n[listen]\nusers = "127.0.0.1:9"\npeers = "127.0.0.1:10"\n[policy]\n'
     'analyzers = ["office/analyzer.card"]\nmost_eps_local = 6.0\nleast_reports = 2\n',

@@ -9,6 +9,7 @@ import pytest
 
 from peos.collection.freeze import Stretch
 from peos.collection.party import Answer
+from peos.collection.receipts import Receipt
 from peos.collection.submission import Part
 from peos.errors import Full, Refused, RemoteFault
 from peos.net import calls, server
@@ -20,6 +21,8 @@ from peos.wire.methods import CARRY, GET_FROZEN_DIGEST, GET_LIST, SUBMIT_MANY, V
 from tests.unit.net.ports import DIGEST, RNG, SERVER, run
 
 Behaviours = Mapping[Method, Callable[[Any, Context], Any]]
+
+RECEIPT = Receipt(0, 1, (), bytes(64))
 
 
 @asynccontextmanager
@@ -95,7 +98,7 @@ def test_chunks_stream_in_with_metadata_and_are_sent_again_whole_after_a_failure
 def test_answers_stream_back_while_parts_stream_in() -> None:
     async def taken(parts: AsyncIterator[Part], _: Context) -> AsyncIterator[Answer]:
         async for one in parts:
-            yield Answer(DIGEST, one.id, one.row)
+            yield Answer(DIGEST, one.id, one.row, receipt=RECEIPT)
 
     async def whole() -> list[bytes]:
         answered: list[bytes] = []
@@ -123,7 +126,7 @@ async def asyncio_turn() -> None:
 def test_a_bad_message_within_a_stream_is_answered_with_its_reason() -> None:
     async def taken(parts: AsyncIterator[Part], _: Context) -> AsyncIterator[Answer]:
         async for one in parts:
-            yield Answer(DIGEST, one.id, one.row)
+            yield Answer(DIGEST, one.id, one.row, receipt=RECEIPT)
 
     async def parts() -> AsyncIterator[Part]:
         yield part(1)

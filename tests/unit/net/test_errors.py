@@ -127,7 +127,7 @@ class _Failed(grpc.RpcError):
     [
         ("UNAVAILABLE", "...: Connection refused", "does not answer at its address", True),
         ("UNAVAILABLE", "DNS resolution failed for x", "an address that cannot be found", True),
-        ("UNAVAILABLE", "CERTIFICATE_VERIFY_FAILED: self signed", "another certificate than the one", False),
+        ("UNAVAILABLE", "CERTIFICATE_VERIFY_FAILED: self signed", "another certificate than the pinned one", False),
         ("UNAVAILABLE", "Socket closed", "closed the connection", True),
         ("UNAVAILABLE", "SSL_ERROR_SSL: no shared cipher", "does not speak TLS 1.3", False),
         ("UNAVAILABLE", "no route", "cannot be reached", True),

@@ -16,6 +16,7 @@ from peos.errors import LocalFault, Refused, RemoteFault, Unknown
 from peos.net.certificates import as_der, make_certificate
 from peos.net.submit import WINDOW, describe, send_parts
 from peos.wire.submissions import encode_part
+from tests.unit.collection.made import receipt_of
 from tests.unit.user_client.town import Town, full_key, refuse
 
 
@@ -141,7 +142,9 @@ def test_an_acknowledgement_of_another_digest_does_not_count(town: Town, rng: Ra
 
 
 def test_an_answer_to_another_part_ends_it(town: Town, rng: Randomness) -> None:
-    town.shufflers[0].before = lambda part: Answer(part.collection, b"\x09" * 16, b"\x09" * 48)
+    town.shufflers[0].before = lambda part: Answer(
+        part.collection, b"\x09" * 16, b"\x09" * 48, receipt=receipt_of(town.shufflers[0].identity, part)
+    )
     with pytest.raises(RemoteFault, match=r"shuffler 1 \(org-1\), submission: answered another part"):
         send_parts(town.cards, made(town, rng, 1), rng=rng)
 

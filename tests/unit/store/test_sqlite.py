@@ -273,10 +273,13 @@ def test_nothing_of_what_is_erased_is_left_in_any_file(tmp_path: Path, rng: Rand
         made = frozen(store, 500)
         seed = store.fake_seed(DIGEST, rng)
         store.put_standing(DIGEST, stored(1), vector_of(1))
-        secrets = [one.share for one in made[::50]] + [made[7].row, seed, vector_of(1)[3].tobytes()]
-        assert [_is_somewhere(tmp_path, secret) for secret in secrets] == [True] * len(secrets)
+        secrets = [one.share for one in made[::50]] + [seed, vector_of(1)[3].tobytes()]
+        assert [_is_somewhere(tmp_path, secret) for secret in (*secrets, made[7].row)] == [True] * len(secrets) + [True]
         store.erase(DIGEST)
         assert [_is_somewhere(tmp_path, secret) for secret in secrets] == [False] * len(secrets)
+        assert _is_somewhere(tmp_path, made[7].row), "until all rows are forgotten, users may ask about theirs"
+        store.forget_rows(DIGEST)
+        assert not _is_somewhere(tmp_path, made[7].row)
     assert [_is_somewhere(tmp_path, secret) for secret in secrets] == [False] * len(secrets)
 
 
