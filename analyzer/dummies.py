@@ -24,11 +24,13 @@ from peos.collection.ticket import issue
 from peos.crypto.identity import Identity
 from peos.crypto.onion import OnionKeys
 from peos.errors import PeosError
+from peos.net.errors import is_retryable
 from peos.net.submit import Outcome, describe, send_parts
 from peos.net.tunnel import Tunnel
 from peos.wire.submissions import encode_part
 
-PATIENCE: Final = 20.0  # seconds for one dummy; one that is not in by then is sent again later
+PATIENCE: Final = 60.0  # seconds for one dummy; one that is not in by then is sent again later
+_AGAIN: Final = 1.0
 
 
 class Dummies:
@@ -74,10 +76,24 @@ class Dummies:
         arrived = self._answered(kept, said)
         pauses = self._spread(kept).pauses(len(later), now=now, answered=arrived, rng=self._home.rng)
         left = [*due, *later]
+        give_up_at = time.monotonic() + PATIENCE
         for done, (number, pause) in enumerate(zip(left, [0.0] * len(due) + pauses, strict=True)):
             tell(f"submitting the last dummies, at the users' pace: {done} of {len(left)}")
             time.sleep(pause)
-            self.send(kept, number)
+            give_up_at = self._persistently(kept, number, give_up_at, tell)
+
+    def _persistently(self, kept: Kept, number: int, give_up_at: float, tell: Callable[[str], None]) -> float:
+        """Send one, again and again while that may help and none went through for less than `PATIENCE`."""
+        while True:
+            try:
+                self.send(kept, number)
+            except PeosError as error:
+                if not is_retryable(error) or time.monotonic() > give_up_at:
+                    raise
+                tell(str(error))
+                time.sleep(_AGAIN)
+            else:
+                return time.monotonic() + PATIENCE
 
     def _spread(self, kept: Kept) -> Spread:
         closes_at = self._home.signed(kept).document.closes_at

@@ -17,7 +17,6 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from analyzer.home import Home
 from peos.localcluster import Party
-from peos.wire.submissions import decode_part
 from shuffler import config
 from shuffler import keys as shuffler_keys
 
@@ -61,15 +60,17 @@ def of_analyzer(home: Home) -> dict[str, list[bytes]]:
     return found
 
 
-def of_users(client: Party, tickets: Path) -> dict[str, list[bytes]]:
-    """The tickets' signatures, the seeds of the users' keys, and the shares that were sent with them."""
+def of_users(client: Party, tickets: Path, shufflers: Iterable[Party]) -> dict[str, list[bytes]]:
+    """The tickets' signatures, the seeds of the users' keys, and the shares, which only shufflers still have."""
     fields = [line.split(":") for line in tickets.read_text(encoding="ascii").split()]
-    with closing(sqlite3.connect(f"file:{client.folder / 'memory' / 'memory.sqlite'}?mode=ro", uri=True)) as memory:
-        parts = [decode_part(row[0]) for row in memory.execute("SELECT encoded FROM parts")]
+    ids, shares = {bytes.fromhex(id_) for id_, *_ in fields}, list[bytes]()
+    for path in (path for one in shufflers for path in (one.folder / "state" / "submissions").glob("*.sqlite")):
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as kept:
+            shares += [share for id_, share in kept.execute("SELECT id, share FROM submissions") if id_ in ids]
     return {
         f"tickets of {client.name}": [bytes.fromhex(signature) for _, signature, _ in fields],
         f"keys of {client.name}": [bytes.fromhex(seed) for _, _, seed in fields],
-        f"shares of {client.name}": [part.share for part in parts],
+        f"shares of {client.name}": shares,
     }
 
 

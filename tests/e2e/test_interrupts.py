@@ -176,8 +176,7 @@ def test_each_port_that_somebody_else_has_is_named(town: Town, tmp_path: Path, r
             there = (taken if number == port else free).getsockname()[1]
             text = text.replace(f":{here}", f":{there}")
         others.close()
-        if role == "analyzer":
-            shutil.copy(town.analyzer.folder / "passphrase", tmp_path)
+        shutil.copy(party.folder / "passphrase", tmp_path)
         config.write_text(text, encoding="utf-8")
         assert command(role, "init", "--config", config).code == 0
         ran = command(role, "serve", "--config", config, "--log", tmp_path / "log")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import socket
 from collections.abc import Sequence
 from pathlib import Path
@@ -150,6 +151,7 @@ def test_an_order_for_a_collection_that_is_not_there(asked: Town) -> None:
 def test_a_port_that_somebody_else_has(asked: Town, tmp_path: Path) -> None:
     shuffler = asked.cluster.shufflers[0]
     config = tmp_path / "shuffler.toml"
+    shutil.copy(shuffler.folder / "passphrase", tmp_path)
     with socket.socket() as taken, socket.socket() as free:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -105,7 +105,8 @@ def test_the_page_of_a_real_run_says_what_result_json_says(
         row = next(one for one in found["cost"] if one["party"] == f"shuffler-{number}")
         assert "not measured" not in costs[f"shuffler {number} (shuffler-{number})"]
         assert shown_number(costs[f"shuffler {number} (shuffler-{number})"][0]) == pytest.approx(
-            row["seconds"], abs=0.05
+            row["seconds"],
+            abs=0.0501,  # a half may be rounded either way
         )
     assert costs["users"][2] == "not measured"
 

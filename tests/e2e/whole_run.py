@@ -113,5 +113,5 @@ def _secrets_of(town: Town, clients: dict[str, Party]) -> dict[str, list[bytes]]
     for shuffler in town.cluster.shufflers:
         found |= leaks.of_shuffler(shuffler)
     for name, client in clients.items():
-        found |= leaks.of_users(client, town.folder / f"{name}.tickets")
+        found |= leaks.of_users(client, town.folder / f"{name}.tickets", town.cluster.shufflers)
     return found

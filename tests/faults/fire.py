@@ -14,6 +14,7 @@ from tests.faults.ground import Ground, rows_of
 from tests.faults.points import Stage
 
 _LOOK: Final = 0.002
+DUMMIES: Final = 32
 _SPREAD: Final = 0.9  # of the load, within which the kills fall: the last must come before its end
 _JITTER: Final = 20  # milliseconds at most between seeing so many rows and the kill
 _LOAD: Final = 300.0
@@ -54,7 +55,7 @@ def under_fire(ground: Ground, kills: int, seed: int) -> list[Kill]:
     known = commitments(ground)
     for name, party in ground.serving.items():
         if name in own:
-            assert {id_: one for id_, one in stored(party).items() if id_ not in own[name]} == known, name
+            assert {id_: one for id_, one in stored(party).items() if id_ in known} == known, name
             assert acknowledged(ground, party) == set(known), f"not all was acknowledged by {name}"
     ran = ground.run(ground.ordering("freeze"), patience=_END)
     assert ran.returncode == 0, ran.stderr
@@ -85,7 +86,9 @@ def _kill(ground: Ground, victim: Party, before: set[bytes], client: subprocess.
     told, kept, known = acknowledged(ground, victim), stored(victim), commitments(ground)
     lost = told - set(kept)
     assert not lost, f"{len(lost)} of {len(told)} acknowledged submissions are not in the store of {victim.name}"
-    invented = {id_ for id_, commitment in kept.items() if id_ not in before and known.get(id_) != commitment}
+    others = {id_ for id_ in kept if id_ not in before and id_ not in known}  # the dummies come among the users
+    invented = {id_ for id_, commitment in kept.items() if id_ in known and known[id_] != commitment}
+    assert len(others) <= DUMMIES, f"{len(others)} submissions of {victim.name} are neither of users nor dummies"
     assert not invented, f"{len(invented)} of {len(kept)} submissions of {victim.name} were made by nobody"
     return Kill(victim.name, len(kept), len(told))
 
