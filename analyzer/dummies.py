@@ -23,7 +23,7 @@ from peos.collection.submission import Part
 from peos.collection.ticket import issue
 from peos.crypto.identity import Identity
 from peos.crypto.onion import OnionKeys
-from peos.errors import PeosError
+from peos.errors import PeosError, RemoteFault
 from peos.net.errors import is_retryable
 from peos.net.submit import Outcome, describe, send_parts
 from peos.net.tunnel import Tunnel
@@ -88,7 +88,7 @@ class Dummies:
             try:
                 self.send(kept, number)
             except PeosError as error:
-                if not is_retryable(error) or time.monotonic() > give_up_at:
+                if not (isinstance(error, RemoteFault) or is_retryable(error)) or time.monotonic() > give_up_at:
                     raise
                 tell(str(error))
                 time.sleep(_AGAIN)
