@@ -93,7 +93,7 @@ def bad_lines() -> list[Case]:
         "10 % lost": Link(loss=0.1),
         "20 % lost": Link(loss=0.2),
         "100 ms, and up to 50 more": Link(delay=0.1, jitter=0.05),
-        "500 ms": Link(delay=0.5),
+        "250 ms": Link(delay=0.25),
         "5 % lost, 150 ms, and up to 150 more": Link(loss=0.05, delay=0.15, jitter=0.15),
     }
 

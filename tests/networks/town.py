@@ -47,7 +47,7 @@ class Strike:
     phase: str
     begin: Callable[[], None]
     end: Callable[[], None]
-    seconds: float = 1.5 * STEP_SECONDS
+    seconds: float = 0.0
     begun: float = 0.0
     ended: bool = False
 
@@ -221,7 +221,7 @@ class FarTown(Town):
 
     # What goes wrong.
 
-    def cut(self, one: str, other: str, phase: str, seconds: float = 1.5 * STEP_SECONDS) -> Strike:
+    def cut(self, one: str, other: str, phase: str, seconds: float = 0.0) -> Strike:
         """Nothing passes between the two."""
 
         def begin() -> None:
@@ -230,9 +230,9 @@ class FarTown(Town):
         def end() -> None:
             self.switch.set(one, other, Link())
 
-        return Strike(phase, begin, end, seconds)
+        return Strike(phase, begin, end, seconds or _lasts(phase))
 
-    def stopped(self, name: str, phase: str, seconds: float = 1.5 * STEP_SECONDS) -> Strike:
+    def stopped(self, name: str, phase: str, seconds: float = 0.0) -> Strike:
         """SIGSTOP, and SIGCONT later: its connections stay, and nothing answers."""
 
         def signalled(number: int) -> Callable[[], None]:
@@ -243,7 +243,12 @@ class FarTown(Town):
 
             return send
 
-        return Strike(phase, signalled(signal.SIGSTOP), signalled(signal.SIGCONT), seconds)
+        return Strike(phase, signalled(signal.SIGSTOP), signalled(signal.SIGCONT), seconds or _lasts(phase))
+
+
+def _lasts(phase: str) -> float:
+    """Longer than a step may take. An inspection has no second attempt."""
+    return STEP_SECONDS * (0.5 if phase == "inspection" else 1.5)
 
 
 class _Watch:
