@@ -26,6 +26,7 @@ def freeze(home: Home, kept: Kept, tell: Callable[[str], None] = lambda _: None)
         dummies = Dummies(home)
         if dummies.left(kept):
             dummies.send_rest(kept, asyncio.run(_statuses(home, kept)), tell)
+    tell("telling every shuffler to close")
     _tell(home, kept, abort=False)
     if kept.state is State.OPEN:
         home.store.move(kept.digest, State.CLOSED)

@@ -110,7 +110,10 @@ def test_create_enrol_submit_freeze_and_result_are_interrupted_and_go_on(town: T
     require_interrupted(interrupted(waiting, lambda said: "waiting for submissions" in said), "peos analyzer result")
     with paused(town.cluster.shufflers[0]):
         freezing = ["analyzer", "freeze", *analyst, "pets"]
-        require_interrupted(interrupted(freezing, lambda said: "telling every" in said), "peos analyzer freeze")
+        require_interrupted(
+            interrupted(freezing, lambda said: "the last dummies" in said or "telling every" in said),
+            "peos analyzer freeze",
+        )
     for _ in range(10):  # who was paused, or was told when the order broke off, may take a moment to come back
         again = command(*freezing)
         if again.code == 0 or "give the same order again" not in again.err:
