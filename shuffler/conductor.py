@@ -87,6 +87,7 @@ class Conductor:
         self.reason = ""  # why it ended, if not with a receipt
         self.arrivals = Arrivals(bench, document.schedule, number)
         self.delivering = Delivering(number, document, context, store, analyzer, log)
+        self._number = number
         self._document = document
         self._identity = identity
         self._store = store
@@ -164,6 +165,8 @@ class Conductor:
     async def _handle(self, event: Event) -> None:
         if isinstance(event, _MOVES):
             self._moved = time.monotonic()
+        if isinstance(event, Heard) and event.notice.kind is NoticeKind.TOMBSTONE:
+            self.trouble = self.trouble or self._awaited()
         effects = self.machine.handle(event)
         await self._keep_evidence()
         for effect in effects:
@@ -302,8 +305,14 @@ class Conductor:
     def _awaited(self) -> str:
         """Whom nothing has come from; nothing if it is nobody."""
         waiting = self.machine.waiting
-        parties = waiting.parties if waiting is not None else self.machine.missing
-        what = f"{waiting.step}: nothing" if waiting is not None else "no word on where it stands"
+        standing = self.machine.standing
+        if waiting is not None:
+            what, parties = f"{waiting.step}: nothing", waiting.parties
+        elif self.machine.missing:
+            what, parties = "no word on where it stands", self.machine.missing
+        else:
+            is_opened = standing.running or standing.place is not Place.FREE or self._number == 1
+            what, parties = f"attempt {standing.attempt + 1}: no opening", () if is_opened else (1,)
         return f"{what} from {', '.join(f'shuffler {who}' for who in parties)}" if parties else ""
 
     def _leave(self, why: str) -> None:

@@ -31,7 +31,7 @@ LINKS: Final = (
     *((one, USERS) for one in SHUFFLERS),
 )
 PHASES: Final = ("open", "freezing", "shuffling", "delivery", "inspection")
-STEP_SECONDS: Final = 4  # after which an attempt is left; what is cut for longer begins anew
+STEP_SECONDS: Final = 8  # after which an attempt is left; what is cut for longer begins anew
 ANSWERS: Final = 10
 DOMAIN: Final = 16
 WITHIN: Final = 400.0  # seconds in which a collection must be over; over a slow line the last dummies take minutes
@@ -247,8 +247,8 @@ class FarTown(Town):
 
 
 def _lasts(phase: str) -> float:
-    """Longer than a step may take. An inspection has no second attempt."""
-    return STEP_SECONDS * (0.5 if phase == "inspection" else 1.5)
+    """Longer than a step may take. An inspection follows a delivery, and has no second attempt."""
+    return STEP_SECONDS * (0.5 if phase in PHASES[-2:] else 1.5)
 
 
 class _Watch:
