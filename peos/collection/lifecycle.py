@@ -19,6 +19,8 @@ class State(StrEnum):
     ABORTED = "aborted"
 
 
+OVER: Final = (State.PUBLISHED, State.ABORTED)
+
 ANALYZER: Final = {
     State.DRAFT: (State.OPEN, State.ABORTED),  # every shuffler accepted
     State.OPEN: (State.CLOSED, State.ABORTED),  # the deadline, or the analyst's order

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from peos.collection.session import FAULTS
 from peos.compute import Inline
 from peos.crypto.randomness import Randomness
 from peos.errors import Full, LocalFault, RemoteFault
@@ -22,7 +23,7 @@ from peos.wire.methods import DELIVER, GET_RECEIPT
 from shuffler import conductor as conductor_
 from shuffler.bench import Bench
 from shuffler.conductor import Conductor
-from shuffler.storing import FAULTS, Stored
+from shuffler.storing import Stored
 from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
 from tests.unit.shuffler_process.played import HERE, LOG, ME, Other, Told, memory, run
 from tests.unit.store.made import TRANSCRIPT
