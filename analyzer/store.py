@@ -10,16 +10,16 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
 from analyzer import audit
-from peos.collection.lifecycle import State, advance
+from peos.collection.lifecycle import OVER, State, way
 from peos.crypto.kdf import Context
-from peos.errors import Conflict, Full, LocalFault, PeosError, Unknown, WrongInput
+from peos.errors import Conflict, Full, PeosError, Unknown, WrongInput
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
 from peos.store import database
 from peos.store.audit import verify
@@ -53,7 +53,6 @@ CREATE TABLE IF NOT EXISTS unopened ( -- the analyst's word to publish though a 
 ) STRICT;
 """
 _ANALYZER: Final = 0
-OVER: Final = (State.PUBLISHED, State.ABORTED)
 
 
 @dataclass(frozen=True)
@@ -86,9 +85,10 @@ class Kept:
 class Store:
     """The analyzer's database. Any thread may call; each call is short."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, *, changed: Callable[[], object] = lambda: None) -> None:
         private_file(file)
         self._file = file
+        self._changed = changed  # called after a change that somebody may be waiting for
         self._lock = threading.Lock()
         try:
             # Autocommit: transactions are begun and ended here, and nowhere by the library.
@@ -138,6 +138,24 @@ class Store:
         """Every collection, by name."""
         return [_kept(row) for row in self._rows("SELECT * FROM collection ORDER BY name")]
 
+    def live(self, also: Set[bytes] = frozenset()) -> list[Kept]:
+        """Those for which something is left to do, by name: not over, or with secrets; and `also` those named."""
+        over = ", ".join(f"'{state}'" for state in OVER)
+        secrets = "key IS NOT NULL OR parts IS NOT NULL"
+        rows = self._rows(f"SELECT * FROM collection WHERE state NOT IN ({over}) OR {secrets}")  # noqa: S608 - fixed
+        found = {kept.digest: kept for kept in map(_kept, rows)}
+        return sorted((*found.values(), *map(self.get, also - found.keys())), key=lambda kept: kept.name)
+
+    def over(self) -> list[tuple[bytes, str, bool]]:
+        """Digest and name of each that is over, and whether it was published."""
+        found = self._rows("SELECT digest, name, state FROM collection WHERE state IN (?, ?)", *OVER)
+        return [(row["digest"], row["name"], row["state"] == State.PUBLISHED) for row in found]
+
+    def over_proposals(self) -> list[tuple[bytes, bytes]]:
+        """Digest and proposal of each that is over."""
+        found = self._rows("SELECT digest, proposal FROM collection WHERE state IN (?, ?)", *OVER)
+        return [(row["digest"], row["proposal"]) for row in found]
+
     def named(self, name: str) -> Kept | None:
         """The collection of that name, if there is one."""
         rows = self._rows("SELECT * FROM collection WHERE name = ?", name)
@@ -175,7 +193,9 @@ class Store:
     def move(self, digest: bytes, there: State, reason: str = "") -> bool:
         """To another state, through those between; False if it is there, LocalFault if no way leads there."""
         with self._transaction() as base:
-            return _move(base, digest, there, reason)
+            has_moved = _move(base, digest, there, reason)
+        self._changed()
+        return has_moved
 
     def progress(self, digest: bytes, done: int, total: int) -> None:
         """How far the decryption is."""
@@ -209,6 +229,7 @@ class Store:
         with self._transaction() as base:
             base.execute("UPDATE collection SET receipt = ? WHERE digest = ? AND receipt IS NULL", (receipt, digest))
             _move(base, digest, State.DELIVERED, "")
+        self._changed()
 
     def publish_without(self, digest: bytes, shufflers: Collection[int]) -> None:
         """The analyst's word: publish, though the rows of these were not seen."""
@@ -217,6 +238,7 @@ class Store:
                 base.execute("INSERT OR IGNORE INTO unopened VALUES (?, ?)", (digest, who))
             told = ", ".join(map(str, sorted(shufflers)))
             audit.append(base, "published unopened", {"collection": digest.hex(), "shufflers": told})
+        self._changed()
 
     def unopened(self, digest: bytes) -> frozenset[int]:
         """The shufflers without whose rows the analyst said to publish."""
@@ -296,21 +318,12 @@ class Store:
                 raise self._failure(error) from None
 
 
-_PATH: Final = (State.DRAFT, State.OPEN, State.CLOSED, State.SHUFFLING, State.DELIVERED, State.PUBLISHED)
-
-
 def _move(base: sqlite3.Connection, digest: bytes, there: State, reason: str) -> bool:
     row = base.execute("SELECT state FROM collection WHERE digest = ?", (digest,)).fetchone()
     here = State(row["state"])
     if here is there:
         return False
-    if there is State.ABORTED:
-        advance("analyzer", here, there)
-    else:
-        if here not in _PATH or _PATH.index(here) > _PATH.index(there):
-            raise LocalFault(f"a collection that is {here} cannot become {there}")
-        for step in _PATH[_PATH.index(here) + 1 : _PATH.index(there) + 1]:
-            here = advance("analyzer", here, step)  # what was seen late only: each state between was passed
+    way("analyzer", here, there)
     base.execute(
         "UPDATE collection SET state = ?, reason = ?, since = ? WHERE digest = ?",
         (there.value, reason, now := time.time(), digest),

@@ -52,6 +52,17 @@ def advance(role: str, here: State, there: State) -> State:
     return there
 
 
+def way(role: str, here: State, there: State) -> tuple[State, ...]:
+    """The states that lead `there`, itself the last: what was seen late passed each of them. Empty if it is there."""
+    passed: list[State] = []
+    while (last := passed[-1] if passed else here) is not there:
+        onward = [state for state in TABLES[role].get(last, ()) if state is not State.ABORTED]
+        if there is State.ABORTED or not onward:
+            return (advance(role, here, there),)
+        passed.append(onward[0])
+    return tuple(passed)
+
+
 def diagram(role: str) -> str:
     """The role's table as a Mermaid diagram; docs/protocol.md shows it, and a test compares."""
     edges = [f"    {here} --> {there}" for here, following in TABLES[role].items() for there in following]

@@ -5,10 +5,11 @@ What is erased is overwritten, and the database's log is emptied of it, whoever 
 
 import asyncio
 import contextlib
+import math
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +19,10 @@ import pytest
 
 from analyzer import publishing
 from analyzer.home import Home
-from analyzer.keeper import Keeper
 from analyzer.orders import abort
 from analyzer.publishing import RESULT, Publishing
 from analyzer.receiving import VECTORS
+from analyzer.scheduler import Scheduler
 from analyzer.store import Kept
 from peos.collection.lifecycle import State
 from peos.compute import Inline
@@ -148,15 +149,16 @@ def test_changes_that_are_there_already_change_nothing(world: World) -> None:
 def test_errors_of_the_store_do_not_end_the_turns_over_the_collections(world: World) -> None:
     home = world.home()
     made = delivered(world, home)
-    keeper = Keeper(home, world.receiving(home), made, Log("tests.analyzer"))
+    scheduler = Scheduler(home, world.receiving(home), made, Log("tests.analyzer"))
     errors: list[Exception] = [OSError(24, "too many open files"), LocalFault("the store failed"), ValueError()]
 
-    def noticed() -> None:
+    def noticed(_: Sequence[Kept]) -> float:
         if errors:
             raise errors.pop()
+        return math.inf
 
     async def turn() -> None:
-        running = asyncio.ensure_future(keeper.run(noticed))
+        running = asyncio.ensure_future(scheduler.run(noticed))
         while home.kept("fruit").state is not State.PUBLISHED:
             assert not running.done(), running
             await asyncio.sleep(0.05)
