@@ -71,9 +71,9 @@ def read_shuffler(folder: Path) -> dict[str, Any]:
     """All that a shuffler's store says."""
     with sqlite(folder) as store:
         found = [_collection(store, one.digest) for one in store.collections()]
-        log = [_plain(line) for line in store.audit_entries()]
+        log = _plain(list(store.audit_entries()))
         assert store.verify_audit() == len(log)
-        return {"identity": store.identity.hex(), "collections": found, "audit": log}
+        return {"identity": store.identity.hex(), "collections": found, "audit": log[:-1]}  # the last is this opening
 
 
 def _collection(store: SqliteStore, digest: bytes) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def past(name: str) -> dict[int, Path]:
 def unpack(archive: Path, folder: Path) -> dict[str, Any]:
     """Put a store back as it was; returns what was in it."""
     with tarfile.open(archive) as packed:
-        packed.extractall(folder, filter="data")
+        packed.extractall(folder, filter="tar")  # with the modes of its folders
     content = folder / CONTENT
     found: dict[str, Any] = json.loads(content.read_text())
     content.unlink()
