@@ -47,7 +47,7 @@ def main(name: str, archive: Path, folder: Path) -> None:
         here = folder / str(number)
         here.mkdir(mode=0o700, parents=True)
         unpack(archive, here)
-        is_over = not dies(number, lambda here=here: STORES[name].read(here))  # type: ignore[misc]
+        is_over = not dies(number, lambda here=here: STORES[name].read(here))
         number += 1
 
 
