@@ -123,8 +123,8 @@ def page(rows: Sequence[Mapping[str, object]], seconds: int) -> str:
     lines = [
         "# Attacks",
         "",
-        f"Every attack against its defence and without it: {len(rows)} attacks, run by `make security`. The runs of which the",
-        f"figures are kept here took {seconds} s together.",
+        f"Every attack against its defence and without it: {len(rows)} attacks, run by `make security`.",
+        f"The runs of which the figures are kept here took {seconds} s together.",
         "A bound of an advantage holds with 99.9 %; where none is named, the test is exact or counts. Written by",
         "`python -m tests.security --write` from tests/security/results/attacks.json.",
         "",

@@ -423,13 +423,10 @@ INTEGRITY: Final = (
         "leave chosen users out of the list after acknowledging their reports",
         "a shuffler",
         "receipts and lists are signed, and a user may ask whether she was counted",
-        (
-            *_in(
-                "unit/collection/test_membership",
-                "a_shuffler_that_leaves_out_what_it_acknowledged_is_convicted_alone",
-                "it_cannot_show_the_row_in_its_list_nor_keep_from_being_named_by_hiding_it",
-            ),
-            *_in("e2e/test_verify", "every_user_learns_that_she_was_counted_and_who_dropped_her"),
+        _in(
+            "unit/collection/test_membership",
+            "a_shuffler_that_leaves_out_what_it_acknowledged_is_convicted_alone",
+            "it_cannot_show_the_row_in_its_list_nor_keep_from_being_named_by_hiding_it",
         ),
     ),
     Attack(
@@ -482,7 +479,7 @@ AVAILABILITY: Final = (
         "end a collection, or hold it up, by connections and streams that say nothing",
         "anybody without a ticket or a certificate",
         "limits for each address, time limits, descriptors kept for disk and peers",
-        _in("outsiders/test_outsiders", "idle_connections_from_frozen_on", "silent_streams_while_users_submit"),
+        _in("outsiders/test_outsiders", "a_collection_completes_under_an_attack"),
     ),
     Attack(
         "crash a party, or make it hang or grow, by bytes that are nearly right",
