@@ -49,6 +49,7 @@ def _signed_card(config: Path, path: Path) -> bytes:
     data, card = configuration.read_card(config, _SHUFFLERS.name, path)
     if not card.user_address or not card.user_certificate:
         raise WrongInput(
+            "config.card_of_analyzer",
             f"{config}: shufflers: {path} is the card of a party without a port for users",
             hint="name the card that a shuffler's `peos shuffler init` made",
         )
@@ -59,7 +60,9 @@ def read(path: Path) -> Config:
     """The configuration in a file; WrongInput says which key is wrong."""
     found = configuration.read(path, KEYS)
     if len(set(found[_SHUFFLERS])) < len(found[_SHUFFLERS]):
-        raise WrongInput(f"{path}: shufflers names one file twice", hint="name each shuffler's card once")
+        raise WrongInput(
+            "config.same_card", f"{path}: shufflers names one file twice", hint="name each shuffler's card once"
+        )
     return Config(
         path=path,
         name=found[_NAME],
@@ -78,7 +81,7 @@ def _proxy(path: Path, text: str) -> Proxy:
     try:
         return Proxy.parse(text)
     except WrongInput as wrong:
-        raise WrongInput(f"{path}: {_DUMMIES_THROUGH.name}: {wrong}", hint=wrong.hint) from None
+        raise WrongInput(wrong.id, f"{path}: {_DUMMIES_THROUGH.name}: {wrong}", hint=wrong.hint) from None
 
 
 def _budget(path: Path, epsilon: float | None, delta: float | None) -> Budget | None:
@@ -86,6 +89,7 @@ def _budget(path: Path, epsilon: float | None, delta: float | None) -> Budget | 
         return None
     if epsilon is None or delta is None or delta >= 1:
         raise WrongInput(
+            "config.budget",
             f"{path}: a budget has an epsilon, and a delta between 0 and 1",
             hint="give budget.epsilon and budget.delta, or neither",
         )

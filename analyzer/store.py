@@ -102,7 +102,9 @@ class Store:
             if isinstance(found, Full):
                 raise found from None
             raise WrongInput(
-                f"{file} cannot be used: {error}", hint="it is the analyzer's database: restore it from a backup"
+                "store.unusable",
+                f"{file} cannot be used: {error}",
+                hint="it is the analyzer's database: restore it from a backup",
             ) from None
         self._base.row_factory = sqlite3.Row
 
@@ -126,7 +128,9 @@ class Store:
         row = (digest, name, request, words, proposal, key, dummies, State.DRAFT.value, time.time())
         with self._transaction() as base:
             if base.execute("SELECT 1 FROM collection WHERE name = ?", (name,)).fetchone():
-                raise WrongInput(f"there is a collection {name} already", hint="choose another name")
+                raise WrongInput(
+                    "input.name_taken", f"there is a collection {name} already", hint="choose another name"
+                )
             base.execute(
                 "INSERT INTO collection (digest, name, request, words, proposal, key, dummies, state, since) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -147,7 +151,9 @@ class Store:
         """The collection of that digest; Unknown if there is none."""
         rows = self._rows("SELECT * FROM collection WHERE digest = ?", digest)
         if not rows:
-            raise Unknown("there is no such collection here", hint="compare the digest with the analyzer's")
+            raise Unknown(
+                "collection.unknown", "there is no such collection here", hint="compare the digest with the analyzer's"
+            )
         return _kept(rows[0])
 
     def put_parts(self, digest: bytes, parts: bytes) -> bytes:
@@ -198,7 +204,9 @@ class Store:
             known = base.execute(query, (place.context.collection, place.sender)).fetchone()
             if known is not None:
                 if tuple(known) != row:
-                    raise Conflict(f"another vector of shuffler {place.sender} is here already")
+                    raise Conflict(
+                        "delivery.vector_exists", f"another vector of shuffler {place.sender} is here already"
+                    )
                 return
             base.execute("INSERT INTO delivery VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
             fields = {"shuffler": place.sender, "attempt": place.context.attempt, "rows": header.rows}
@@ -308,7 +316,7 @@ def _move(base: sqlite3.Connection, digest: bytes, there: State, reason: str) ->
         advance("analyzer", here, there)
     else:
         if here not in _PATH or _PATH.index(here) > _PATH.index(there):
-            raise LocalFault(f"a collection that is {here} cannot become {there}")
+            raise LocalFault("collection.transition", f"a collection that is {here} cannot become {there}")
         for step in _PATH[_PATH.index(here) + 1 : _PATH.index(there) + 1]:
             here = advance("analyzer", here, step)  # what was seen late only: each state between was passed
     base.execute(

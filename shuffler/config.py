@@ -109,7 +109,9 @@ def read(path: Path) -> Config:
     found = configuration.read(path, KEYS)
     if found[_USERS] == found[_PEERS]:
         raise WrongInput(
-            f"{path}: listen.users and listen.peers are two ports, not one", hint="give one of them another port"
+            "config.same_port",
+            f"{path}: listen.users and listen.peers are two ports, not one",
+            hint="give one of them another port",
         )
     return Config(
         path=path,

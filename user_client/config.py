@@ -58,13 +58,20 @@ def _identities(path: Path, given: tuple[str, ...]) -> tuple[bytes, ...]:
             identity = b""
         if len(identity) != PUBLIC_BYTES:
             raise WrongInput(
-                f"{path}: shufflers: entry {position} is not an identity of {2 * PUBLIC_BYTES} hex digits", hint=_ASK
+                "config.identity",
+                f"{path}: shufflers: entry {position} is not an identity of {2 * PUBLIC_BYTES} hex digits",
+                hint=_ASK,
             )
         found.append(identity)
     if len(set(found)) < len(found):
-        raise WrongInput(f"{path}: shufflers: one identity is there twice", hint="name each organisation once")
+        raise WrongInput(
+            "config.same_identity",
+            f"{path}: shufflers: one identity is there twice",
+            hint="name each organisation once",
+        )
     if len(found) < MIN_SHUFFLERS:
         raise WrongInput(
+            "config.few_identities",
             f"{path}: shufflers: {len(found)} identities, and at least {MIN_SHUFFLERS} must shuffle",
             hint="pin every shuffler of the collections that you answer",
         )

@@ -121,7 +121,9 @@ class Memory:
             found = database.failure(error, "the memory", path)
             if isinstance(found, Full):
                 raise found from None
-            raise LocalFault(f"the memory {path} cannot be used: {error}", hint="restore it from a backup") from None
+            raise LocalFault(
+                "memory.unusable", f"the memory {path} cannot be used: {error}", hint="restore it from a backup"
+            ) from None
 
     def __enter__(self) -> Self:
         return self
@@ -292,6 +294,7 @@ class Memory:
                 self._connection.execute(f"PRAGMA user_version = {_VERSION}").close()
             elif version != _VERSION:
                 raise LocalFault(
+                    "memory.version",
                     f"the memory is of version {version}, and this is version {_VERSION}",
                     hint="use the version that wrote it",
                 )

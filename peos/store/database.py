@@ -114,9 +114,10 @@ class Database:
             return
         application = self._connection.execute("PRAGMA application_id").fetchone()[0]
         if application != layout.application:
-            raise LocalFault(f"{path} is not a store of this program", hint="name another folder")
+            raise LocalFault("store.not_ours", f"{path} is not a store of this program", hint="name another folder")
         if version != layout.version:
             raise LocalFault(
+                "store.version",
                 f"{path} is of version {version}, and this program reads version {layout.version}",
                 hint="run the program of that version until its collections have ended",
             )
@@ -129,7 +130,9 @@ class Database:
         except PeosError:
             raise
         except sqlite3.ProgrammingError:
-            raise LocalFault("the store was used after its end or from another thread than its own") from None
+            raise LocalFault(
+                "store.misused", "the store was used after its end or from another thread than its own"
+            ) from None
         except sqlite3.Error as error:
             raise failure(error, "the store", self._path) from None
 
@@ -152,6 +155,7 @@ def require_sound(connection: sqlite3.Connection, path: Path) -> None:
 def damaged(path: Path, what: str) -> LocalFault:
     """For a file that is not what was written to it."""
     return LocalFault(
+        "store.damaged",
         f"the store {path.parent.name}/{path.name} is damaged ({what})",
         hint=f"stop, check the disk, and restore the folder of {path} from a backup",
     )
@@ -182,10 +186,13 @@ def failure(error: sqlite3.Error, what: str, path: Path) -> PeosError:
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return damaged(path, name)
     if name.startswith("SQLITE_FULL") or (name.startswith("SQLITE_IOERR") and is_full(folder)):
-        return Full(f"there is no room left where {what} is", hint="make room; nothing acknowledged is lost")
+        return Full(
+            "store.no_room", f"there is no room left where {what} is", hint="make room; nothing acknowledged is lost"
+        )
     if name.startswith(("SQLITE_CANTOPEN", "SQLITE_IOERR")) and not has_descriptors():
         return Full(
+            "store.open_files",
             f"{what} cannot be opened: this process has as many files open as it may have",
             hint="raise the limit of open files (`ulimit -n`); servers go on by themselves",
         )
-    return LocalFault(f"{what} failed ({name})", hint=f"check the disk, then {folder}")
+    return LocalFault("store.failed", f"{what} failed ({name})", hint=f"check the disk, then {folder}")

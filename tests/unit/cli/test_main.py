@@ -88,7 +88,7 @@ def test_with_json_an_error_is_an_object_on_standard_error(
     ("raised", "code", "sentence"),
     [
         (
-            ProtocolError("the hand-over stopped", hint="start again"),
+            ProtocolError("test.protocolerror", "the hand-over stopped", hint="start again"),
             1,
             "peos plan: the hand-over stopped (start again)",
         ),
