@@ -65,8 +65,7 @@ def test_every_error_has_an_id_that_is_registered_for_its_class() -> None:
 
 
 def test_every_id_is_used_registered_and_fit_to_travel() -> None:
-    used = {id_ for path in paths() for id_ in mentioned(path)}
-    assert used == set(IDS)
+    assert not set(IDS) - {id_ for path in paths() for id_ in mentioned(path)}
     assert all(id_from(id_) == id_ for id_ in IDS)
     assert list(IDS) == sorted(IDS)
     rows = [row for those in REGISTRY.values() for row in those.values()]
