@@ -159,13 +159,13 @@ def decode_answer(data: bytes) -> Answer:
     exactly(message.id, ID_BYTES, "an answer's id")
     if bool(message.acknowledgement) == bool(message.refusal):
         raise BadEncoding("submit.answer_form", "an answer is an acknowledgement or a refusal")
-    for text in (message.refusal, message.hint, message.error):
+    for text in (message.refusal, message.hint):
         within(len(text), 0, TEXT_LIMIT, "the length of a refusal")
     if message.refusal:
-        error_id = id_from(message.error)
-        return Answer(
-            bytes(DIGEST_BYTES), message.id, b"", message.refusal, message.hint, message.retry, error_id=error_id
-        )
+        if id_from(message.error) != message.error:
+            raise BadEncoding("submit.answer_form", "a refusal does not name its id")
+        said = message.refusal, message.hint, message.retry
+        return Answer(bytes(DIGEST_BYTES), message.id, b"", *said, error_id=message.error)
     if message.hint or message.retry or message.error:
         raise BadEncoding("submit.answer_form", "an acknowledgement comes with a hint or asks for another try")
     taken = decode_acknowledgement(message.acknowledgement)

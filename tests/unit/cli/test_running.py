@@ -81,7 +81,7 @@ def test_sigterm_ends_a_command_as_an_interrupt_does_and_only_there(capsys: pyte
 
     assert run(with_command(body), [], "peos go") == INTERRUPTED
     assert kept == ["tidied"]
-    assert capsys.readouterr().err == "peos go: interrupted\n"
+    assert capsys.readouterr().err == "peos go: interrupted [program.interrupted]\n"
     assert signal.getsignal(signal.SIGTERM) is before
 
 

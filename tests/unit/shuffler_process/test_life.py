@@ -240,9 +240,7 @@ def test_too_few_reports_are_the_end_and_nothing_is_signed() -> None:
 
 
 def test_another_shufflers_end_is_the_end_here_with_its_reason() -> None:
-    ended = Closed(
-        "test.closed", "shuffler 2, freeze, announcements: the collection is aborted here: 3 reports, the minimum is 5"
-    )
+    ended = Closed("collection.ended", "the collection is aborted here: 3 reports, the minimum is 5")
 
     async def test(store: MemoryStore, stored: Stored) -> None:
         parties = others(rows())
@@ -389,11 +387,7 @@ def test_notices_before_the_shuffle_are_asked_for_again_later() -> None:
 
 # Errors of the store, behind the change as well as before it.
 
-ERRORS: Final = (
-    Full("test.full", "there is no room left"),
-    LocalFault("test.localfault", "the store failed"),
-    OSError(24, "too many open files"),
-)
+ERRORS: Final = (Full("store.no_room", "no room"), LocalFault("store.failed", "failed"), OSError(24, "too many files"))
 
 
 def failing(store: MemoryStore, name: str, errors: list[Exception], *, behind: bool) -> None:
@@ -494,10 +488,7 @@ def test_no_error_ends_a_collection_without_a_word() -> None:
 
 def test_an_erasure_that_cannot_be_yet_is_repeated_until_it_is() -> None:
     async def test(store: MemoryStore, stored: Stored) -> None:
-        errors: list[Exception] = [
-            NotYet("test.notyet", "another process reads it"),
-            OSError(5, "input/output error"),
-        ] * FAULTS
+        errors: list[Exception] = [NotYet("store.erasing", "another reads it"), OSError(5, "i/o error")] * FAULTS
         failing(store, "erase", errors, behind=False)
         life = alive(store, stored)
         running = asyncio.ensure_future(life.run())

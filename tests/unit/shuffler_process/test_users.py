@@ -45,7 +45,7 @@ class Late:
         self.offered += 1
         answer = Answer(part.collection, part.id, b"\x01" * 32)
         if self.offered % 3 == 0:
-            return Answer(part.collection, part.id, b"", "refused")
+            return Answer(part.collection, part.id, b"", "refused", error_id="submit.closed")
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self.open.append((future, answer))
         return future

@@ -238,4 +238,4 @@ class Town:
 
 def refuse(sentence: str, *, retry: bool = False) -> Callable[[Part], Answer]:
     """A shuffler's answer to everything."""
-    return lambda part: Answer(part.collection, part.id, b"", sentence, "", retry)
+    return lambda part: Answer(part.collection, part.id, b"", sentence, "", retry, error_id="submit.closed")
