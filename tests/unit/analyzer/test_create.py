@@ -74,7 +74,9 @@ def test_a_shuffler_that_is_down_is_waited_for(world: World) -> None:
 
 
 def test_a_policy_that_says_no_is_told_and_may_change_its_mind(world: World) -> None:
-    world.shufflers[0].refuse_proposals = Refused("the collection is not accepted: its minimum is 20 reports")
+    world.shufflers[0].refuse_proposals = Refused(
+        "test.refused", "the collection is not accepted: its minimum is 20 reports"
+    )
     home = world.home()
     kept = draft(home, request(), Silent())
     with pytest.raises(Refused, match=r"shuffler 1 \(organisation 1\).*its minimum is 20 reports"):
