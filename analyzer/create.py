@@ -67,7 +67,9 @@ async def _until_accepted(home: Home, kept: Kept, teller: Teller, *, wait: float
                 raise late
             if time.monotonic() >= give_up_at:
                 raise PeosError(
-                    "; ".join(waiting), hint="run the same command again to go on waiting, or abort the collection"
+                    "collection.waiting",
+                    "; ".join(waiting),
+                    hint="run the same command again to go on waiting, or abort the collection",
                 )
             teller.waiting("; ".join(waiting))
             await asyncio.sleep(every)

@@ -62,6 +62,7 @@ def _tell(home: Home, kept: Kept, *, abort: bool) -> None:
     if missed:
         what = "abort" if abort else "close"
         raise PeosError(
+            "collection.order_missed",
             f"not every shuffler was told to {what} {kept.name}: {'; '.join(map(str, missed))}",
             hint="give the same order again; those that were told have carried it out",
         )

@@ -18,13 +18,18 @@ from analyzer.peers import Peers
 from analyzer.publishing import Publishing
 from analyzer.receiving import Receiving
 from analyzer.store import Kept
+from analyzer.troubles import Troubles
 from peos.collection import analysis
-from peos.collection.lifecycle import State
+from peos.collection.lifecycle import OVER, State
 from peos.errors import LocalFault, PeosError
 from peos.net.logs import Log
 
 ASK_EVERY: Final = analysis.ASK_EVERY
 FIRST_PAUSE: Final = 0.5  # seconds after an error
+_TURN: Final = "its collections are looked at again"  # what is tried again after an error, as `status` shows it
+_STEP: Final = "the next step is tried again"
+_DUMMIES: Final = "its dummies are sent again"
+_PUBLISHING: Final = "the publishing is tried again"
 TRY_AGAIN: Final = 30.0  # seconds at most after an error; and between looks at the clock, which somebody may set
 
 
@@ -48,7 +53,7 @@ class Scheduler:
         self._sessions: dict[bytes, analysis.Session] = {}
         self._failed: Counter[bytes] = Counter()  # how often, one after another
         self._rest_until: dict[bytes, float] = {}
-        self._trouble = ""
+        self._troubles = Troubles(home.config.folder)
         self._changed = asyncio.Event()
         self._uncleared: set[bytes] = set()  # over, and not wholly erased
         self._publish_at: dict[bytes, float] = {}  # when to try again what could not be published
@@ -64,6 +69,7 @@ class Scheduler:
 
     async def run(self, noticed: Callable[[Sequence[Kept]], float]) -> None:
         """`noticed` is told at each turn which collections are live, and says when it wants to be told again."""
+        self._troubles.clear()
         try:
             self._uncleared = await asyncio.to_thread(self._publishing.uncleared)
             while True:
@@ -71,15 +77,15 @@ class Scheduler:
                 due = self._clock() + TRY_AGAIN
                 try:
                     due = min(due, await self._turn(noticed))
-                    self._trouble = ""
+                    self._troubles.note(None, _TURN, None)
                 except Exception as error:  # of the store: it is asked again, and nothing ends by it
                     due = self._clock() + FIRST_PAUSE
-                    if str(error) != self._trouble:
-                        self._trouble = str(error)
+                    if self._troubles.note(None, _TURN, error):
                         self._log.error("the collections cannot be read at the moment", error)
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._changed.wait(), max(0.0, due - self._clock()))
         finally:
+            self._troubles.clear()
             if self._published is not None:
                 self._published.cancel()  # its thread ends when the engine is closed
             for task in self._sending.values():
@@ -95,21 +101,24 @@ class Scheduler:
         due = min(due, noticed(live))
         for kept in live:
             rest = self._rest_until.get(kept.digest, 0.0) - time.monotonic()
-            due = min(due, self._clock() + rest if rest > 0.0 else await self._or_rest(kept, self.step(kept)))
+            due = min(due, self._clock() + rest if rest > 0.0 else await self._or_rest(kept, _STEP, self.step(kept)))
         return due
 
-    async def _or_rest(self, kept: Kept, work: Coroutine[Any, Any, float]) -> float:
+    async def _or_rest(self, kept: Kept, what: str, work: Coroutine[Any, Any, float]) -> float:
         """When to look at the collection again: as `work` says, or after a pause if it fails."""
         try:
             due = await work
         except asyncio.CancelledError:
             raise
-        except Exception as error:  # the other collections go on; the operator finds this in the log
+        except Exception as error:  # the other collections go on; the operator finds this in the log and in `status`
+            self._troubles.note(kept.digest, what, error)
             self._log.of(kept.digest).error("a collection could not be moved on", error, state=kept.state.value)
             pause = min(TRY_AGAIN, FIRST_PAUSE * 2.0 ** min(self._failed[kept.digest], 16))
             self._failed[kept.digest] += 1
             self._rest_until[kept.digest] = time.monotonic() + pause
             return self._clock() + pause
+        for done in (_STEP, _DUMMIES, _PUBLISHING) if kept.state in OVER else (what,):
+            self._troubles.note(kept.digest, done, None)
         if not self._is_publishing(kept):
             self._failed.pop(kept.digest, None)
         return due
@@ -158,7 +167,7 @@ class Scheduler:
         """In the background, unless that is still under way."""
         running = self._sending.get(kept.digest)
         if running is None or running.done():
-            self._sending[kept.digest] = asyncio.ensure_future(self._or_rest(kept, self._send_due(kept)))
+            self._sending[kept.digest] = asyncio.ensure_future(self._or_rest(kept, _DUMMIES, self._send_due(kept)))
 
     async def _send_due(self, kept: Kept) -> float:
         if not await asyncio.to_thread(self._dummies.left, kept):
@@ -189,7 +198,7 @@ class Scheduler:
         async def work() -> float:
             return await asyncio.to_thread(self._publishing.publish, kept)
 
-        self._publish_at[kept.digest] = await self._or_rest(kept, work())
+        self._publish_at[kept.digest] = await self._or_rest(kept, _PUBLISHING, work())
         self._changed.set()
 
     def _is_publishing(self, kept: Kept) -> bool:

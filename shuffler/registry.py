@@ -121,8 +121,13 @@ class CollectionRegistry:
     def refusal(self, digest: bytes) -> Refused:
         """Why nothing is taken in for a collection that is not live."""
         if digest in self._ended:
-            return Closed("the collection takes no more submissions: it was erased", hint="wait for the next one")
-        return Unknown("this shuffler knows no such collection", hint="compare the digest with the analyzer's")
+            sentence = "the collection takes no more submissions: it was erased"
+            return Closed("submit.erased", sentence, hint="wait for the next one")
+        return Unknown(
+            "collection.unknown_here",
+            "this shuffler knows no such collection",
+            hint="compare the digest with the analyzer's",
+        )
 
     async def signed_bytes(self, digest: bytes) -> bytes:
         """The signed document's bytes as they came."""
@@ -164,13 +169,16 @@ class CollectionRegistry:
             number = self._policy.check(document, me=self._keys.identity.public, now=time.time(), open_=open_)
             if document.protocol == SEQUENTIAL and document.onion_keys[number - 1] != self._keys.card.onion_key:
                 raise Refused(
+                    "policy.onion_key",
                     "the collection is not accepted: another onion key than this shuffler's stands in its place",
                     hint="give the analyzer this shuffler's card of today",
                 )
             try:
                 self._trust.check(self._others(proposal.cards))
             except WrongInput as wrong:
-                raise Refused(f"the collection is not accepted: {wrong}", hint="make the certificates anew") from None
+                raise Refused(
+                    "policy.certificates", f"the collection is not accepted: {wrong}", hint="make the certificates anew"
+                ) from None
         state = State.DRAFT if self._config.ask_operator else State.OPEN
         question = Question(document.analyzer.identity, document.question, document.epoch)
         roster = encode_proposal(proposal.document, proposal.signed_cards)
@@ -350,4 +358,4 @@ def require_sender(session: CollectionSession, number: int, print_: bytes) -> No
     """A message from shuffler `number` must come under that shuffler's certificate."""
     shufflers = session.document.shufflers
     if not 1 <= number <= len(shufflers) or shufflers[number - 1].certificate != print_:
-        raise Refused("the message names another sender than the certificate it came under")
+        raise Refused("network.sender", "the message names another sender than the certificate it came under")

@@ -172,17 +172,17 @@ class CollectionSession:
     async def hear(self, notice: SignedNotice) -> None:
         """Take in a notice about an attempt; one that comes after the end is answered with this shuffler's standing."""
         if self._machine.lost:
-            raise Closed(f"the collection has ended here: {life.LOST}")
+            raise Closed("collection.lost", f"the collection has ended here: {life.LOST}")
         if self.conductor is not None:
             if self.conductor.context != notice.context:
-                raise Refused("the notice is about another frozen list")
+                raise Refused("freeze.notice_other", "the notice is about another frozen list")
             self.conductor.take(Heard(notice.notice))
         elif self.state in (State.DELIVERED, *OVER):
             kept = _durable(await self._read_store())
             for tell in life.last_words(self.number, self.document.schedule, kept, notice.context, notice.notice):
                 self._tell(tell, notice.context)
         else:
-            raise NotYet("the collection is not shuffled here yet")
+            raise NotYet("shuffle.not_here", "the collection is not shuffled here yet")
 
     # What the machine asks for.
 
@@ -345,7 +345,7 @@ class CollectionSession:
         """What was frozen, which is shown from then on."""
         frozen = self._kept.frozen
         if frozen is None:
-            raise LocalFault("the store does not say what was frozen")
+            raise LocalFault("store.frozen_unknown", "the store does not say what was frozen")
         if not isinstance(self.freezing, Frozen):
             self.freezing = Frozen(self.digest, self.store, self._identity, frozen)
         return frozen
@@ -450,7 +450,7 @@ class CollectionSession:
         digest = self.digest
         if self.inspecting is None or not self.inspecting.has_rows:
             is_kept = self._evidence is not None and self._evidence.attempt
-            patience = self._step_seconds if is_kept else 0.0
+            patience = min(self._step_seconds, max(0.0, self.document.shuffle_by - time.time())) if is_kept else 0.0
             receipt = await receipt_of(self._analyzer, self.document, digest, patience, self._say_stalled)
             if receipt is None:
                 return  # nobody to say it to

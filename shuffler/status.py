@@ -61,6 +61,8 @@ def _refused(refused: Mapping[str, int]) -> tuple[str, ...]:
 def _trouble(session: CollectionSession) -> str:
     if session.stalled:
         return session.stalled
+    if session.state is State.OPEN:
+        return session.store.trouble
     if session.inspecting is not None:
         return session.inspecting.trouble
     if session.conductor is None:

@@ -17,7 +17,6 @@ from shuffler.intake import Intake, Settled
 from shuffler.proving import Proving
 from shuffler.registry import CollectionRegistry
 
-_DRAFT: Final = "this shuffler's operator has not accepted the collection yet"
 _OPERATOR: Final = "ask again later; its operator accepts with `peos shuffler accept`"
 IN_FLIGHT: Final = 512  # parts of one stream that are being committed while the next are read
 
@@ -47,7 +46,7 @@ class Users:
         """The signed document, as it was received."""
         session = self._registry.live.get(digest)
         if session is not None and session.state is State.DRAFT:
-            raise NotYet(_DRAFT, hint=_OPERATOR)
+            raise _draft()
         return await self._registry.signed_bytes(digest)
 
     async def submit(self, part: Part, _: Context) -> Answer:
@@ -89,6 +88,12 @@ class Users:
     def _take(self, part: Part) -> Answer | Settled:
         session = self._registry.live.get(part.collection)
         if session is None or session.state is State.DRAFT:
-            error = NotYet(_DRAFT, hint=_OPERATOR) if session is not None else self._registry.refusal(part.collection)
-            return Answer(part.collection, part.id, b"", str(error), error.hint, retry=isinstance(error, NotYet))
+            error = self._registry.refusal(part.collection) if session is None else _draft()
+            retry = isinstance(error, NotYet)
+            return Answer(part.collection, part.id, b"", str(error), error.hint, retry, error_id=error.id)
         return self._intake.offer(part, session.document, part.collection, session.public, session.number)
+
+
+def _draft() -> NotYet:
+    sentence = "this shuffler's operator has not accepted the collection yet"
+    return NotYet("collection.not_accepted_yet", sentence, hint=_OPERATOR)

@@ -13,7 +13,7 @@ from peos.errors import PeosError, WrongInput
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from peos.cli.local_run import Clock
+    from peos.localrun import Clock
 
 ALPHA: Final = 1e-6  # that all estimates lie within their bounds fails by chance with this probability
 SHOWN: Final = 20
@@ -42,13 +42,15 @@ def demo(
     """Run a whole collection on this machine: separate processes, TLS, real encryption; check it against the truth."""
     from rich.console import Console
 
-    from peos.cli.local_run import run_locally, zipf_values
     from peos.collection.document import DEFAULT_SCHEME, PEOS, PROTOCOLS, SEQUENTIAL, scheme_of
+    from peos.localrun import run_locally, zipf_values
     from peos.privacy import plan as find_plan
     from peos.privacy.sequential import honest_fakes
 
     if protocol not in PROTOCOLS:
-        raise WrongInput(f"the protocol {protocol} does not exist", hint=f"{' and '.join(PROTOCOLS)} do")
+        raise WrongInput(
+            "input.protocol", f"the protocol {protocol} does not exist", hint=f"{' and '.join(PROTOCOLS)} do"
+        )
     named = scheme_of(protocol, scheme)
     console = Console(stderr=as_json, highlight=False)
     asked = ["--eps-server", str(eps_server), "--eps-users", str(eps_users), "--eps-local", str(eps_local)]
@@ -91,7 +93,7 @@ def demo(
     console.print(f"the report is {folder / report.REPORT}")
     if not result["ok"]:
         failed = ", ".join(name for name, held in result["checks"].items() if not held)
-        raise PeosError(f"the demo does not hold: {failed}", hint=f"see {folder / 'result.json'}")
+        raise PeosError("demo.failed", f"the demo does not hold: {failed}", hint=f"see {folder / 'result.json'}")
 
 
 def _compare(result: dict[str, Any], values: list[int], clock: "Clock") -> dict[str, Any]:

@@ -187,6 +187,7 @@ def not_accepted(name: str, answer: Answer, refused: PeosError | None, *, may_pa
     if isinstance(answer, Status) and answer.known:
         if answer.state == State.ABORTED:
             raise Refused(
+                "collection.refused",
                 f"{name} has aborted the collection: {answer.reason or 'it gives no reason'}",
                 hint="abort it here too, and create another, under another name",
             )
@@ -201,7 +202,9 @@ def too_late(name: str, document: Document, now: float, waiting: Sequence[str]) 
     """The end of a draft that was not accepted before it was to close."""
     if now < document.closes_at:
         return None
-    return Closed(f"{name} was to close before every shuffler had accepted it: {waiting[0]}", hint=_ANOTHER)
+    return Closed(
+        "collection.too_late", f"{name} was to close before every shuffler had accepted it: {waiting[0]}", hint=_ANOTHER
+    )
 
 
 # The analyst's orders: each raises what keeps it from being carried out.
@@ -210,21 +213,25 @@ def too_late(name: str, document: Document, now: float, waiting: Sequence[str]) 
 def check_open(name: str, state: State, reason: str) -> None:
     """Open a draft, or go on with it."""
     if state is State.ABORTED:
-        raise Refused(f"{name} was aborted: {reason}", hint=_ANOTHER)
+        raise Refused("collection.aborted", f"{name} was aborted: {reason}", hint=_ANOTHER)
 
 
 def check_close(name: str, state: State) -> None:
     """Close a collection before its time."""
     if state is State.DRAFT:
-        raise Closed(f"{name} is not open yet: there is nothing to close", hint="`peos analyzer abort` ends it")
+        raise Closed(
+            "collection.not_open",
+            f"{name} is not open yet: there is nothing to close",
+            hint="`peos analyzer abort` ends it",
+        )
     if state in (*OVER, State.DELIVERED):
-        raise Closed(f"{name} is {state}: there is nothing left to close", hint=_SHOWS)
+        raise Closed("collection.closed", f"{name} is {state}: there is nothing left to close", hint=_SHOWS)
 
 
 def check_abort(name: str, state: State) -> None:
     """End a collection without a result."""
     if state is State.PUBLISHED:
-        raise Closed(f"{name} is published: that cannot be undone", hint=_SHOWS)
+        raise Closed("collection.published", f"{name} is published: that cannot be undone", hint=_SHOWS)
 
 
 def check_publish(
@@ -232,19 +239,29 @@ def check_publish(
 ) -> None:
     """Publish an output, also without the rows of `unopened`; all others' were seen. `unseen`: whose not, and why."""
     if state in OVER:
-        raise Closed(f"{name} is {state}: there is nothing left to publish", hint=_SHOWS)
+        raise Closed("result.past", f"{name} is {state}: there is nothing left to publish", hint=_SHOWS)
     if state is not State.DELIVERED:
-        raise NotYet(f"{name} is {state}: there is nothing to publish yet", hint=_STANDS)
+        raise NotYet("result.early", f"{name} is {state}: there is nothing to publish yet", hint=_STANDS)
     if is_awaited:
-        raise NotYet(f"the inspection of {name} is not over: shufflers may still show their rows", hint=_STANDS)
+        raise NotYet(
+            "result.inspecting",
+            f"the inspection of {name} is not over: shufflers may still show their rows",
+            hint=_STANDS,
+        )
     if seen := sorted(unopened - unseen.keys()):
         whom = ", ".join(f"shuffler {who}" for who in seen)
         raise WrongInput(
-            f"--unopened names {whom}, whose rows were seen", hint=f"not seen: {_list(unseen) or 'nobody'}"
+            "input.unopened_seen",
+            f"--unopened names {whom}, whose rows were seen",
+            hint=f"not seen: {_list(unseen) or 'nobody'}",
         )
     if left := {who: why for who, why in unseen.items() if who not in unopened}:
         named = ", ".join(f"shuffler {who} ({why})" for who, why in sorted(left.items()))
-        raise Refused(f"{name} is not published: the rows of {named} were not seen", hint=in_their_place(name, unseen))
+        raise Refused(
+            "result.unopened",
+            f"{name} is not published: the rows of {named} were not seen",
+            hint=in_their_place(name, unseen),
+        )
 
 
 def in_their_place(name: str, unseen: Iterable[int]) -> str:

@@ -257,7 +257,9 @@ class Session:
                 if not self._failed:
                     self.stalled, self._faults = "", 0
                 self._failed = False
-                return self._next(now)
+                # No evidence is kept beyond that, also where the store fails; what is delivered is inspected first.
+                is_due = now >= self._document.shuffle_by and self.state is not State.DELIVERED
+                return (*((ForgetEvidence(),) if is_due else ()), *self._next(now))
             case Known(kept, now):
                 return self._on_known(kept, now)
             case Moved(state, reason):
@@ -330,13 +332,13 @@ class Session:
         if self.state in OVER:
             return ()
         if self.state is State.DELIVERED:
-            raise Closed("the output was delivered: there is nothing left to abort")
+            raise Closed("collection.delivered", "the output was delivered: there is nothing left to abort")
         self.doom = self.doom or ORDERED
         return (Interrupt(ORDERED),)
 
     def _on_close(self) -> Effects:
         if self.state is State.DRAFT:
-            raise NotYet("this shuffler's operator has not accepted the collection yet")
+            raise NotYet("collection.not_accepted_yet", "this shuffler's operator has not accepted the collection yet")
         return (SetState(State.OPEN, State.CLOSED),)
 
     def _on_compared(self, count: int) -> Effects:
@@ -421,13 +423,13 @@ class Session:
 def last_words(number: int, schedule: Schedule, kept: Durable, context: Context, notice: Notice) -> tuple[Tell, ...]:
     """What a shuffler that has ended says to one that still asks; a store that was lost may have said otherwise."""
     if kept.lost:
-        raise Closed(f"the collection has ended here: {LOST}")
+        raise Closed("collection.lost", f"the collection has ended here: {LOST}")
     standing = kept.standing
     if kept.frozen is None:
         # Aborted before it was frozen here: of whatever list the others froze, nothing will ever be delivered.
         standing = Standing(Place.DEAD)
     elif kept.frozen != context.frozen:
-        raise Refused("the notice is about another frozen list")
+        raise Refused("freeze.notice_other", "the notice is about another frozen list")
     _, effects = Delivery(number, schedule, standing).on(Heard(notice))
     if any(isinstance(effect, Persist) for effect in effects):
         return ()  # what would have to be durable first is not said any more

@@ -25,7 +25,7 @@ class Bell:
         with contextlib.suppress(FileExistsError):
             os.mkfifo(path, 0o600)
         if not stat.S_ISFIFO(path.lstat().st_mode):
-            raise WrongInput(f"{path} is not the bell of this folder", hint="remove it, and start again")
+            raise WrongInput("store.bell", f"{path} is not the bell of this folder", hint="remove it, and start again")
         # Also for writing: else it would be at its end whenever no command has it open.
         self._pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
         self._heard = heard

@@ -10,7 +10,7 @@ from peos.crypto.onion import OnionKeys
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, PublicKey
 from peos.errors import BadEncoding, WrongInput
 from peos.shuffle.attempt import ENCRYPTED_SHARE
-from peos.wire import collection_pb2 as pb
+from peos.v1 import collection_pb2 as pb
 from peos.wire.strict import VERSION, exactly, parse, serialize
 from peos.wire.submissions import MAX_SHARE_BYTES
 
@@ -43,7 +43,7 @@ def decode_signed_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> Signe
     exactly(message.signature, SIGNATURE_BYTES, "a document's signature")
     document = decode_document(message.document, floor=floor)
     if not verifies(document.analyzer.identity, message.signature, "document", message.document):
-        raise BadEncoding("the document is not signed by the analyzer that it names")
+        raise BadEncoding("document.signature", "the document is not signed by the analyzer that it names")
     return SignedDocument(message.document, message.signature, document)
 
 
@@ -88,9 +88,11 @@ def decode_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> Document:
     message = parse(pb.Document, data)
     names = [parameter.name for parameter in message.mechanism.parameters]
     if names != sorted(set(names)):
-        raise BadEncoding("a mechanism's parameters are not sorted by distinct names")
+        raise BadEncoding("document.form", "a mechanism's parameters are not sorted by distinct names")
     if message.protocol == PEOS:
-        raise BadEncoding(f"a document does not name the protocol {PEOS}, which it has if it names none")
+        raise BadEncoding(
+            "document.form", f"a document does not name the protocol {PEOS}, which it has if it names none"
+        )
     try:
         document = Document(
             question=message.question,
@@ -118,7 +120,7 @@ def decode_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> Document:
         # The mechanism is built on the way, so that its ranges are refused here.
         _require_room(document, document.encryption(floor=floor))
     except WrongInput as wrong:
-        raise BadEncoding(f"the document cannot be used: {wrong}", hint=wrong.hint) from None
+        raise BadEncoding("document.unusable", f"the document cannot be used: {wrong}", hint=wrong.hint) from None
     return document
 
 
@@ -127,6 +129,7 @@ def _require_room(document: Document, public: PublicKey | OnionKeys) -> None:
     needed = share_bytes(document, public, ENCRYPTED_SHARE)
     if needed > MAX_SHARE_BYTES:
         raise WrongInput(
+            "document.row_too_long",
             f"{document.mechanism.words} words encrypt to {needed} bytes, and {MAX_SHARE_BYTES} fit into a part",
             hint="ask about a smaller domain, or use a mechanism of shorter reports",
         )

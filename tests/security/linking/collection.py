@@ -27,7 +27,7 @@ from peos.shuffle.effects import Effect, Event, Pass, TimedOut
 from peos.shuffle.messages import Notice, VectorHeader, Word
 from peos.simulate import Node, Simulation
 from peos.simulate.node import Rpc, Traffic
-from peos.wire import shuffle_pb2 as pb
+from peos.v1 import shuffle_pb2 as pb
 from peos.wire import shuffles
 
 FAKES: Final = 16
@@ -153,5 +153,5 @@ def _carried(messages: tuple[bytes, ...]) -> Carried:
         chunk[first:end], size[first:end] = number, len(data)
     rows = np.frombuffer(bytes(whole), np.uint8).reshape(header.rows, header.row_bytes)
     if hashlib.sha256(rows.tobytes()).digest() != header.sha256:
-        raise BadEncoding("a recorded vector is not the one that was announced")
+        raise BadEncoding("test.badencoding", "a recorded vector is not the one that was announced")
     return Carried(header, rows, chunk, size)

@@ -282,7 +282,7 @@ def test_a_passer_bys_end_does_not_end_a_delivery_that_is_under_way(world: World
     assert lost(document, set(), [ended, going, going]) == ""
     assert lost(document, set(), [going, ended, going]) == "shuffler 2 (organisation 2) aborted: gone"
     assert lost(document, {2}, [ended, ended, going]) == ""
-    assert lost(document, {2}, [ended, ended, RemoteFault("cannot be reached")]) == ""
+    assert lost(document, {2}, [ended, ended, RemoteFault("test.remotefault", "cannot be reached")]) == ""
     assert lost(document, {2, 3}, [ended, ended, ended]) == "every shuffler aborted: gone"
 
 

@@ -222,15 +222,15 @@ def failed(machine: Session, error: Exception, kept: Durable, now: float = SOON,
 
 def test_an_error_is_judged_by_what_is_durable_and_not_by_itself() -> None:
     machine = Session(ME, DOCUMENT, Durable(State.CLOSED))
-    failed(machine, LocalFault("the store failed"), Durable(State.FROZEN, frozen=bytes(32)))
+    failed(machine, LocalFault("test.localfault", "the store failed"), Durable(State.FROZEN, frozen=bytes(32)))
     assert (machine.state, machine.doom, machine.stalled) == (State.FROZEN, "", "")
 
 
 def test_nothing_is_concluded_while_the_store_cannot_be_read() -> None:
     machine = Session(ME, DOCUMENT, Durable(State.CLOSED))
     for _ in range(20):
-        assert machine.on(Failed(Closed("it has ended there"))) == (Read(),)
-        assert machine.on(Failed(LocalFault("the store failed"))) == (Pause(2.0),)
+        assert machine.on(Failed(Closed("test.closed", "it has ended there"))) == (Read(),)
+        assert machine.on(Failed(LocalFault("test.localfault", "the store failed"))) == (Pause(2.0),)
         assert machine.on(Clock(SOON)) == (Freeze(),)
     assert (machine.doom, machine.stalled) == ("", "it has ended there")
 
@@ -246,7 +246,7 @@ def test_faults_that_others_do_not_see_end_only_what_is_frozen_and_not_sent() ->
         kept = Durable(state, standing=Standing(place, 1), frozen=bytes(32))
         machine = Session(ME, DOCUMENT, kept)
         for number in range(1, 6):
-            failed(machine, LocalFault("the store failed"), kept)
+            failed(machine, LocalFault("test.localfault", "the store failed"), kept)
             assert bool(machine.doom) is (ends and number == 5), (state, number)
             machine.on(Clock(SOON))
 
@@ -255,13 +255,16 @@ def test_a_step_that_was_taken_forgives_the_faults_before_it() -> None:
     kept = Durable(State.FROZEN, frozen=bytes(32))
     machine = Session(ME, DOCUMENT, kept)
     for _ in range(20):
-        failed(machine, LocalFault("the store failed"), kept)
+        failed(machine, LocalFault("test.localfault", "the store failed"), kept)
         machine.on(Clock(SOON))  # tried again
         machine.on(Clock(SOON))  # and it went through
     assert machine.doom == ""
 
 
-@pytest.mark.parametrize("error", [RemoteFault("is silent"), NotYet("later"), Refused("no")])
+@pytest.mark.parametrize(
+    "error",
+    [RemoteFault("test.silent", "is silent"), NotYet("test.later", "later"), Refused("test.no", "no")],
+)
 def test_what_may_pass_is_waited_for_until_the_time_to_shuffle_by(error: Exception) -> None:
     kept = Durable(State.CLOSED)
     machine = Session(ME, DOCUMENT, kept)
@@ -276,7 +279,7 @@ def test_what_may_pass_is_waited_for_until_the_time_to_shuffle_by(error: Excepti
 def test_a_proof_is_noted_before_the_end_and_once() -> None:
     kept = Durable(State.CLOSED)
     machine = Session(ME, DOCUMENT, kept)
-    failed(machine, RemoteFault("signed two different lists"), kept, broken=True)
+    failed(machine, RemoteFault("test.remotefault", "signed two different lists"), kept, broken=True)
     assert machine.on(Clock(SOON)) == (Read(),)
     assert machine.on(Known(kept, SOON))[0] == NoteEvidence()
     machine.on(Noted())
@@ -296,7 +299,7 @@ def test_too_few_rows_are_the_end_and_nothing_is_fixed() -> None:
 def test_an_order_to_abort_interrupts_and_is_not_forgotten() -> None:
     machine = Session(ME, DOCUMENT, Durable(State.CLOSED))
     assert machine.on(Ordered(abort=True)) == (Interrupt("the analyzer aborted the collection"),)
-    assert machine.on(Failed(RemoteFault("is silent"))) == (Read(),)
+    assert machine.on(Failed(RemoteFault("test.remotefault", "is silent"))) == (Read(),)
     machine.on(Known(Durable(State.CLOSED), SOON))
     assert machine.on(Clock(SOON)) == (Read(),)
     assert isinstance(machine.on(Known(Durable(State.CLOSED), SOON))[-1], SetState)

@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,11 @@ from peos.wire.methods import DELIVER, GET_RECEIPT
 from shuffler import conductor as conductor_
 from shuffler.bench import Bench
 from shuffler.conductor import Conductor
+from shuffler.evidence import Evidence
 from shuffler.storing import Stored
 from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
 from tests.unit.shuffler_process.played import HERE, LOG, ME, Other, Told, memory, run
+from tests.unit.shuffler_process.test_evidence import files, keep, shuffled
 from tests.unit.store.made import TRANSCRIPT
 
 ROWS = 16
@@ -52,6 +55,7 @@ def conducting(
     now: float = EARLY,
     step_seconds: float = 60.0,
     clock: Callable[[], float] | None = None,
+    evidence: Evidence | None = None,
 ) -> Conductor:
     """This shuffler's machine on a collection of 16 rows, ticking fast."""
     bench = Bench(ROWS, 1, PUBLIC, Inline(Randomness(b"\x01" * 32)))
@@ -66,6 +70,7 @@ def conducting(
         store=stored,
         post=Posted(),
         analyzer=analyzer or Other("the analyzer", {}),
+        evidence=evidence,
         step_seconds=step_seconds,
         log=LOG,
         clock=clock or (lambda: now),
@@ -140,7 +145,7 @@ def test_work_without_room_on_the_disk_waits_for_it_and_goes_on(monkeypatch: pyt
     def full(self: Bench, task: Any) -> bytes:
         tries.append(task)
         if len(tries) < 4:
-            raise Full("there is no room left")
+            raise Full("test.full", "there is no room left")
         return honest(self, task)
 
     monkeypatch.setattr(Bench, "work", full)
@@ -163,7 +168,7 @@ def test_work_without_room_ends_with_its_attempt(monkeypatch: pytest.MonkeyPatch
 
     def full(_: Bench, task: Any) -> bytes:
         tries.append(task)
-        raise Full("there is no room left")
+        raise Full("test.full", "there is no room left")
 
     monkeypatch.setattr(Bench, "work", full)
 
@@ -254,7 +259,9 @@ def test_a_shuffle_by_that_passes_while_it_waits_names_whom_it_waited_for() -> N
 
 def test_what_is_being_sent_outlives_shuffle_by_and_ends_at_erase_by() -> None:
     async def test(store: MemoryStore, stored: Stored) -> None:
-        refusing = Other("the analyzer", {DELIVER: RemoteFault("does not answer", party="the analyzer")})
+        refusing = Other(
+            "the analyzer", {DELIVER: RemoteFault("test.remotefault", "does not answer", party="the analyzer")}
+        )
         here = conducting(store, stored, analyzer=refusing, now=BETWEEN)
         running = asyncio.ensure_future(here.run(resumed=True))
         await reached(lambda: here.delivering.trouble != "")
@@ -264,6 +271,29 @@ def test_what_is_being_sent_outlives_shuffle_by_and_ends_at_erase_by() -> None:
         end = await later.run(resumed=True)
         assert end.place is Place.ABORTED
         assert later.reason == "the time to erase by has passed"
+
+    conducted(test, Place.SENDING)
+
+
+def test_what_is_kept_for_the_inspection_is_gone_at_shuffle_by_though_the_output_is_still_being_sent(
+    tmp_path: Path,
+) -> None:
+    made = shuffled(3)
+    kept = keep(tmp_path, made, made.nodes[ME - 1])
+
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        now = [EARLY]
+        refusing = Other(
+            "the analyzer", {DELIVER: RemoteFault("test.remotefault", "does not answer", party="the analyzer")}
+        )
+        here = conducting(store, stored, analyzer=refusing, clock=lambda: now[0], evidence=kept)
+        running = asyncio.ensure_future(here.run(resumed=True))
+        await reached(lambda: here.delivering.trouble != "")
+        assert files(tmp_path)
+        now[0] = BETWEEN
+        await reached(lambda: not files(tmp_path))
+        assert store.standing(COLLECTION).place is Place.SENDING
+        running.cancel()
 
     conducted(test, Place.SENDING)
 
@@ -295,7 +325,7 @@ def test_a_standing_that_cannot_be_kept_is_tried_again_and_nothing_is_said_befor
             if len(said) > 2 * FAULTS:
                 put(*given)
             if len(said) <= 2 * FAULTS + 1:  # the last of these is there, and fails all the same
-                raise Full("there is no room left")
+                raise Full("test.full", "there is no room left")
 
         monkeypatch.setattr(store, "put_standing", failing)
         running = asyncio.ensure_future(here.run(resumed=True))
@@ -315,7 +345,7 @@ def test_a_store_that_goes_on_failing_ends_the_run_and_nothing_is_said(monkeypat
 
         def failing(*_: Any) -> None:
             tries.append(1)
-            raise LocalFault("the store failed")
+            raise LocalFault("test.localfault", "the store failed")
 
         monkeypatch.setattr(store, "put_standing", failing)
         with pytest.raises(LocalFault, match="the store failed"):

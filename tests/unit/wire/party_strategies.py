@@ -6,8 +6,8 @@ from peos.collection.party import Answer, Card, Invitation, Order, Status
 from peos.collection.receipts import MAX_GROUP, Receipt
 from peos.crypto.identity import Identity
 from peos.crypto.onion import OnionPrivateKey
+from peos.v1 import services_pb2 as pb
 from peos.wire import parties
-from peos.wire import services_pb2 as pb
 from peos.wire.strict import VERSION, serialize
 
 SIGNERS = {signer.public: signer for signer in (Identity(bytes([number]) * 32) for number in range(9))}
@@ -56,7 +56,8 @@ acknowledged = st.builds(
     st.binary(min_size=48, max_size=48),
     receipts,
 )
-refused = st.builds(Answer, st.just(bytes(32)), ids, st.just(b""), sentences, lines, st.booleans())
+refusals = st.sampled_from(("submit.closed", "submit.ticket_used", "topic.of_another_version"))
+refused = st.builds(Answer, st.just(bytes(32)), ids, st.just(b""), sentences, lines, st.booleans(), st.none(), refusals)
 answers = st.one_of(acknowledged, refused)
 several = st.lists(lines, max_size=3).map(tuple)
 u32, u64 = st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1)

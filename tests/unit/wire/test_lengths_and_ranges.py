@@ -6,7 +6,7 @@ import pytest
 from google.protobuf.message import Message
 
 from peos.errors import BadEncoding
-from peos.wire import collection_pb2, freeze_pb2, services_pb2, shuffle_pb2, submission_pb2
+from peos.v1 import collection_pb2, freeze_pb2, services_pb2, shuffle_pb2, submission_pb2
 from peos.wire.strict import serialize
 from tests.unit.wire.strategies import CODECS
 
@@ -66,7 +66,7 @@ USUAL: dict[str, Message] = {
     ),
     "Inquiry": services_pb2.Inquiry(version=1, collection=DIGEST),
     "Order": services_pb2.Order(version=1, collection=DIGEST, signature=bytes(64)),
-    "Answer": services_pb2.Answer(version=1, id=bytes(16), refusal="no"),
+    "Answer": services_pb2.Answer(version=1, id=bytes(16), refusal="no", error="submit.closed"),
     "StatusReply": services_pb2.StatusReply(version=1, collection=DIGEST),
 }
 LENGTHS = {

@@ -2,17 +2,19 @@
 
 Keys have the 3072 bits of production. Batches include the making of their zeros from window tables already built; what
 building them costs is reported beside. Packed decryption depends on the passes before it; `attacked` is with one
-hostile row in a thousand. `phe` and SecretFlow's HEU are measured where they are installed.
+hostile row in a thousand. `phe` is measured beside, and SecretFlow's HEU where it is installed.
 """
 
+import importlib.metadata
 from collections.abc import Callable
 from typing import Any, Final
 
 import gmpy2
 import numpy as np
+from phe import paillier as phe
 
-from peos.cli import bench_words
-from peos.cli.bench_machine import (
+from peos.bench import words as word_schemes
+from peos.bench.machine import (
     REPETITIONS,
     Row,
     Work,
@@ -49,7 +51,7 @@ def measure(count: int, *, bits: int = KEY_BITS_FLOOR) -> Row:
     """All figures; `bits` is for tests."""
     rng = system()
     ours, tables, beside = _paillier(Paillier().generate(rng, bits=bits), count, rng)
-    others = [bench_words.measure(name, count, rng, bits=bits) for name in bench_words.NAMES]
+    others = [word_schemes.measure(name, count, rng, bits=bits) for name in word_schemes.NAMES]
     words = [row for found, _, _ in others for row in found]
     cost = {(row["scheme"], row["operation"]): row["microseconds"] for row in ours}
     return {
@@ -60,7 +62,7 @@ def measure(count: int, *, bits: int = KEY_BITS_FLOOR) -> Row:
         "tables": [*tables, *(table for _, found, _ in others for table in found)],
         "keys": [key for _, _, key in others],
         "multiplications": [multiplication(size * bits, bits, rng) for size in (1, 2)],
-        "against_bars": bench_words.against_bars(words),
+        "against_bars": word_schemes.against_bars(words),
         "break_even": _break_even(cost, tables),
         **{
             f"times_faster_than_{library}": {
@@ -118,24 +120,21 @@ def _paillier(private: PaillierPrivateKey, count: int, rng: Randomness) -> tuple
 
 
 def _phe(private: PaillierPrivateKey, plain: Any, sent: Packed) -> tuple[list[Work], str]:
-    """python-paillier's operations under the same key."""
-    library, version = optional("phe", "phe")
-    if library is None:
-        return [], version
-    public = library.PaillierPublicKey(int(private.public.modulus))
-    secret = library.PaillierPrivateKey(public, int(private.p), int(private.q))
+    """The operations of phe, the reference, under the same key."""
+    secret = private.to_phe()
+    public = secret.public_key
     words, ciphertexts = plain.tolist(), [int(c) for c in rows.integers(sent)]
     of = len(words)
 
     def rerandomise() -> None:
         for c, mask in zip(ciphertexts, words, strict=True):
-            (library.EncryptedNumber(public, c) + mask).obfuscate()
+            (phe.EncryptedNumber(public, c) + mask).obfuscate()
 
     return [
         ("phe", "encrypt", lambda: [public.raw_encrypt(m) for m in words], of),
         ("phe", "rerandomise", rerandomise, of),
         ("phe", "decrypt", lambda: [secret.raw_decrypt(c) for c in ciphertexts * 4], 4 * of),
-    ], version
+    ], importlib.metadata.version("phe")
 
 
 def _heu(bits: int, plain: Any) -> tuple[list[Work], str]:
