@@ -83,7 +83,8 @@ class Scheduler:
                     if self._troubles.note(None, _TURN, error):
                         self._log.error("the collections cannot be read at the moment", error)
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._changed.wait(), max(0.0, due - self._clock()))
+                    async with asyncio.timeout(max(0.0, due - self._clock())):
+                        await self._changed.wait()
         finally:
             self._troubles.clear()
             if self._published is not None:

@@ -232,7 +232,8 @@ class CollectionRegistry:
             due = [until for until, _ in self._leaving[:1]]
             due += [session.document.shuffle_by for session in self._showing.values()]
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._left.wait(), max(0.0, min(pause, *(until - now for until in due), pause)))
+                async with asyncio.timeout(max(0.0, min(pause, *(until - now for until in due), pause))):
+                    await self._left.wait()
 
     async def statuses(self, *, everything: bool) -> list[dict[str, Any]]:
         """Where collections stand: those that ended before this process started only if `everything` is wanted."""

@@ -305,7 +305,8 @@ class CollectionSession:
         if self._stock and self.state is State.OPEN:
             self._stock.follow(self.state, await self.store(lambda store: store.count(self.digest)))
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._changed.wait(), min(max(0.0, until - time.time()), GLANCE))
+            async with asyncio.timeout(min(max(0.0, until - time.time()), GLANCE)):
+                await self._changed.wait()
 
     def _tell(self, tell: Tell, context: Context) -> None:
         for receiver in tell.receivers:

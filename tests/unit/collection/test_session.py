@@ -17,6 +17,7 @@ from peos.collection.session import (
     Failed,
     Finish,
     Fix,
+    ForgetEvidence,
     Freeze,
     Interrupt,
     Known,
@@ -272,7 +273,7 @@ def test_what_may_pass_is_waited_for_until_the_time_to_shuffle_by(error: Excepti
         failed(machine, error, kept)
         assert machine.on(Clock(SOON)) == (Freeze(),)
     failed(machine, error, kept)
-    assert machine.on(Clock(DOCUMENT.shuffle_by)) == (Read(),)
+    assert machine.on(Clock(DOCUMENT.shuffle_by)) == (ForgetEvidence(), Read())
     assert machine.doom == f"the time to shuffle by has passed: {error}"
 
 
