@@ -5,16 +5,10 @@ from typing import Any, Final
 
 from analyzer.report.words import NOT_RECORDED, moment, seconds, size, text, whole
 from peos.collection.document import SEQUENTIAL
+from peos.ldp.base import symbol
 from peos.privacy.guarantees import rounded_up
+from peos.registry import MECHANISMS
 
-_MECHANISMS: Final = {
-    "grr": "randomised response over all values (grr): each device sends the user's answer or, with a fixed "
-    "probability, a value drawn evenly from all",
-    "solh": "local hashing (solh): each device draws a hash function, and sends it with the hash of the user's "
-    "answer or, with a fixed probability, with a hash value drawn evenly",
-    "sue": "unary encoding (sue): each device sends one bit for every value, each of them flipped with a fixed "
-    "probability",
-}
 _TOGETHER: Final = "added by the shufflers together, known to none of them"
 _PROTOCOLS: Final = {SEQUENTIAL: "sequential, the weaker baseline: "}
 _NOTHING: Final = "the shufflers of a sequential shuffle have nothing to open."
@@ -36,7 +30,7 @@ _CHECKS: Final = {
 def asked(found: Mapping[str, Any]) -> str:
     """What was asked, when, and who took part."""
     about, parameters = found.get("collection") or {}, found["parameters"]
-    cells = parameters["d_prime"]
+    mechanism = MECHANISMS.get(parameters["mechanism"])
     names = about.get("shufflers")
     sequential = parameters["protocol"] == SEQUENTIAL
     lines = {
@@ -54,14 +48,21 @@ def asked(found: Mapping[str, Any]) -> str:
         ),
         "Fake reports": f"{whole(found['fakes'])}, "
         + ("each known to the shuffler that drew it" if sequential else _TOGETHER),
-        "Mechanism": text(_MECHANISMS.get(parameters["mechanism"], parameters["mechanism"])),
+        "Mechanism": text(mechanism.described() if mechanism else parameters["mechanism"]),
         "Parameters": f"ε_l = {rounded_up(parameters['eps_local'])}, δ = {parameters['delta']:g}"
-        + ("" if cells is None else f", d' = {whole(cells)}"),
+        + "".join(f", {text(symbol(name))} = {whole(value)}" for name, value in _shown(parameters).items()),
         "Encryption": f"{text(parameters['scheme'])}; shuffle protocol {_PROTOCOLS.get(parameters['protocol'], '')}"
         f"{text(parameters['protocol'])}",
     }
     rows = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in lines.items())
     return f'<dl class="facts">{rows}</dl>'
+
+
+def _shown(parameters: Mapping[str, Any]) -> Mapping[str, int]:
+    """The mechanism's own; results from before they were listed have d' alone."""
+    cells = parameters["d_prime"]
+    shown: Mapping[str, int] = parameters.get("mechanism_parameters", {} if cells is None else {"d_prime": cells})
+    return shown
 
 
 def _names(names: Iterable[object]) -> str:

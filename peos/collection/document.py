@@ -22,13 +22,13 @@ from peos.crypto.schemes.base import KEY_BITS_FLOOR, PublicKey
 from peos.errors import WrongInput
 from peos.ldp import from_parameters
 from peos.ldp.base import Mechanism, Question
+from peos.registry import DEFAULT_SCHEME
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.sequential import SequentialSchedule
 
 PEOS: Final = "peos"
 SEQUENTIAL: Final = "ss"  # the weaker baseline, which shufflers and users have to allow (protocol.md §9)
 PROTOCOLS: Final = (PEOS, SEQUENTIAL)
-DEFAULT_SCHEME: Final = "paillier"
 _LAST_SHOWN: Final = 253_402_300_799  # the end of the year 9999, beyond which no calendar here goes
 MIN_DUMMIES: Final = 32
 ID_BYTES: Final = 16
