@@ -14,7 +14,7 @@ from peos.registry import DEFAULT_SCHEME, MECHANISMS, SCHEMES
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from peos.cli.local_run import Clock
+    from peos.localrun import Clock
 
 ALPHA: Final = 1e-6  # that all estimates lie within their bounds fails by chance with this probability
 SHOWN: Final = 20
@@ -44,8 +44,8 @@ def demo(
     """Run a whole collection on this machine: separate processes, TLS, real encryption; check it against the truth."""
     from rich.console import Console
 
-    from peos.cli.local_run import run_locally, zipf_values
     from peos.collection.document import PEOS, PROTOCOLS, SEQUENTIAL, scheme_of
+    from peos.localrun import run_locally, zipf_values
     from peos.privacy import plan as find_plan
     from peos.privacy.sequential import honest_fakes
 

@@ -234,10 +234,8 @@ class MemoryStore(ShufflerStore):
 
     def audit(self, event: str, fields: Mapping[str, Plain]) -> None:
         """See the contract."""
-        number, at = len(self._log) + 1, round(self._clock() * 1000)
-        head = self._log[-1].hash if self._log else audit.GENESIS
-        hash_ = audit.link(head, number, at, event, audit.encode_fields(fields))
-        self._log.append(AuditEntry(number, at / 1000, event, dict(fields), hash_))
+        last = (self._log[-1].number, self._log[-1].hash) if self._log else audit.START
+        self._log.append(audit.following(last, self._clock(), event, fields))
 
     def audit_entries(self) -> Iterator[AuditEntry]:
         """See the contract."""

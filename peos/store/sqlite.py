@@ -28,7 +28,6 @@ from peos.store.submissions import SubmissionFile, read_lists, wipe, write_lists
 from peos.store.vectors import Named, VectorFiles
 
 IDENTITY_BYTES: Final = 16
-_STRETCH: Final = 4096  # rows in memory at a time
 _STRETCH_BYTES: Final = 16 << 20
 _OPEN_FILES: Final = 4
 _ERASED: Final = 2
@@ -374,27 +373,15 @@ class SqliteStore(ShufflerStore):
     def audit(self, event: str, fields: Mapping[str, Plain]) -> None:
         """See the contract."""
         with self._database.transaction():
-            self._append(event, fields)
+            audit.append(self._database, self._clock(), event, fields)
 
     def audit_entries(self) -> Iterator[AuditEntry]:
         """See the contract."""
-        last = 0
-        sql = "SELECT number, at, event, fields, hash FROM audit WHERE number > ? ORDER BY number LIMIT ?"
-        while stretch := self._database.rows(sql, last, _STRETCH):
-            yield from (AuditEntry(row[0], row[1] / 1000, row[2], json.loads(row[3]), row[4]) for row in stretch)
-            last = stretch[-1]["number"]
+        return audit.entries(self._database)
 
     def verify_audit(self) -> int:
         """See the contract."""
-        return audit.verify(self.audit_entries(), folder.read_mark(self._witness))
-
-    def _append(self, event: str, fields: Mapping[str, Plain]) -> None:
-        text = audit.encode_fields(fields)
-        last = self._database.row("SELECT number, hash FROM audit ORDER BY number DESC LIMIT 1")
-        number, head = (last["number"] + 1, last["hash"]) if last is not None else (1, audit.GENESIS)
-        at = round(self._clock() * 1000)
-        hash_ = audit.link(head, number, at, event, text)
-        self._database.run("INSERT INTO audit VALUES (?, ?, ?, ?, ?)", number, at, event, text, hash_)
+        return audit.verify(audit.entries(self._database), folder.read_mark(self._witness))
 
     # Within.
 
@@ -408,7 +395,7 @@ class SqliteStore(ShufflerStore):
         self._witnessed = False
         with self._database.transaction():
             yield
-            self._append(event, fields)
+            audit.append(self._database, self._clock(), event, fields)
             if "collection" in fields:
                 self._seal(_COLLECTION, bytes.fromhex(str(fields["collection"])))
             self._database.run("UPDATE store SET generation = generation + 1")

@@ -28,6 +28,7 @@ _COUNTED_SHARES: Final = f"SELECT id, share, seal, number {_COUNTED} ORDER BY id
 _ALL_SHARES: Final = f"SELECT id, share, seal, number {_KEPT} ORDER BY id LIMIT ?"
 
 LAYOUT: Final = Layout(
+    what="the store",
     version=2,
     application=0x70656F74,
     cache_kib=64 << 10,  # the indices of a million submissions stay in memory

@@ -202,7 +202,6 @@ CASES: Final[list[tuple[str, Spoil, str]]] = [
     ("analyzer", remove("office"), "office has no keys of an analyzer"),
     ("analyzer init", swap("office"), "the folder office cannot be made: file exists"),
     ("analyzer serve", mode("office", 0o750), "the folder office is open to other users (chmod 0700 office)"),
-    ("analyzer", write("office/analyzer.sqlite", b"rubbish" * 999), "office/analyzer.sqlite cannot be used"),
     ("analyzer", mode("office/analyzer.sqlite", 0o640), "analyzer.sqlite is open to other users (chmod 0600"),
     ("create", lambda _: None, "shufflers: b.card cannot be read: no such file or directory"),
     ("create", copy("office/analyzer.card", "north/shuffler.card"), "is the card of a party without a port for users"),
@@ -261,7 +260,8 @@ def test_what_is_wrong_is_an_object_where_objects_are_asked_for(household: House
     ("command", "spoil", "sentence"),
     [
         ("shuffler", write("north/store.sqlite", b"rubbish" * 999, 0o600), "is damaged (SQLITE_NOTADB)"),
-        ("ledger", write("memory/memory.sqlite", b"rubbish" * 999), "memory/memory.sqlite cannot be used"),
+        ("analyzer", write("office/analyzer.sqlite", b"rubbish" * 999), "office/analyzer.sqlite is damaged"),
+        ("ledger", write("memory/memory.sqlite", b"rubbish" * 999), "memory/memory.sqlite is damaged"),
     ],
 )
 def test_a_damaged_database_is_a_failure_and_is_left_as_it_is(

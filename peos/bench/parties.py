@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from peos.cli.bench_machine import Row, seconds
+from peos.bench.machine import Row, seconds
 from peos.collection.document import ID_BYTES, SEQUENTIAL
 from peos.collection.onions import prepare_onions
 from peos.collection.prepare import prepare
