@@ -92,22 +92,28 @@ class Intake:
         self._bytes -= sum(len(one.submission.share) for one in group)
         submissions = [one.submission for one in group]
         try:
-            judged: list[Judged] | PeosError = await self._store(partial(_submit, submissions))
+            answers = self._answers(group, await self._store(partial(_submit, submissions)))
+            self._store.trouble = ""
         except asyncio.CancelledError:
             raise
         except Exception as error:
             # The store's own troubles are for the operator; users are told that the same part is welcome later.
             self._log.error("submissions could not be kept", error, count=len(group))
-            judged = error if isinstance(error, Full) else Full(_TROUBLE, hint=_AGAIN)
-        verdicts = [judged] * len(group) if isinstance(judged, PeosError) else judged
+            later = error if isinstance(error, Full) else Full(_TROUBLE, hint=_AGAIN)
+            answers = [self._answer(submission, later) for submission in submissions]
+            self._store.trouble = f"submissions cannot be kept at the moment: {later}"
+        for waiting, answer in zip(group, answers, strict=True):
+            if not waiting.answer.done():  # who asked may have gone; what is kept is kept
+                waiting.answer.set_result(answer)
+
+    def _answers(self, group: list[_Waiting], verdicts: list[Judged]) -> list[Answer]:
         taken = [number for number, one in enumerate(verdicts) if one in (Verdict.STORE, Verdict.KNOWN)]
         signed = receipts(self._identity, [group[number].acknowledged for number in taken]) if taken else []
         receipt = dict(zip(taken, signed, strict=True))
-        for number, (waiting, one) in enumerate(zip(group, verdicts, strict=True)):
-            if not waiting.answer.done():  # who asked may have gone; what is kept is kept
-                waiting.answer.set_result(self._answer(waiting.submission, one, receipt.get(number)))
+        judged = enumerate(zip(group, verdicts, strict=True))
+        return [self._answer(waiting.submission, one, receipt.get(number)) for number, (waiting, one) in judged]
 
-    def _answer(self, submission: Submission, judged: Judged | PeosError, receipt: Receipt | None) -> Answer:
+    def _answer(self, submission: Submission, judged: Judged | PeosError, receipt: Receipt | None = None) -> Answer:
         collection, id_ = submission.collection, submission.row[:ID_BYTES]
         if isinstance(judged, PeosError):
             return self._refused_with(collection, id_, judged)

@@ -7,11 +7,10 @@ import os
 import signal
 import sqlite3
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.stores.filled import STORES, unpack
+from tests.stores.filled import STORES, StoreKind, unpack
 
 
 class Mortal(sqlite3.Connection):
@@ -27,16 +26,19 @@ class Mortal(sqlite3.Connection):
         return super().execute(*given)
 
 
-def dies(statements: int, opening: Callable[[], object]) -> bool:
-    """Whether a child that runs so many statements is killed before the opening is over."""
+def dies(statements: int, kind: StoreKind, folder: Path) -> bool:
+    """Whether a child that runs so many statements is killed before it has opened and read the store."""
     child = os.fork()
     if not child:
         connect, Mortal.left = sqlite3.connect, statements
-        sqlite3.connect = lambda *given, **named: connect(*given, **{**named, "factory": Mortal})  # type: ignore[assignment]
-        opening()
-        os._exit(0)
+        sqlite3.connect = lambda *given, **named: connect(*given, **{**named, "factory": Mortal})
+        try:
+            kind.read(folder)
+            os._exit(0)
+        finally:
+            os._exit(1)
     _, status = os.waitpid(child, 0)
-    assert status in (0, signal.SIGKILL), status
+    assert status in (0, signal.SIGKILL), f"the child failed: {status}"
     return status != 0
 
 
@@ -47,7 +49,7 @@ def main(name: str, archive: Path, folder: Path) -> None:
         here = folder / str(number)
         here.mkdir(mode=0o700, parents=True)
         unpack(archive, here)
-        is_over = not dies(number, lambda here=here: STORES[name].read(here))
+        is_over = not dies(number, STORES[name], here)
         number += 1
 
 

@@ -236,6 +236,28 @@ def test_zeros_that_cannot_be_made_ahead_are_made_by_the_pass(made: Made, rng: R
     assert np.array_equal(KEY.decrypt(bench.remask(bench.encrypt(words), masks, 1)), words + masks)
 
 
+def test_workers_that_cannot_be_started_now_are_started_at_the_next_report(made: Made) -> None:
+    tried: list[Exception] = []
+
+    def workers() -> Engine:
+        if not tried:
+            tried.append(OSError(24, "too many open files"))
+            raise tried[0]
+        return made()
+
+    ahead = Ahead(worth=1, workers=workers)
+    one = stock(ahead)
+    one.follow(State.OPEN, 0)
+    reached(lambda: bool(tried) and not one.wanted, "a thread that gave up")
+
+    def asked() -> bool:
+        one.follow(State.OPEN, 0)
+        return filled(one)
+
+    reached(asked, "a stock that is filled all the same")
+    ahead.close()
+
+
 def test_closing_gives_up_what_is_under_way_and_begins_nothing(made: Made) -> None:
     made.kind = Held
     ahead = Ahead(worth=1, workers=made)

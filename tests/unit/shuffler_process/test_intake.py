@@ -123,6 +123,20 @@ def test_a_store_in_trouble_asks_for_the_same_part_later_and_tells_no_secret(err
     with_intake(test)
 
 
+def test_what_is_kept_but_cannot_be_acknowledged_is_acknowledged_when_it_comes_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def test(intake: Intake, store: Troubled) -> None:
+        with monkeypatch.context() as patched:
+            patched.delattr(intake_, "receipts")  # no signature is to be had
+            answer = await taken(intake, part("a"))
+        assert answer.retry
+        assert store.count(COLLECTION) == 1
+        assert (await taken(intake, part("a"))).row
+
+    with_intake(test)
+
+
 def test_a_user_who_goes_away_holds_up_nobody() -> None:
     async def test(intake: Intake, store: Troubled) -> None:
         gone = intake.offer(part("gone"), DOCUMENT, COLLECTION, PUBLIC, ME)
