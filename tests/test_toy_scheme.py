@@ -38,6 +38,8 @@ BITS = 256
 
 
 class ToyZeros(ZeroSource):
+    """x^(2^64) for uniform x."""
+
     def __init__(self, p: mpz, rng: Randomness) -> None:
         self._p, self._rng = p, rng
 
@@ -48,6 +50,8 @@ class ToyZeros(ZeroSource):
 
 @dataclass(frozen=True, repr=False)
 class ToyPublicKey(WordPublicKey):
+    """p and g."""
+
     g: mpz
     scheme: ClassVar[str] = "toy"
 
@@ -68,6 +72,8 @@ class ToyPublicKey(WordPublicKey):
 
 @dataclass(frozen=True, repr=False)
 class ToyPrivateKey(PrivateKey):
+    """The same: nothing is private here."""
+
     p: mpz
     g: mpz
 
@@ -86,6 +92,8 @@ class ToyPrivateKey(PrivateKey):
 
 
 class Toy(Scheme):
+    """Costs that no other scheme has."""
+
     name: ClassVar[str] = "toy"
     costs: ClassVar[Costs] = Costs(
         ciphertext_bytes=100,
