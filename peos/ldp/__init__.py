@@ -37,5 +37,5 @@ def from_parameters(name: str, domain: int, parameters: Mapping[str, int], quest
     """
     kind = MECHANISMS.get(name)
     if kind is None or kind.name != name:
-        raise WrongInput(f"a mechanism is one of {', '.join(MECHANISMS)}")
+        raise WrongInput("mechanism.name", f"a mechanism is one of {', '.join(MECHANISMS)}")
     return kind.from_parameters(domain, parameters, question)

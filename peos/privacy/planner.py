@@ -177,13 +177,13 @@ class _Offer:
 
 def _check_accounting(accounting: str) -> None:
     if accounting not in ("exact", "theorem"):
-        raise WrongInput(f"accounting is exact or theorem, not {accounting!r}")
+        raise WrongInput("plan.accounting", f"accounting is exact or theorem, not {accounting!r}")
 
 
 def _kinds(targets: Targets, mechanism: str, accounting: str) -> Kinds:
     """The mechanisms that may compete, or why the one asked for may not."""
     if mechanism != "auto" and mechanism not in MECHANISMS:
-        raise WrongInput(f"a mechanism is auto, {', '.join(MECHANISMS)}, not {mechanism!r}")
+        raise WrongInput("plan.mechanism", f"a mechanism is auto, {', '.join(MECHANISMS)}, not {mechanism!r}")
     shuffled = targets.server is not None or targets.others is not None
     asked = {name: kind for name, kind in MECHANISMS.items() if mechanism in ("auto", name)}
     if targets.size is not None:
@@ -191,7 +191,7 @@ def _kinds(targets: Targets, mechanism: str, accounting: str) -> Kinds:
         asked = {name: kind for name, kind in asked.items() if name in sized}
         if not asked:
             whose = " or ".join(f"{kind.short} ({name})" for name, kind in sized.items())
-            raise WrongInput(f"{targets.size.name} belongs to {whose}, not to {mechanism}")
+            raise WrongInput("plan.size", f"{targets.size.name} belongs to {whose}, not to {mechanism}")
     elif mechanism == "auto":
         asked = {name: kind for name, kind in asked.items() if kind.is_proposed(shuffled=shuffled)}
     able = [kind for kind in asked.values() if not shuffled or _claims(targets, kind, accounting)]
@@ -200,6 +200,7 @@ def _kinds(targets: Targets, mechanism: str, accounting: str) -> Kinds:
         by_theorem = accounting == "theorem"
         why = kind.no_theorem if by_theorem else "nothing is known of it in a shuffle"
         raise Refused(
+            "plan.local_only",
             f"{name} can claim its local epsilon only: {why}",
             hint=f"ask for {'exact accounting, for ' * by_theorem}a local epsilon alone, or for another mechanism",
         )

@@ -10,5 +10,6 @@ __all__ = ["KEY_BITS_FLOOR", "SCHEMES", "Packed", "PrivateKey", "PublicKey", "Sc
 def scheme(name: str) -> Scheme:
     """The scheme of that name."""
     if name not in SCHEMES:
-        raise WrongInput(f"the encryption scheme {name!r} cannot be used", hint=f"choose one of {', '.join(SCHEMES)}")
+        hint = f"choose one of {', '.join(SCHEMES)}"
+        raise WrongInput("input.scheme", f"the encryption scheme {name!r} cannot be used", hint=hint)
     return SCHEMES[name]()
