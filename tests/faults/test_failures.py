@@ -81,7 +81,7 @@ def test_every_durable_change_of_the_stores_is_among_them() -> None:
         f"{where}.{name}"
         for where, class_ in (("peos.store.sqlite:SqliteStore", SqliteStore), ("analyzer.store:Store", Store))
         for name, function in inspect.getmembers(class_, inspect.isfunction)
-        if re.search(r"self\.(_change|_transaction|_database\.transaction|_submit)\(", inspect.getsource(function))
+        if re.search(r"self\.(_change|_base\.transaction|_database\.transaction|_submit)\(", inspect.getsource(function))
     } - {"peos.store.sqlite:SqliteStore._change", "peos.store.sqlite:SqliteStore._submit"}
     assert len(found) >= 20, found
     assert found - covered == _ELSEWHERE.keys()
