@@ -1,13 +1,21 @@
-"""One reader for every TOML configuration: keys known by name and kind, and one sentence for whatever is wrong.
+"""One reader for every TOML configuration: settings known by name and kind, and one sentence for whatever is wrong.
 
-A process says which keys it has; here the file is read, a key that is none of them is refused with the nearest that
-is, and each value is checked. Every sentence names the file and the key, and shows what was written there: nothing
-secret stands in a configuration, only where secrets are kept.
+A configuration is a dataclass whose fields are settings, each named once:
+
+    @dataclass(frozen=True, kw_only=True)
+    class Config(File):
+        name: str = setting("name", NAME)
+        peers: str = setting("listen.peers", ADDRESS)
+
+    load(path, Config)
+
+A key that is no setting is refused with the nearest that is, and each value is checked. Every sentence names the file
+and the key, and shows what was written there: nothing secret stands in a configuration, only where secrets are kept.
 """
 
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
@@ -20,6 +28,9 @@ from peos.wire.parties import decode_card
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+F = TypeVar("F", bound="File")
+_KEYS: Final = "keys"
+_MAKE: Final = "make"
 TEXT_LIMIT: Final = 200
 _SHOWN: Final = 60  # characters of a wrong value
 _NOT_GIVEN: Final[Any] = object()
@@ -32,6 +43,7 @@ class Kind(Generic[T_co]):
 
     words: str
     take: Callable[[Any], T_co]
+    are_paths: bool = False  # relative to the file's own folder
 
 
 @dataclass(frozen=True)
@@ -63,6 +75,13 @@ class Settings:
         """A path as the file means it: relative to its own folder."""
         return self.path.parent / relative
 
+    def resolved(self, key: Key[Any]) -> Any:
+        """A value, as a path if it is one; several as a tuple."""
+        value = self[key]
+        if not key.kind.are_paths or value is None:
+            return value
+        return self.beside(value) if isinstance(value, str) else tuple(map(self.beside, value))
+
 
 def read(path: Path, keys: Iterable[Key[Any]]) -> Settings:
     """The configuration in a file; WrongInput says what is wrong with it, and where."""
@@ -75,6 +94,44 @@ def read(path: Path, keys: Iterable[Key[Any]]) -> Settings:
         if key.required and name not in given:
             raise WrongInput(f"{path}: {name} is missing", hint=f"it is {key.kind.words}")
     return Settings(path, {name: _taken(path, key, given) for name, key in known.items()})
+
+
+@dataclass(frozen=True, kw_only=True)
+class File:
+    """A configuration, and where it was read."""
+
+    path: Path = Path()
+
+
+def setting(name: str, kind: Kind[T], default: Any = _NOT_GIVEN) -> Any:
+    """A field that `load` fills from the key of that name; without a default the key is required."""
+    return _field((Key(name, kind, default),), None, default)
+
+
+def group(keys: tuple[Key[Any], ...], make: Callable[[Settings], Any], default: Any) -> Any:
+    """A field that `load` makes of several keys together."""
+    return _field(keys, make, default)
+
+
+def _field(keys: tuple[Key[Any], ...], make: Callable[[Settings], Any] | None, default: Any) -> Any:
+    found = {_KEYS: keys, _MAKE: make}
+    return field(metadata=found) if default is _NOT_GIVEN else field(default=default, metadata=found)
+
+
+def keys_of(kind: type[File]) -> tuple[Key[Any], ...]:
+    """Every key of a configuration."""
+    return tuple(key for one in fields(kind) for key in one.metadata.get(_KEYS, ()))
+
+
+def load(path: Path, kind: type[F]) -> F:
+    """The configuration in a file; WrongInput says what is wrong with it, and where."""
+    found = read(path, keys_of(kind))
+    given: dict[str, Any] = {}
+    for one in fields(kind):
+        if _KEYS in one.metadata:
+            make = one.metadata[_MAKE]
+            given[one.name] = make(found) if make else found.resolved(one.metadata[_KEYS][0])
+    return kind(path=path, **given)
 
 
 def read_card(settings: Path, key: str, card: Path) -> tuple[bytes, Card]:
@@ -136,6 +193,8 @@ def _taken(path: Path, key: Key[T], given: Mapping[str, Any]) -> T:
     value = given[key.name]
     try:
         return key.kind.take(value)
+    except WrongInput as wrong:  # a kind that says more than that it is not fulfilled
+        raise WrongInput(f"{path}: {key.name}: {wrong}", hint=wrong.hint) from None
     except (ValueError, TypeError, OverflowError):
         raise WrongInput(f"{path}: {key.name} must be {key.kind.words}, not {shown(value)}") from None
 
@@ -186,6 +245,8 @@ def _address(value: Any) -> str:
 TEXT: Final = Kind("a text", _text)
 NAME: Final = Kind(f"a text of 1 to {TEXT_LIMIT} printable characters", _short)
 TEXTS: Final = Kind("a list of at least one text", _texts)
+PATH: Final = Kind("a text", _text, are_paths=True)
+PATHS: Final = Kind("a list of at least one text", _texts, are_paths=True)
 FLAG: Final = Kind("true or false", _flag)
 POSITIVE: Final = Kind("a number above zero", _positive)
 ADDRESS: Final = Kind("host:port with a port from 1 to 65535", _address)
@@ -234,7 +295,7 @@ def some_of(*words: str) -> Kind[tuple[str, ...]]:
 
 
 # [limits], for every process with a port for peers.
-PEER_CONNECTIONS: Final = Key("limits.peer_connections", count(8), 256)
+PEER_CONNECTIONS: Final = ("limits.peer_connections", count(8), 256)
 
 # [compute], for every process that works vectors.
 _ENGINE: Final = Key("compute.engine", one_of(*ENGINES), ENGINES[0])

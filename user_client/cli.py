@@ -74,6 +74,9 @@ def submit(
         typer.echo(json.dumps(_shown(result, collection.digest), ensure_ascii=False))
     elif result.accepted:
         typer.echo(f"accepted by all {len(collection.shufflers)} shufflers, collection {collection.digest.hex()[:16]}…")
+        if ticket_file is not None:
+            unless = f", and {key_file} unless another ticket was made for it" if key_file is not None else ""
+            typer.echo(f"This device has forgotten your ticket; delete {ticket_file}{unless}.")
     if result.repeated and not as_json:
         typer.echo(
             "An answer was given already: that one was sent, or was there; the value given now was not used.", err=True
