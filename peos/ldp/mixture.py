@@ -88,7 +88,7 @@ class Mixture:
         # An ε is met from below, so what the smallest one leads to lies a step under it.
         if not MIN_EPSILON / 2 <= self.epsilon <= MAX_EPSILON:
             raise WrongInput(
-                "mechanism.threshold",
+                "mechanism.threshold_epsilon",
                 f"with this threshold epsilon would not lie between {MIN_EPSILON:g} and {MAX_EPSILON:g}",
             )
 
