@@ -25,6 +25,7 @@ def _budget(found: Settings) -> Budget | None:
         return None
     if epsilon is None or delta is None or delta >= 1:
         raise WrongInput(
+            "config.budget",
             f"{found.path}: a budget has an epsilon, and a delta between 0 and 1",
             hint="give budget.epsilon and budget.delta, or neither",
         )
@@ -48,7 +49,11 @@ class Config(File):
 
     def __post_init__(self) -> None:
         if len(set(self.shufflers)) < len(self.shufflers):
-            raise WrongInput(f"{self.path}: shufflers names one file twice", hint="name each shuffler's card once")
+            raise WrongInput(
+                "config.same_card",
+                f"{self.path}: shufflers names one file twice",
+                hint="name each shuffler's card once",
+            )
 
     def signed_cards(self) -> tuple[bytes, ...]:
         """The shufflers' cards in their order, as they were signed; read when they are needed, not before."""
@@ -59,6 +64,7 @@ def _signed_card(config: Path, path: Path) -> bytes:
     data, card = configuration.read_card(config, "shufflers", path)
     if not card.user_address or not card.user_certificate:
         raise WrongInput(
+            "config.card_of_analyzer",
             f"{config}: shufflers: {path} is the card of a party without a port for users",
             hint="name the card that a shuffler's `peos shuffler init` made",
         )

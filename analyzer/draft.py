@@ -65,10 +65,13 @@ class Request:
     def __post_init__(self) -> None:
         require_name(self.name)
         if self.protocol not in PROTOCOLS:
-            raise WrongInput(f"the protocol {self.protocol} does not exist", hint=f"{' and '.join(PROTOCOLS)} do")
+            raise WrongInput(
+                "input.protocol", f"the protocol {self.protocol} does not exist", hint=f"{' and '.join(PROTOCOLS)} do"
+            )
         for what in ("closes_in", "shuffle_within", "erase_within"):
             if not 1 <= getattr(self, what) <= _MOST_SECONDS:
                 raise WrongInput(
+                    "input.seconds",
                     f"--{what.replace('_', '-')} is a number of seconds from 1 to {_MOST_SECONDS}",
                     hint="a day has 86400",
                 )
@@ -91,6 +94,7 @@ def draft(home: Home, request: Request, teller: Teller) -> Kept:
     if known is not None:
         if known.request != request.encode():
             raise WrongInput(
+                "collection.other_parameters",
                 f"a collection {request.name} was created with other parameters",
                 hint="choose another name, or give the same parameters to go on with it",
             )
@@ -170,6 +174,7 @@ def _encryption(home: Home, request: Request, signed_cards: tuple[bytes, ...]) -
     for card in cards:
         if not card.onion_key:
             raise WrongInput(
+                "card.no_onion_key",
                 f"the card of {card.name} shows no onion key, which a sequential shuffle needs",
                 hint="its operator removes the card, runs `peos shuffler init` again, and hands the new one out",
             )

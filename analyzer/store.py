@@ -122,7 +122,9 @@ class Store:
         row = (digest, name, request, words, proposal, key, dummies, State.DRAFT.value, time.time())
         with self._base.transaction():
             if self._base.row("SELECT 1 FROM collection WHERE name = ?", name):
-                raise WrongInput(f"there is a collection {name} already", hint="choose another name")
+                raise WrongInput(
+                    "input.name_taken", f"there is a collection {name} already", hint="choose another name"
+                )
             self._base.run(
                 "INSERT INTO collection (digest, name, request, words, proposal, key, dummies, state, since) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -143,7 +145,9 @@ class Store:
         """The collection of that digest; Unknown if there is none."""
         rows = self._base.rows("SELECT * FROM collection WHERE digest = ?", digest)
         if not rows:
-            raise Unknown("there is no such collection here", hint="compare the digest with the analyzer's")
+            raise Unknown(
+                "collection.unknown", "there is no such collection here", hint="compare the digest with the analyzer's"
+            )
         return _kept(rows[0])
 
     def put_parts(self, digest: bytes, parts: bytes) -> bytes:
@@ -198,7 +202,9 @@ class Store:
             known = self._base.row(query, place.context.collection, place.sender)
             if known is not None:
                 if tuple(known) != row:
-                    raise Conflict(f"another vector of shuffler {place.sender} is here already")
+                    raise Conflict(
+                        "delivery.vector_exists", f"another vector of shuffler {place.sender} is here already"
+                    )
                 return
             self._base.run("INSERT INTO delivery VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *row)
             fields = {"shuffler": place.sender, "attempt": place.context.attempt, "rows": header.rows}
@@ -280,7 +286,7 @@ def _move(base: Database, digest: bytes, there: State, reason: str) -> bool:
         advance("analyzer", here, there)
     else:
         if here not in _PATH or _PATH.index(here) > _PATH.index(there):
-            raise LocalFault(f"a collection that is {here} cannot become {there}")
+            raise LocalFault("collection.transition", f"a collection that is {here} cannot become {there}")
         for step in _PATH[_PATH.index(here) + 1 : _PATH.index(there) + 1]:
             here = advance("analyzer", here, step)  # what was seen late only: each state between was passed
     base.run(

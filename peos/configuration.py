@@ -89,10 +89,10 @@ def read(path: Path, keys: Iterable[Key[Any]]) -> Settings:
     given = dict(_flat(path, _content(path), known))
     for name in given:
         if name not in known:
-            raise WrongInput(f"{path}: {name} is not a setting", hint=_nearest(name, known))
+            raise WrongInput("config.unknown_key", f"{path}: {name} is not a setting", hint=_nearest(name, known))
     for name, key in known.items():
         if key.required and name not in given:
-            raise WrongInput(f"{path}: {name} is missing", hint=f"it is {key.kind.words}")
+            raise WrongInput("config.missing_key", f"{path}: {name} is missing", hint=f"it is {key.kind.words}")
     return Settings(path, {name: _taken(path, key, given) for name, key in known.items()})
 
 
@@ -140,6 +140,7 @@ def read_card(settings: Path, key: str, card: Path) -> tuple[bytes, Card]:
         data = card.read_bytes()
     except OSError as error:
         raise WrongInput(
+            "card.unreadable",
             f"{settings}: {key}: {card} cannot be read: {in_words(error)}",
             hint="the party that it is of makes it with its `init`; ask its operator",
         ) from None
@@ -147,7 +148,9 @@ def read_card(settings: Path, key: str, card: Path) -> tuple[bytes, Card]:
         return data, decode_card(data)
     except BadEncoding as bad:
         raise WrongInput(
-            f"{settings}: {key}: {card} is not a card: {bad}", hint="ask its operator for the card again"
+            "card.unreadable",
+            f"{settings}: {key}: {card} is not a card: {bad}",
+            hint="ask its operator for the card again",
         ) from None
 
 
@@ -156,14 +159,20 @@ def _content(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise WrongInput(
-            f"the configuration {path} cannot be read: {in_words(error)}", hint="give --config a file that you may read"
+            "config.unreadable",
+            f"the configuration {path} cannot be read: {in_words(error)}",
+            hint="give --config a file that you may read",
         ) from None
     except UnicodeDecodeError:
-        raise WrongInput(f"{path} is not TOML: it is not UTF-8 text", hint="save it as UTF-8") from None
+        raise WrongInput(
+            "config.not_toml", f"{path} is not TOML: it is not UTF-8 text", hint="save it as UTF-8"
+        ) from None
     except (ValueError, RecursionError) as error:  # TOMLDecodeError, a number without end, or tables without end
         words = str(error)
         raise WrongInput(
-            f"{path} is not TOML: {words[:1].lower()}{words[1:]}", hint='texts stand in quotes: key = "value"'
+            "config.not_toml",
+            f"{path} is not TOML: {words[:1].lower()}{words[1:]}",
+            hint='texts stand in quotes: key = "value"',
         ) from None
 
 
@@ -176,7 +185,9 @@ def _flat(path: Path, content: Mapping[str, Any], known: Iterable[str]) -> Itera
         elif isinstance(value, dict):
             yield from ((f"{name}.{key}", one) for key, one in value.items())
         else:
-            raise WrongInput(f"{path}: {name} must be a table", hint=f"write [{name}], and its settings below")
+            raise WrongInput(
+                "config.not_table", f"{path}: {name} must be a table", hint=f"write [{name}], and its settings below"
+            )
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
@@ -194,9 +205,9 @@ def _taken(path: Path, key: Key[T], given: Mapping[str, Any]) -> T:
     try:
         return key.kind.take(value)
     except WrongInput as wrong:  # a kind that says more than that it is not fulfilled
-        raise WrongInput(f"{path}: {key.name}: {wrong}", hint=wrong.hint) from None
+        raise WrongInput(wrong.id, f"{path}: {key.name}: {wrong}", hint=wrong.hint) from None
     except (ValueError, TypeError, OverflowError):
-        raise WrongInput(f"{path}: {key.name} must be {key.kind.words}, not {shown(value)}") from None
+        raise WrongInput("config.value", f"{path}: {key.name} must be {key.kind.words}, not {shown(value)}") from None
 
 
 def shown(value: object) -> str:
@@ -314,23 +325,27 @@ def compute(found: Settings) -> Choice:
     if found[_ENGINE] != "dask":
         if scheduler is not None or files:
             raise WrongInput(
+                "config.engine",
                 f"{found.path}: [compute] names a cluster, and another engine",
                 hint='write engine = "dask", or remove it',
             )
         return Choice(found[_ENGINE])
     if scheduler is None:
         raise WrongInput(
-            f"{found.path}: compute.scheduler is missing", hint="it is where the cluster is: tls://host:port"
+            "config.scheduler",
+            f"{found.path}: compute.scheduler is missing",
+            hint="it is where the cluster is: tls://host:port",
         )
     if 0 < len(files) < len(_TLS):
         raise WrongInput(
+            "config.certificates",
             f"{found.path}: [compute] has some of the cluster's certificates and not all",
             hint="name authority, certificate and key",
         )
     try:
         return Choice(found[_ENGINE], scheduler, Tls(*files) if files else None)
     except WrongInput as wrong:
-        raise WrongInput(f"{found.path}: {wrong}", hint=wrong.hint) from None
+        raise WrongInput(wrong.id, f"{found.path}: {wrong}", hint=wrong.hint) from None
 
 
 def read_passphrase(path: Path, file: Path) -> bytes:
@@ -340,10 +355,16 @@ def read_passphrase(path: Path, file: Path) -> bytes:
     """
     try:
         if file.stat().st_mode & 0o077:
-            raise WrongInput(f"{path}: passphrase_file: {file} is open to others", hint=f"chmod 600 {file}")
+            raise WrongInput(
+                "config.passphrase_open", f"{path}: passphrase_file: {file} is open to others", hint=f"chmod 600 {file}"
+            )
         content = file.read_bytes().rstrip(b"\r\n")
     except OSError as error:
-        raise WrongInput(f"{path}: passphrase_file: {file} cannot be read: {in_words(error)}", hint=_WRITE_IT) from None
+        raise WrongInput(
+            "config.passphrase_unreadable",
+            f"{path}: passphrase_file: {file} cannot be read: {in_words(error)}",
+            hint=_WRITE_IT,
+        ) from None
     if not content:
-        raise WrongInput(f"{path}: passphrase_file: {file} is empty", hint=_WRITE_IT)
+        raise WrongInput("config.passphrase_empty", f"{path}: passphrase_file: {file} is empty", hint=_WRITE_IT)
     return content

@@ -69,6 +69,7 @@ class Config(File):
     def __post_init__(self) -> None:
         if self.users == self.peers:
             raise WrongInput(
+                "config.same_port",
                 f"{self.path}: listen.users and listen.peers are two ports, not one",
                 hint="give one of them another port",
             )

@@ -22,12 +22,15 @@ def _identities(value: Any) -> tuple[bytes, ...]:
         except ValueError:
             identity = b""
         if len(identity) != PUBLIC_BYTES:
-            raise WrongInput(f"entry {position} is not an identity of {2 * PUBLIC_BYTES} hex digits", hint=_ASK)
+            raise WrongInput(
+                "config.identity", f"entry {position} is not an identity of {2 * PUBLIC_BYTES} hex digits", hint=_ASK
+            )
         found.append(identity)
     if len(set(found)) < len(found):
-        raise WrongInput("one identity is there twice", hint="name each organisation once")
+        raise WrongInput("config.same_identity", "one identity is there twice", hint="name each organisation once")
     if len(found) < MIN_SHUFFLERS:
         raise WrongInput(
+            "config.few_identities",
             f"{len(found)} identities, and at least {MIN_SHUFFLERS} must shuffle",
             hint="pin every shuffler of the collections that you answer",
         )

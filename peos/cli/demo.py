@@ -48,7 +48,9 @@ def demo(
     from peos.privacy.sequential import honest_fakes
 
     if protocol not in PROTOCOLS:
-        raise WrongInput(f"the protocol {protocol} does not exist", hint=f"{' and '.join(PROTOCOLS)} do")
+        raise WrongInput(
+            "input.protocol", f"the protocol {protocol} does not exist", hint=f"{' and '.join(PROTOCOLS)} do"
+        )
     named = scheme_of(protocol, scheme)
     console = Console(stderr=as_json, highlight=False)
     asked = ["--eps-server", str(eps_server), "--eps-users", str(eps_users), "--eps-local", str(eps_local)]
@@ -91,7 +93,7 @@ def demo(
     console.print(f"the report is {folder / report.REPORT}")
     if not result["ok"]:
         failed = ", ".join(name for name, held in result["checks"].items() if not held)
-        raise PeosError(f"the demo does not hold: {failed}", hint=f"see {folder / 'result.json'}")
+        raise PeosError("demo.failed", f"the demo does not hold: {failed}", hint=f"see {folder / 'result.json'}")
 
 
 def _compare(result: dict[str, Any], values: list[int], clock: "Clock") -> dict[str, Any]:

@@ -77,12 +77,14 @@ class Relay:
         most = line.frozen + line.fakes_up_to(self._number - 1)
         if header.rows > most or header.row_bytes != line.row_bytes(self._number):
             raise _fault(
-                place, f"sent {header.rows} onions of {header.row_bytes} bytes, which cannot be those of the step"
+                "shuffle.onions",
+                place,
+                f"sent {header.rows} onions of {header.row_bytes} bytes, which cannot be those of the step",
             )
         handle = f"{place.context.attempt}/from {place.sender}/{place.step.kind.name.lower()}/{place.step.round}"
         known = self._hashes.get(handle)
         if known is not None and known != header.sha256:
-            raise _fault(place, "sent two different vectors for one step")
+            raise _fault("shuffle.two_vectors", place, "sent two different vectors for one step")
         return handle if known is None else None
 
     def take_in(self, handle: Handle, header: VectorHeader, rows: Packed) -> None:
@@ -99,7 +101,7 @@ class Relay:
     def work(self, task: Task) -> bytes:
         """Remove the layer, add the fakes, permute; the root of the result."""
         if not isinstance(task, Peel):
-            raise LocalFault("a sequential shuffle has no such step")
+            raise LocalFault("shuffle.no_step", "a sequential shuffle has no such step")
         rows = self._peeled(self.vectors[task.source])
         self.vectors[task.out] = moved = rows[task.permutation.stream().permutation(len(rows))]
         return merkle.root(moved, task.salt)
@@ -111,6 +113,7 @@ class Relay:
         reports = len(own) - line.fakes_up_to(self._number - 1)
         if reports < line.least:
             raise Refused(
+                "shuffle.too_few",
                 f"{max(reports, 0)} reports are left of {line.frozen}, too few to be handed on",
                 hint="onions did not open; the collection is aborted",
             )
@@ -132,5 +135,5 @@ def peeled(onions: Packed, under: Callable[[Packed], Packed]) -> tuple[Packed, i
     return opened, len(onions) - len(opened)
 
 
-def _fault(place: Header, sentence: str) -> RemoteFault:
-    return RemoteFault(sentence, party=f"shuffler {place.sender}", step=str(place.step))
+def _fault(id_: str, place: Header, sentence: str) -> RemoteFault:
+    return RemoteFault(id_, sentence, party=f"shuffler {place.sender}", step=str(place.step))

@@ -61,8 +61,8 @@ def as_words(rows: NDArray[np.uint8]) -> U64:
     return np.ascontiguousarray(rows).view("<u8").astype(np.uint64)
 
 
-def _fault(place: Header, sentence: str) -> RemoteFault:
-    return RemoteFault(sentence, party=f"shuffler {place.sender}", step=str(place.step))
+def _fault(id_: str, place: Header, sentence: str) -> RemoteFault:
+    return RemoteFault(id_, sentence, party=f"shuffler {place.sender}", step=str(place.step))
 
 
 class Workbench:
@@ -113,11 +113,11 @@ class Workbench:
         place = header.header
         row = self._shape[1] * (self.public.ciphertext_bytes if place.step.kind is Kind.HANDOVER else 8)
         if (header.rows, header.row_bytes) != (self._shape[0], row):
-            raise _fault(place, "sent a vector of another shape")
+            raise _fault("shuffle.shape", place, "sent a vector of another shape")
         handle = f"{place.context.attempt}/from {place.sender}/{place.step.kind.name.lower()}/{place.step.round}"
         known = self._hashes.get(handle)
         if known is not None and known != header.sha256:
-            raise _fault(place, "sent two different vectors for one step")
+            raise _fault("shuffle.two_vectors", place, "sent two different vectors for one step")
         return handle if known is None else None
 
     def take_in(self, handle: Handle, header: VectorHeader, rows: Packed) -> None:
@@ -125,7 +125,7 @@ class Workbench:
         if header.header.step.kind is Kind.HANDOVER:
             for where in stretches(*rows.shape):
                 if not bool(np.all(self.public.check(rows[where].reshape(-1, self.public.ciphertext_bytes)))):
-                    raise _fault(header.header, "handed over what is no ciphertext")
+                    raise _fault("shuffle.not_ciphertexts", header.header, "handed over what is no ciphertext")
             self.vectors[handle] = rows
         else:
             self.vectors[handle] = as_words(rows[:])

@@ -38,7 +38,9 @@ def run_collection(
     The protocol "ss" is the sequential shuffle, which protects less (protocol.md §9); it has onions, and no `scheme`.
     """
     if protocol not in PROTOCOLS:
-        raise WrongInput(f"the protocol {protocol!r} is not known", hint=f"known: {', '.join(PROTOCOLS)}")
+        raise WrongInput(
+            "document.protocol", f"the protocol {protocol!r} is not known", hint=f"known: {', '.join(PROTOCOLS)}"
+        )
     kind = SequentialSimulation if protocol == SEQUENTIAL else Simulation
     simulation = kind(mechanism, shufflers=shufflers, scheme=scheme, fakes=fakes, delta=delta, rng=rng, key=key)
     return simulation.run(values)

@@ -40,7 +40,7 @@ def encode_fields(fields: Mapping[str, Plain]) -> str:
     """The one text of an entry's fields; nothing but text and numbers, so that no share or key gets in unnoticed."""
     for name, value in fields.items():
         if not isinstance(value, str | int | float):
-            raise LocalFault(f"the audit log holds text and numbers, and {name} is neither")
+            raise LocalFault("store.audit_field", f"the audit log holds text and numbers, and {name} is neither")
     return json.dumps(dict(fields), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -88,14 +88,16 @@ def verify(entries: Iterable[AuditEntry], mark: Mark | None) -> int:
         count += 1
         fields = encode_fields(entry.fields)
         if entry.number != count or entry.hash != link(head, count, round(entry.time * 1000), entry.event, fields):
-            raise _broken(f"entry {count} of the audit log was changed, or one before it is missing")
+            raise _broken(
+                "store.audit_chain", f"entry {count} of the audit log was changed, or one before it is missing"
+            )
         head = entry.hash
         if mark is not None and count == mark.entries:
             reached = head == mark.head
     if not reached:
-        raise _broken(f"the audit log does not agree with its witness: it has {count} entries")
+        raise _broken("store.audit_witness", f"the audit log does not agree with its witness: it has {count} entries")
     return count
 
 
-def _broken(sentence: str) -> LocalFault:
-    return LocalFault(sentence, hint="keep a copy of the store, and ask who had access to it")
+def _broken(id_: str, sentence: str) -> LocalFault:
+    return LocalFault(id_, sentence, hint="keep a copy of the store, and ask who had access to it")

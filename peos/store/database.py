@@ -113,6 +113,7 @@ class Database:
     def damaged(self, what: str) -> LocalFault:
         """For a file, or a cell in it, that is not what was written."""
         return LocalFault(
+            "store.damaged",
             f"{self._layout.what} {self._path.parent.name}/{self._path.name} is damaged ({what})",
             hint=f"stop, check the disk, and restore the folder of {self._path} from a backup",
         )
@@ -146,18 +147,22 @@ class Database:
             return None
         is_unmarked = application == 0 and bool(self._layout.unmarked) and self._layout.unmarked <= tables
         if application != self._layout.application and not is_unmarked:
-            raise LocalFault(f"{self._path} is not {self._layout.what} of this program", hint="name another folder")
+            raise LocalFault(
+                "store.not_ours", f"{self._path} is not {self._layout.what} of this program", hint="name another folder"
+            )
         return version
 
     def _way_from(self, version: int) -> list[str]:
         layout = self._layout
         if version > layout.version:
             raise LocalFault(
+                "store.version",
                 f"{layout.what} {self._path} is of version {version}, and this program reads up to {layout.version}",
                 hint="install the version of this program that wrote it, or a newer one",
             )
         if not all(number in layout.steps for number in range(version, layout.version)):
             raise LocalFault(
+                "store.version_old",
                 f"{layout.what} {self._path} is of version {version}, older than any that this program can bring up "
                 f"to its own, {layout.version}",
                 hint="run the program of that version until its collections have ended, then name another folder",
@@ -171,7 +176,9 @@ class Database:
             with self._lock:
                 yield
         except sqlite3.ProgrammingError:
-            raise LocalFault(f"{self._layout.what} was used after its end or from another thread") from None
+            raise LocalFault(
+                "store.misused", f"{self._layout.what} was used after its end or from another thread"
+            ) from None
         except sqlite3.Error as error:
             raise self._failure(error) from None
 
@@ -182,13 +189,18 @@ class Database:
         if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
             return self.damaged(name)
         if name.startswith("SQLITE_FULL") or (name.startswith("SQLITE_IOERR") and is_full(folder)):
-            return Full(f"there is no room left where {what} is", hint="make room; nothing acknowledged is lost")
+            return Full(
+                "store.no_room",
+                f"there is no room left where {what} is",
+                hint="make room; nothing acknowledged is lost",
+            )
         if name.startswith(("SQLITE_CANTOPEN", "SQLITE_IOERR")) and not has_descriptors():
             return Full(
+                "store.open_files",
                 f"{what} cannot be opened: this process has as many files open as it may have",
                 hint="raise the limit of open files (`ulimit -n`); servers go on by themselves",
             )
-        return LocalFault(f"{what} failed ({name})", hint=f"check the disk, then {folder}")
+        return LocalFault("store.failed", f"{what} failed ({name})", hint=f"check the disk, then {folder}")
 
 
 def seal(*cells: bytes) -> bytes:

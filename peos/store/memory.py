@@ -70,7 +70,9 @@ class MemoryStore(ShufflerStore):
         known = self._kept.get(digest)
         if known is not None:
             if (known.here.signed, known.here.roster) != (signed, roster):
-                raise Conflict("this collection is kept here with other addresses or another signature")
+                raise Conflict(
+                    "collection.differs", "this collection is kept here with other addresses or another signature"
+                )
             return
         before = self.delivered_before(question)
         if before is not None:
@@ -201,7 +203,7 @@ class MemoryStore(ShufflerStore):
         """See the contract."""
         vector = self._of(digest).vector
         if vector is None:
-            raise LocalFault("no final vector is kept for this collection")
+            raise LocalFault("store.no_vector", "no final vector is kept for this collection")
         return vector
 
     def erase(self, digest: bytes) -> None:

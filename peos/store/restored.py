@@ -32,6 +32,7 @@ def settle_witness(
         return 0
     if not accept:
         raise LocalFault(
+            "store.older",
             f"{reason}: it was restored from a backup, or is lost",
             hint="look for the newer one; without it, say `restored`, which gives up what was unfinished",
         )

@@ -137,7 +137,9 @@ class SqliteStore(ShufflerStore):
         known = self._database.row("SELECT signed, roster FROM collections WHERE digest = ?", digest)
         if known is not None:
             if tuple(known) != (signed, roster):
-                raise Conflict("this collection is kept here with other addresses or another signature")
+                raise Conflict(
+                    "collection.differs", "this collection is kept here with other addresses or another signature"
+                )
             self.settle()
             return
         before = self.delivered_before(question)
@@ -314,7 +316,7 @@ class SqliteStore(ShufflerStore):
         """See the contract."""
         named = _named(self._row(digest))
         if named is None:
-            raise LocalFault("no final vector is kept for this collection")
+            raise LocalFault("store.no_vector", "no final vector is kept for this collection")
         return self._vectors.read(named)
 
     def erase(self, digest: bytes) -> None:
@@ -340,6 +342,7 @@ class SqliteStore(ShufflerStore):
         wipe(self._path(digest))
         if not self._database.empty_log():  # which still holds the seed of the fakes
             raise NotYet(
+                "store.erasing",
                 "what was erased is still in the log of the database, because another process reads it",
                 hint="end what reads the shuffler's database; the erasure is repeated by itself",
             )

@@ -133,8 +133,9 @@ class PaillierPublicKey(PublicKey):
         rows.require_rows(zeros, self.ciphertext_bytes, count=len(masks))
         if not 1 <= hop <= self.most_hops:
             raise LocalFault(
+                "key.passes",
                 f"pass {hop} was asked of a Paillier key of {self.bits} bits, which has room for passes 1 to "
-                f"{self.most_hops}"
+                f"{self.most_hops}",
             )
         n, square, size = self.modulus, self.square, self.ciphertext_bytes
         out = np.empty_like(ciphertexts)
@@ -256,7 +257,9 @@ class Paillier(Scheme):
         _, made = phe.generate_paillier_keypair(n_length=bits)
         p, q = sorted((mpz(made.p), mpz(made.q)))
         if fault := primes_fault(p, q, bits):
-            raise LocalFault(f"a fresh key is unfit: {fault}", hint="the source of randomness is broken")
+            raise LocalFault(
+                "key.fresh_unfit", f"a fresh key is unfit: {fault}", hint="the source of randomness is broken"
+            )
         return PaillierPrivateKey(p, q)
 
     def public_key(self, data: bytes, *, floor: int = KEY_BITS_FLOOR) -> PaillierPublicKey:
@@ -275,5 +278,5 @@ class Paillier(Scheme):
         p, q = reader.integer(bits // 16), reader.integer(bits // 16)
         reader.end()
         if fault := primes_fault(p, q, bits):
-            raise BadEncoding(fault)
+            raise BadEncoding("key.unfit", fault)
         return PaillierPrivateKey(p, q)

@@ -150,7 +150,11 @@ def test_errors_of_the_store_do_not_end_the_turns_over_the_collections(world: Wo
     home = world.home()
     made = delivered(world, home)
     keeper = Keeper(home, world.receiving(home), made, Log("tests.analyzer"))
-    errors: list[Exception] = [OSError(24, "too many open files"), LocalFault("the store failed"), ValueError()]
+    errors: list[Exception] = [
+        OSError(24, "too many open files"),
+        LocalFault("test.localfault", "the store failed"),
+        ValueError(),
+    ]
 
     def noticed() -> None:
         if errors:
@@ -171,7 +175,10 @@ def test_errors_of_the_store_do_not_end_the_turns_over_the_collections(world: Wo
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
-        (Full("there is no room left in home"), "the publishing is tried again: there is no room left in home"),
+        (
+            Full("test.full", "there is no room left in home"),
+            "the publishing is tried again: there is no room left in home",
+        ),
         (ValueError("a secret"), r"the publishing is tried again: it failed (ValueError): see the log"),
     ],
 )

@@ -6,6 +6,7 @@ Each case spoils one thing of a household that works, gives a command, and puts 
 import datetime
 import json
 import logging
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -240,7 +241,7 @@ def test_what_is_wrong_with_a_file_is_one_sentence_and_nothing_is_changed(
     lines = [line for line in err.splitlines() if not line.startswith('{"time": ')]  # a server's log
     assert len(lines) == 1, err
     assert sentence in lines[0]
-    assert lines[0].endswith(")"), f"it says what to do: {lines[0]}"
+    assert re.search(r"\) \[[a-z_]+\.[a-z_]+\]$", lines[0]), f"it says what to do: {lines[0]}"
     assert "Traceback" not in err
     assert "a mistake of this program" not in err
     assert household.state() == before
@@ -252,7 +253,7 @@ def test_what_is_wrong_is_an_object_where_objects_are_asked_for(household: House
         remove(f"{role}.toml")(household.folder)
     code, out, err = household.say(command, "--json")
     assert (code, out) == (2, "")
-    assert set(json.loads(err)) == {"error", "where", "hint"}
+    assert set(json.loads(err)) == {"id", "error", "where", "hint"}
     assert err.count("\n") == 1
 
 

@@ -207,7 +207,8 @@ def test_on_large_domains_no_noise_is_presented_as_found_and_what_a_tenth_hold_i
     assert false < most_false(repeats), (false, repeats)
     assert by_interval > 5, "intervals that exclude zero are no finding: many of them are false"
     # The demo's limits leave 40 holders of 400 with 12 supports among 5 of others: no rule could be sure of them.
-    assert hit > (0.98 if users == 1000 or "eps_server" not in limits else 0.5), hit
+    least = 0.98 if users == 1000 or "eps_server" not in limits else {1000: 0.6, 42_178: 0.5}[domain]
+    assert hit > least, hit
 
 
 def test_mechanisms_that_a_device_needs_come_without_the_library_of_tails() -> None:

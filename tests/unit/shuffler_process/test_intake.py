@@ -108,7 +108,11 @@ def test_another_submission_under_a_used_ticket_is_refused_for_good() -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [LocalFault("the store failed (SQLITE_IOERR)"), RuntimeError("secret"), Full("no room is left", hint="later")],
+    [
+        LocalFault("test.localfault", "the store failed (SQLITE_IOERR)"),
+        RuntimeError("secret"),
+        Full("test.full", "no room is left", hint="later"),
+    ],
     ids=["fault", "unforeseen", "full disk"],
 )
 def test_a_store_in_trouble_asks_for_the_same_part_later_and_tells_no_secret(error: Exception) -> None:
@@ -143,7 +147,7 @@ def test_a_user_who_goes_away_holds_up_nobody() -> None:
         assert isinstance(gone, asyncio.Future)
         gone.cancel()
         assert (await taken(intake, part("a"))).row
-        store.fails = [LocalFault("the store failed")]
+        store.fails = [LocalFault("test.localfault", "the store failed")]
         gone = intake.offer(part("gone too"), DOCUMENT, COLLECTION, PUBLIC, ME)
         assert isinstance(gone, asyncio.Future)
         gone.cancel()

@@ -105,7 +105,8 @@ def test_a_refused_answer_exits_3_and_says_by_whom(desk: Desk) -> None:
     desk.town.shufflers[2].before = refuse("the collection takes no more")
     code, out, err = desk.run("submit", "--ticket", line_of(desk.town.ticket(9)), "--value", "5")
     assert (code, out) == (3, "")
-    assert err == "peos client submit: not accepted: shuffler 3 (org-3): the collection takes no more\n"
+    said = "peos client submit: not accepted: shuffler 3 (org-3): the collection takes no more"
+    assert err == f"{said} [submit.closed]\n"
     code, out, err = desk.many("--json")
     assert code == 3
     assert [row["line"] for row in json.loads(out)["refused"]] == [1, 2, 3]
