@@ -15,7 +15,7 @@ from tests.faults import failures, launcher
 from tests.faults.failures import CHANGES, FAILURES, named
 from tests.faults.ground import Ground
 from tests.faults.launcher import FAILING, arm, resolve
-from tests.faults.points import EVERY, Armed, Fails, Moment, Point
+from tests.faults.points import ANALYZER, EVERY, STORE, Armed, Fails, Moment, Point
 from tests.faults.trial import Trial
 
 
@@ -79,10 +79,10 @@ def test_every_durable_change_of_the_stores_is_among_them() -> None:
     covered = {change.where for change in CHANGES}
     found = {
         f"{where}.{name}"
-        for where, class_ in (("peos.store.sqlite:SqliteStore", SqliteStore), ("analyzer.store:Store", Store))
+        for where, class_ in ((STORE, SqliteStore), (ANALYZER, Store))
         for name, function in inspect.getmembers(class_, inspect.isfunction)
-        if re.search(r"self\.(_change|_transaction|_database\.transaction|_submit)\(", inspect.getsource(function))
-    } - {"peos.store.sqlite:SqliteStore._change", "peos.store.sqlite:SqliteStore._submit"}
+        if re.search(r"self\.(_change|_submit|_(base|database)\.transaction)\(", inspect.getsource(function))
+    } - {f"{STORE}._change", f"{STORE}._submit"}
     assert len(found) >= 20, found
     assert found - covered == _ELSEWHERE.keys()
     assert {party for change in CHANGES for party in change.parties} == (
