@@ -6,11 +6,9 @@ import math
 import time
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
-from analyzer import home as home_
 from analyzer.home import Admission, Home
 from analyzer.publishing import Publishing
 from analyzer.scheduler import Scheduler
@@ -20,6 +18,7 @@ from peos.compute import Inline
 from peos.net.logs import Log
 from peos.net.tls import Trust
 from peos.store.bell import Bell, ring
+from peos.wire.documents import SignedDocument
 from peos.wire.parties import decode_proposal
 from tests.unit.analyzer.world import World
 
@@ -57,13 +56,13 @@ def test_a_thousand_collections_that_are_over_are_not_read_and_not_decoded(
     kept = world.open(home)
     fill(home, kept, ENDED)
     counted: Counter[str] = Counter()
-    right = home_.decode_signed_document
+    right = Home.signed
 
-    def decoded(*given: Any, **named: Any) -> Any:
+    def signed(here: Home, one: Kept) -> SignedDocument:
         counted["decoded"] += 1
-        return right(*given, **named)
+        return right(here, one)
 
-    monkeypatch.setattr(home_, "decode_signed_document", decoded)
+    monkeypatch.setattr(Home, "signed", signed)
     turns: list[list[str]] = []
 
     def noticed(live: Sequence[Kept]) -> float:
