@@ -38,7 +38,7 @@ ORDER = (
         "v1",
         "wire",
     ),
-    *("configuration", "simulate", "net", "store", "localcluster", "localrun", "bench", "hardening", "cli"),
+    *("settings", "configuration", "simulate", "net", "store", "localcluster", "localrun", "bench", "hardening", "cli"),
 )
 APART = frozenset({("net", "store"), ("store", "net"), ("net", "simulate"), ("store", "simulate"), ("store", "wire")})
 APART |= {(pure, "compute") for pure in PURE}  # it starts processes
