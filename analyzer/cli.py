@@ -107,7 +107,7 @@ def create(
     from analyzer.create import open_collection, write_invitation
     from analyzer.draft import Request, draft
     from analyzer.telling import Teller
-    from peos.collection.document import scheme_of
+    from peos.protocols import protocol_named
 
     _require_seconds(wait)
     request = Request(
@@ -124,7 +124,7 @@ def create(
         mechanism=mechanism,
         d_prime=d_prime,
         minimum=minimum,
-        scheme=scheme_of(protocol, scheme),
+        scheme=protocol_named(protocol).scheme(scheme),
         closes_in=closes_in,
         shuffle_within=shuffle_within,
         erase_within=erase_within,

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Final
 
 from peos import configuration
-from peos.collection.document import PEOS, PROTOCOLS
 from peos.collection.party import Card
 from peos.collection.policy import PER_ANALYZER, PER_QUESTION, Policy
 from peos.compute import Choice
 from peos.configuration import ADDRESS, FLAG, NAME, POSITIVE, TEXT, TEXTS, Key, at_least, count, one_of, some_of
 from peos.errors import WrongInput
+from peos.protocols import NEEDS_NO_LEAVE, PROTOCOLS
 from shuffler.ahead import MEGABYTES
 
 SILENCE: Final = 30.0  # seconds
@@ -25,7 +25,7 @@ _ACCEPT: Final = Key("policy.accept", one_of("auto", "ask"), "ask")
 _MOST_EPS_LOCAL: Final = Key("policy.most_eps_local", POSITIVE)
 _LEAST_REPORTS: Final = Key("policy.least_reports", count(1))
 _LEAST_FAKES: Final = Key("policy.least_fakes", count(0), 0)
-_PROTOCOLS: Final = Key("policy.protocols", some_of(*PROTOCOLS), (PEOS,))
+_PROTOCOLS: Final = Key("policy.protocols", some_of(*PROTOCOLS), NEEDS_NO_LEAVE)
 _MOST_EPS_SERVER: Final[Key[float | None]] = Key("policy.most_eps_server", POSITIVE, None)
 _MOST_EPS_USERS: Final[Key[float | None]] = Key("policy.most_eps_users", POSITIVE, None)
 _PER_QUESTION: Final = Key("policy.most_per_question_and_day", count(1), PER_QUESTION)

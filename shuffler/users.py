@@ -91,4 +91,4 @@ class Users:
                 raise NotYet("this shuffler's operator has not accepted the collection yet", hint=_OPERATOR)
         except PeosError as error:
             return Answer(part.collection, part.id, b"", str(error), error.hint, isinstance(error, NotYet))
-        return self._intake.offer(part, life.document, part.collection, life.public, life.number)
+        return self._intake.offer(part, life.document, part.collection, life.encryption, life.number)

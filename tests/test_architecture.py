@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 ROLES = ("analyzer", "shuffler", "user_client")
-PURE = ("collection", "crypto", "estimate", "ldp", "privacy", "shuffle", "tasks")
+PURE = ("collection", "crypto", "estimate", "ldp", "privacy", "protocols", "shuffle", "tasks")
 IO = frozenset(
     {"asyncio", "concurrent", "grpc", "http", "logging", "multiprocessing", "os", "pathlib", "psycopg", "random"}
     | {"secrets", "select", "shutil", "signal", "socket", "sqlite3", "ssl", "subprocess", "sys", "tempfile"}
@@ -20,7 +20,7 @@ IO = frozenset(
 ENTROPY = "peos/crypto/randomness.py"  # the one place that asks the operating system
 # Each room may use those before it. Only processes and the command line stand above the wire and the simulation.
 ORDER = (
-    *("errors", "crypto", "compute", "estimate", "ldp", "shuffle", "privacy", "collection", "wire"),
+    *("errors", "crypto", "compute", "estimate", "ldp", "shuffle", "privacy", "protocols", "collection", "wire"),
     *("configuration", "simulate", "net", "store", "localcluster", "hardening", "cli"),
 )
 APART = frozenset({("net", "store"), ("store", "net"), ("net", "simulate"), ("store", "simulate"), ("store", "wire")})

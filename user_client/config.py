@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Final
 
 from peos import configuration
-from peos.collection.document import PEOS, PROTOCOLS
 from peos.configuration import POSITIVE, TEXT, TEXTS, Key, count, some_of
 from peos.crypto.identity import PUBLIC_BYTES
 from peos.errors import WrongInput
+from peos.protocols import NEEDS_NO_LEAVE, PROTOCOLS
 from peos.shuffle.schedule import MIN_SHUFFLERS
 
 _FOLDER: Final = Key("folder", TEXT)
@@ -17,7 +17,7 @@ _MOST_EPS_LOCAL: Final = Key("most_eps_local", POSITIVE)
 _LEAST_REPORTS: Final = Key("least_reports", count(1))
 _LEAST_FAKES: Final = Key("least_fakes", count(0), 0)
 _BUDGET: Final = Key("budget", POSITIVE)
-_PROTOCOLS: Final = Key("protocols", some_of(*PROTOCOLS), (PEOS,))
+_PROTOCOLS: Final = Key("protocols", some_of(*PROTOCOLS), NEEDS_NO_LEAVE)
 KEYS: Final = (_FOLDER, _SHUFFLERS, _MOST_EPS_LOCAL, _LEAST_REPORTS, _LEAST_FAKES, _BUDGET, _PROTOCOLS)
 _ASK: Final = "ask the organisation for it; its `peos shuffler init` prints it"
 
@@ -32,7 +32,7 @@ class Config:
     least_reports: int
     least_fakes: int
     budget: float  # of ε_l, over all that she will ever answer
-    protocols: tuple[str, ...] = (PEOS,)  # the sequential shuffle protects less: protocol.md §9
+    protocols: tuple[str, ...] = NEEDS_NO_LEAVE  # others protect less: protocol.md §9
 
 
 def read(path: Path) -> Config:

@@ -12,8 +12,8 @@ from analyzer.report.promises import limits, promises
 from analyzer.report.record import asked, checks, costs, digest
 from analyzer.report.values import Selection, left_out, select, table
 from analyzer.report.words import moment, percentage, text, whole
-from peos.collection.document import SEQUENTIAL
 from peos.privacy.guarantees import rounded_up
+from peos.protocols import protocol_named
 from peos.store.folder import write_durably
 
 REPORT: Final = "report.html"
@@ -27,7 +27,7 @@ def page(found: Mapping[str, Any]) -> str:
         ("What was found", drawing(selection) + left_out(selection) + table(selection)),
         ("What was asked, and who took part", asked(found)),
         ("What is guaranteed to each user", promises(found)),
-        ("What is not claimed", limits(selection, sequential=found["parameters"]["protocol"] == SEQUENTIAL)),
+        ("What is not claimed", limits(selection, protocol_named(found["parameters"]["protocol"]).about)),
         ("What each party spent", costs(found)),
         ("What was checked", checks(found)),
         ("The digest of the collection", digest(found)),

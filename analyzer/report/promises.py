@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from analyzer.report.values import Selection, about_found
 from analyzer.report.words import text, whole
-from peos.collection.document import SEQUENTIAL
 from peos.privacy.guarantees import HONEST, rounded_up
+from peos.protocols import protocol_named
+from peos.protocols.base import About
 
 _SEES: Final = (
     "They see every randomised report, users' and fakes' in one shuffled order, and not which is whose.",
@@ -23,15 +24,6 @@ _EXACT: Final = "The shuffle, by exact accounting (docs/privacy.md §2)."
 _LOCAL: Final = "Her own randomness (docs/privacy.md §0): it holds whoever works together."
 
 
-_SHARE: Final = "one share of each report is"
-_ONION: Final = "the innermost layer of each report is"
-_SEQUENTIAL: Final = (
-    "<strong>A shuffler of a sequential shuffle can bend the numbers.</strong> It draws its fake reports alone, and "
-    "nobody can tell whether it drew them as it should; reports that it drops or replaces are noticed only if the "
-    "analyzer's own are among them, and nobody can tell whose doing it was."
-)
-
-
 def promises(found: Mapping[str, Any]) -> str:
     """A card for each coalition, and the terms explained."""
     claims = found["guarantees"]
@@ -41,15 +33,15 @@ def promises(found: Mapping[str, Any]) -> str:
         _card(sentence, name, sees, claim, claims["local"])
         for sentence, name, sees, claim in zip(sentences[: len(kinds)], _NAMES, _SEES, kinds, strict=True)
     )
-    sequential = found["parameters"]["protocol"] == SEQUENTIAL
+    about = protocol_named(found["parameters"]["protocol"]).about
     return (
         "<p>Each card is about one group of parties that might turn against a user, and bounds what they can learn "
         "of her answer. ε measures how far what they see may depend on it: whatever they see is at most "
         "e<sup>ε</sup> times as likely with one answer as with another, but for a probability of at most δ. Smaller "
         "is better.</p>"
-        f'<div class="cards">{cards}</div>{_together(found)}{_others(sentences[len(kinds) :]) if sequential else ""}'
+        f'<div class="cards">{cards}</div>{_together(found)}{_others(about, sentences[len(kinds) :])}'
         "<p>The shufflers alone, even all of them together, read nothing: "
-        f"{_ONION if sequential else _SHARE} encrypted to the analyzer.</p>"
+        f"{text(about.encrypted)} encrypted to the analyzer.</p>"
     )
 
 
@@ -67,14 +59,13 @@ def _together(found: Mapping[str, Any]) -> str:
     )
 
 
-def _others(sentences: Sequence[str]) -> str:
-    """A sequential shuffle's further claims: how many fakes hide a user depends on how many shufflers collude."""
+def _others(about: About, sentences: Sequence[str]) -> str:
+    """A protocol's further claims, where it makes any."""
+    if not about.further:
+        return ""
     rows = "".join(f"<li>{text(sentence)}</li>" for sentence in sentences)
-    return (
-        "<p><strong>This was a sequential shuffle,</strong> a baseline that protects less than PEOS (docs/protocol.md "
-        "§9). A shuffler knows the fakes that it drew, so that each number of them has claims of its own:</p>"
-        f"<ul>{rows}</ul>"
-    )
+    first, comma, rest = about.further.partition(",")
+    return f"<p><strong>{text(first + comma)}</strong>{text(rest)}</p><ul>{rows}</ul>"
 
 
 def _card(sentence: str, name: str, sees: str, claim: Mapping[str, float | None], local: float) -> str:
@@ -102,10 +93,10 @@ def guess(epsilon: float, delta: float) -> str:
     return f"{min(100.0, math.ceil(1000 * chance) / 10):.1f}"
 
 
-def limits(selection: Selection, *, sequential: bool = False) -> str:
+def limits(selection: Selection, about: About) -> str:
     """What nobody should read into the numbers."""
     points = (
-        *((_SEQUENTIAL,) if sequential else ()),
+        *(f"<strong>{text(first)}</strong> {text(more)}" for first, more in about.limits),
         "<strong>That somebody took part is not hidden.</strong> Shufflers and networks see who sends, when and "
         "how much.",
         "<strong>Shufflers are taken to permute as the protocol says.</strong> Lost and replaced reports are looked "

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from analyzer.report.words import NOT_RECORDED, moment, seconds, size, text, whole
-from peos.collection.document import SEQUENTIAL
 from peos.privacy.guarantees import rounded_up
+from peos.protocols import protocol_named
 
 _MECHANISMS: Final = {
     "grr": "randomised response over all values (grr): each device sends the user's answer or, with a fixed "
@@ -15,9 +15,6 @@ _MECHANISMS: Final = {
     "sue": "unary encoding (sue): each device sends one bit for every value, each of them flipped with a fixed "
     "probability",
 }
-_TOGETHER: Final = "added by the shufflers together, known to none of them"
-_PROTOCOLS: Final = {SEQUENTIAL: "sequential, the weaker baseline: "}
-_NOTHING: Final = "the shufflers of a sequential shuffle have nothing to open."
 _ROLES: Final = ("analyzer", "users")
 _CHECKS: Final = {
     "dummies": "Every dummy came out of the shuffle exactly. The analyzer had put these reports in and committed to "
@@ -38,7 +35,7 @@ def asked(found: Mapping[str, Any]) -> str:
     about, parameters = found.get("collection") or {}, found["parameters"]
     cells = parameters["d_prime"]
     names = about.get("shufflers")
-    sequential = parameters["protocol"] == SEQUENTIAL
+    protocol = protocol_named(parameters["protocol"])
     lines = {
         "Question": text(about.get("question", NOT_RECORDED)),
         "Epoch": text(about.get("epoch") or "none was named"),
@@ -52,13 +49,11 @@ def asked(found: Mapping[str, Any]) -> str:
         "Dropped out": whole(
             found["dropped"], missing="not known: the analyzer does not see who gave up before the close"
         ),
-        "Fake reports": f"{whole(found['fakes'])}, "
-        + ("each known to the shuffler that drew it" if sequential else _TOGETHER),
+        "Fake reports": f"{whole(found['fakes'])}, {text(protocol.about.fakes)}",
         "Mechanism": text(_MECHANISMS.get(parameters["mechanism"], parameters["mechanism"])),
         "Parameters": f"ε_l = {rounded_up(parameters['eps_local'])}, δ = {parameters['delta']:g}"
         + ("" if cells is None else f", d' = {whole(cells)}"),
-        "Encryption": f"{text(parameters['scheme'])}; shuffle protocol {_PROTOCOLS.get(parameters['protocol'], '')}"
-        f"{text(parameters['protocol'])}",
+        "Encryption": f"{text(parameters['scheme'])}; shuffle protocol {text(protocol.about.kind + protocol.name)}",
     }
     rows = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in lines.items())
     return f'<dl class="facts">{rows}</dl>'
@@ -122,10 +117,9 @@ def checks(found: Mapping[str, Any]) -> str:
 def _inspected(found: Mapping[str, Any]) -> str:
     """How far the inspection went: that nothing was found says little if little was opened."""
     seen = found.get("inspection")
-    if seen is None and found["parameters"]["protocol"] == SEQUENTIAL:
-        return f'<p class="inspected"><strong>No work was inspected:</strong> {_NOTHING}</p>'
     if seen is None:
-        return ""
+        why = protocol_named(found["parameters"]["protocol"]).about.uninspected
+        return why and f'<p class="inspected"><strong>No work was inspected:</strong> {text(why)}</p>'
     names = list((found.get("collection") or {}).get("shufflers", ()))
     closed = [
         f"shuffler {who} ({text(names[who - 1])})" if who <= len(names) else f"shuffler {who}"

@@ -18,6 +18,7 @@ from peos.store.base import Submission
 from peos.store.memory import MemoryStore
 from peos.wire.freezes import stretches
 from peos.wire.methods import GET_ANNOUNCEMENTS, GET_FROZEN_DIGEST, GET_LIST
+from shuffler import bench as bench_
 from shuffler import life as life_
 from shuffler.ahead import Ahead
 from shuffler.bench import Bench
@@ -66,7 +67,7 @@ def test_a_stock_is_filled_while_open_used_by_the_shuffle_and_erased_at_the_end(
             super().__init__(*given, **named)
             benches.append(self)
 
-    monkeypatch.setattr(life_, "Bench", Seen)
+    monkeypatch.setattr(bench_, "Bench", Seen)
     store = MemoryStore(Randomness(b"\x01" * 32))
     store.put_collection(COLLECTION, b"signed", b"roster", ASKED, State.OPEN)
     zero = PUBLIC.zero_source(Randomness(b"\x03" * 32)).zeros(1).tobytes()

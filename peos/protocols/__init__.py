@@ -1,0 +1,39 @@
+"""The shuffle protocols, one interface for all (docs/decisions/0025).
+
+    base        what a protocol answers for
+    peos        the encrypted oblivious shuffle
+    sequential  SS, the baseline
+
+A third one is a file here and a line below. Depends on `peos.shuffle`, `peos.privacy`, `peos.ldp` and `peos.crypto`.
+"""
+
+from typing import Final
+
+from peos.errors import WrongInput
+from peos.protocols.base import AnalyzerKey, Assignment, Encryption, ShuffleProtocol, Splitter
+from peos.protocols.peos import PEOS
+from peos.protocols.sequential import SEQUENTIAL
+
+__all__ = ["DEFAULT", "NEEDS_NO_LEAVE", "PROTOCOLS", "AnalyzerKey", "Assignment", "Encryption", "ShuffleProtocol"]
+__all__ += ["Splitter", "protocol_named"]
+
+PROTOCOLS: Final[dict[str, ShuffleProtocol]] = {
+    one.name: one
+    for one in (
+        PEOS,
+        SEQUENTIAL,
+    )
+}
+DEFAULT: Final[ShuffleProtocol] = PEOS
+"""The protocol of a document that names none."""
+
+NEEDS_NO_LEAVE: Final = tuple(name for name, one in PROTOCOLS.items() if not one.weaker)
+"""The protocols that an owner takes part in who says nothing of them; the others protect less."""
+
+
+def protocol_named(name: str) -> ShuffleProtocol:
+    """The protocol of that name."""
+    found = PROTOCOLS.get(name)
+    if found is None:
+        raise WrongInput(f"the protocol {name!r} is not known", hint=f"known: {', '.join(PROTOCOLS)}")
+    return found
