@@ -38,7 +38,7 @@ lint: $(VENV)/ready
 
 # The wire: generated code is committed, and a test regenerates it and compares.
 proto: $(VENV)/ready
-	$(BIN)/python -m grpc_tools.protoc -Ipeos/wire=proto/peos/v1 --python_out=. --pyi_out=. $(patsubst proto/peos/v1/%,peos/wire/%,$(wildcard proto/peos/v1/*.proto))
+	$(BIN)/python -m grpc_tools.protoc -Iproto --python_out=. --pyi_out=. proto/peos/v1/*.proto
 
 # Each operation of each scheme; `make bench ARGS="overhead --users 4000"` another one, `python -m benchmarks.all` everything.
 bench: $(VENV)/ready

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from analyzer.inspecting import Inspected
-from analyzer.report.words import CERTAIN, FOUND
+from analyzer.report.formatting import CERTAIN, FOUND
 from peos.collection.document import Document
 from peos.estimate.frequency import Estimate
 from peos.ldp.base import Mechanism

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Final
 
-from peos.cli.bench_machine import Row, machine, microseconds, peak_megabytes, seconds
+from peos.bench.machine import Row, machine, microseconds, peak_megabytes, seconds
 
 __all__ = ["RESULTS", "Row", "keep", "kept", "machine", "microseconds", "peak_megabytes", "seconds"]
 

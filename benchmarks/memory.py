@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from peos.cli.bench_machine import Row, machine
+from peos.bench.machine import Row, machine
 from peos.collection.freeze import Announcement, Freeze
 from peos.collection.rows import ROW_BYTES
 from peos.compute import Processes

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from benchmarks import drawing, tables
+from benchmarks import tables
 from benchmarks.bars import Data, bars
 from benchmarks.measuring import RESULTS, Row, kept
 from benchmarks.tables import prose
+from peos.drawing import Line, chart
 
 DOCS: Final = RESULTS.parent.parent / "docs"
 PAGE: Final = DOCS / "performance.md"
@@ -269,11 +270,11 @@ def curves(found: Data) -> tuple[str, str]:
     by_shufflers: dict[str, list[tuple[float, float]]] = {}
     for point in one["points"]:
         by_shufflers.setdefault(f"r = {point['shufflers']}", []).append((point["users"], point["total_s"]))
-    drawn = drawing.drawing(
-        by_shufflers, f"All shufflers and the analyzer, {one['scheme']}, one core", "users", "processor seconds"
-    )
+    title = f"All shufflers and the analyzer, {one['scheme']}, one core"
+    drawn = chart(title, "users", "processor seconds", [Line(name, tuple(at)) for name, at in by_shufflers.items()])
     names = ("shufflers", "users", "passes", "total_s", "pass_s", "analyzer_s", "shuffler_mb", "analyzer_mb")
-    return drawn, drawing.table(names, [[point[name] for name in names] for point in one["points"]])
+    rows = [names, *([point[name] for name in names] for point in one["points"])]
+    return drawn, "".join(",".join(map(str, row)) + "\n" for row in rows)
 
 
 def files(found: Data) -> dict[Path, str]:

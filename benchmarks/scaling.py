@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from benchmarks.measuring import Row, machine
-from peos.cli.bench_parties import measure as measure_parties
+from peos.bench.parties import measure as measure_parties
 from peos.crypto.randomness import system
 from peos.crypto.schemes import scheme as scheme_named
 from peos.crypto.schemes.base import PrivateKey

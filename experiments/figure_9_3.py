@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from experiments import appended_unary, hadamard, laplace
-from experiments.drawing import Line, chart
 from experiments.figure_9_3_sentences import APART, IDEAL, sentences
 from experiments.measuring import Floats, Measurement, measure, variance_by_value
 from experiments.methods import ideal_hash, olh, rap, rap_removal, sh, solh
@@ -18,6 +17,7 @@ from experiments.running import main, progress
 from experiments.setting import Setting, claims, measured, rebuilt, setting
 from experiments.shortcuts import by_position
 from peos.crypto.randomness import Randomness
+from peos.drawing import Line, chart
 from peos.estimate.frequency import FrequencyOracle
 from peos.ldp.base import Mechanism
 from peos.privacy import plan

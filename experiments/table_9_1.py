@@ -8,12 +8,12 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from experiments.drawing import Line, chart
 from experiments.methods import sh_threshold
 from experiments.populations import IPUMS, KOSARAK, DataSet
 from experiments.report import Result, Row, shortened, statement
 from experiments.running import main
 from peos.crypto.randomness import Randomness
+from peos.drawing import Line, chart
 from peos.ldp import GRR
 from peos.privacy.closed_form import epsilon_server
 from peos.privacy.exact import epsilon

@@ -8,7 +8,6 @@ same ε_c by exact accounting.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from experiments.drawing import Line, chart
 from experiments.measuring import measure, real_counts, variance_by_value
 from experiments.methods import blanket_mean, ideal_hash, local_hash, rap_removal, solh_cells
 from experiments.populations import KOSARAK, Counts, DataSet, values_of
@@ -17,6 +16,7 @@ from experiments.running import main, progress
 from experiments.setting import Setting, at_average, claims, measured, rebuilt, setting
 from experiments.shortcuts import by_position, chance_of_counts
 from peos.crypto.randomness import Randomness
+from peos.drawing import Line, chart
 from peos.ldp import SUE
 from peos.privacy import plan
 

@@ -12,7 +12,6 @@ from typing import Final
 
 import numpy as np
 
-from experiments.drawing import Line, chart
 from experiments.measuring import Floats, affordable, measure, real, variance_by_value
 from experiments.methods import solh
 from experiments.populations import KOSARAK, Counts, DataSet, zipf
@@ -21,6 +20,7 @@ from experiments.running import main, progress
 from experiments.setting import QUICK_STEPS, rebuilt
 from experiments.table_9_2 import PRINTED, TARGETS
 from peos.crypto.randomness import Randomness
+from peos.drawing import Line, chart
 from peos.ldp.base import Mechanism
 from peos.privacy import Guarantees, guarantees, plan
 

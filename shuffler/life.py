@@ -165,6 +165,8 @@ class Life:
             raise NotYet("the collection is not shuffled here yet")
 
     async def _next(self) -> None:
+        if time.time() >= self.document.shuffle_by and self.state is not State.DELIVERED:
+            await self._forget_evidence()  # also where the store is in trouble; what is delivered is inspected first
         if self._doom:
             await self._end(self._doom)
             return
@@ -310,13 +312,12 @@ class Life:
             return
         if self.inspecting is None or not self.inspecting.has_rows:
             is_kept = self._evidence is not None and self._evidence.attempt
-            patience = self._step_seconds if is_kept else 0.0
+            patience = min(self._step_seconds, max(0.0, self.document.shuffle_by - time.time())) if is_kept else 0.0
             receipt = await receipt_of(self._analyzer, self.document, digest, patience, self._say_stalled)
             if receipt is None:
                 return  # nobody to say it to
             self.inspecting = await self._resumed(receipt)
-        has_rows = self.inspecting.has_rows  # else the frozen list may be erased
-        rows = await self.store(lambda store: list(store.frozen_rows(digest))) if has_rows else []
+        rows = await self.store(lambda store: list(store.frozen_rows(digest))) if self.inspecting.has_rows else []
         erasing = asyncio.get_running_loop().create_task(self._forget_evidence(self.document.shuffle_by))
         try:
             await self.inspecting.run(rows)

@@ -20,8 +20,21 @@ IO = frozenset(
 ENTROPY = "peos/crypto/randomness.py"  # the one place that asks the operating system
 # Each room may use those before it. Only processes and the command line stand above the wire and the simulation.
 ORDER = (
-    *("errors", "crypto", "compute", "estimate", "ldp", "shuffle", "privacy", "protocols", "collection", "wire"),
-    *("configuration", "simulate", "net", "store", "localcluster", "hardening", "cli"),
+    *("errors", "drawing", "crypto", "compute", "estimate", "ldp", "shuffle", "privacy", "protocols"),
+    *(
+        "collection",
+        "v1",
+        "wire",
+        "configuration",
+        "simulate",
+        "net",
+        "store",
+        "localcluster",
+        "localrun",
+        "bench",
+        "hardening",
+        "cli",
+    ),
 )
 APART = frozenset({("net", "store"), ("store", "net"), ("net", "simulate"), ("store", "simulate"), ("store", "wire")})
 APART |= {(pure, "compute") for pure in PURE}  # it starts processes
@@ -76,6 +89,8 @@ def violations(root: Path) -> list[str]:
                 found.append(f"{name} imports {module}: {here} comes before {room(parts)}")
             if top == "peos" and parts[0] == "peos" and (here, room(parts)) in APART:
                 found.append(f"{name} imports {module}: {here} does not know {room(parts)}")
+            if parts[:2] == ("peos", "v1") and top != "tests" and (top, here) != ("peos", "wire"):
+                found.append(f"{name} imports {module}: only the codec knows the generated code")
             if top == "peos" and parts[0] == "tests":
                 found.append(f"{name} imports {module}: the library does not know its tests")
             if top == "experiments" and parts[0] in (*ROLES, "benchmarks", "tests"):
@@ -122,6 +137,8 @@ def test_files_stay_small() -> None:
             "def f():\n    from analyzer.report import page\n",
             "the library does not know the roles",
         ),
+        ("peos/net/planted.py", "from peos.v1 import freeze_pb2\n", "only the codec knows the generated code"),
+        ("shuffler/planted.py", "import peos.v1.freeze_pb2\n", "only the codec knows the generated code"),
         ("shuffler/planted.py", "from analyzer import keys\n", "roles never import each other"),
         ("peos/simulate.py", "from tests.security import verdict\n", "the library does not know its tests"),
         ("experiments/planted.py", "from analyzer import keys\n", "experiments know the library alone"),

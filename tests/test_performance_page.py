@@ -15,8 +15,8 @@ from benchmarks import all as everything
 from benchmarks import page, tables
 from benchmarks.bars import Data, bars, operations
 from benchmarks.measuring import RESULTS
+from peos.bench.overhead import THESIS
 from peos.cli.bench import app
-from peos.cli.bench_overhead import THESIS
 from peos.privacy.costs import PRICES
 
 NOTHING: Data = dict.fromkeys(page.NAMES)

@@ -11,7 +11,7 @@ PAGE: Final = (ROOT / "docs" / "security-review.md").read_text(encoding="utf-8")
 DRAWS: Final = {"bytes", "uint64", "below", "bits", "integer_below", "permutation", "fill"}
 APART: Final = (
     "peos/simulate/",
-    "peos/cli/bench",
+    "peos/bench/",
     "peos/crypto/randomness.py",
 )  # what no party runs; the source itself
 

@@ -1,13 +1,13 @@
-"""report.html: a collection's result for somebody who did not build the system, in one file that asks for "
-"nothing else.
+"""report.html: a collection's result for somebody who did not build the system, in one file that asks for nothing else.
 
-    page       the whole page, and writing it
-    values     which values are shown, and their table
-    chart      the same as a drawing
-    promises   the guarantees, and what is not claimed
-    record     who took part, what each party spent, what was checked, the digest
-    words      text and numbers as a reader sees them; everything that comes from outside is escaped there
-    page.css   the look, in light and dark, on a phone, on a desk and on paper
+    page          the whole page, and writing it
+    report.html   its text: a template that escapes every value
+    page.css      the look, in light and dark, on a phone, on a desk and on paper
+    values        which values are shown
+    chart         where everything in their drawing is
+    guarantees    the claims, one card a coalition
+    facts         who took part, what each party spent, what was checked
+    formatting    numbers and labels as a reader sees them
 
 It shows what result.json holds and nothing else, so that nothing can leak that was not published.
 """

@@ -1,16 +1,17 @@
-"""The estimates as a drawing: a bar from zero to each, its 95 % interval as a line, the truth as a mark if it "
-"is known.
+"""The estimates as a drawing: a bar from zero to each, its 95 % interval as a line, the truth as a mark if it is known.
 
-Across, every place is a share of the width, so that one drawing fits a phone, a desk and paper with letters that keep
-their size. Nothing is cut off at zero: an estimate below it is a bar to the left.
+Here are the places of everything; report.html draws. Across, every place is a share of the width, so that one drawing
+fits a phone, a desk and paper with letters that keep their size. Nothing is cut off at zero: an estimate below it is a
+bar to the left.
 """
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
+from analyzer.report.formatting import cut, percentage
 from analyzer.report.values import Selection, Value
-from analyzer.report.words import cut, percentage, text
 
 _PITCH: Final = 20  # pixels from row to row
 _BAR: Final = 10
@@ -27,26 +28,64 @@ _MARGIN: Final = 0.02  # of the scale, beyond what is drawn
 _LEAST_SPAN: Final = 1e-9
 
 
-def drawing(selection: Selection) -> str:
-    """The figure, with its legend as the caption."""
+@dataclass(frozen=True)
+class Tick:
+    """A line of the scale with its number."""
+
+    at: str
+    text: str
+    is_zero: bool
+
+
+@dataclass(frozen=True)
+class Row:
+    """One value: its labels for a phone and for a desk, and its places in per cent of the plot's width."""
+
+    title: str
+    labels: tuple[tuple[str, str], ...]
+    top: int
+    start: str
+    length: str
+    low: str
+    high: str
+    truth: str | None
+    is_found: bool
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What report.html draws; heights in pixels, widths in per cent."""
+
+    order: str
+    ticks: tuple[Tick, ...]
+    rows: tuple[Row, ...]
+    height: int
+    left: int
+    has_truth: bool
+    top: int = _TOP
+    pitch: int = _PITCH
+    bar: int = _BAR
+    cap: int = _CAP
+    middle: int = _PITCH // 2
+
+    @property
+    def width(self) -> int:
+        """Of the plot."""
+        return 100 - _RIGHT - self.left
+
+
+def drawing(selection: Selection) -> Drawing:
+    """The figure of a selection."""
     scale = _Scale(selection)
-    height = _TOP + _PITCH * len(selection.shown) + 6
-    left = _SHORT_LABELS if all(len(value.label) <= _SHORT for value in selection.shown) else _LABELS
-    rows = "".join(_row(value, place, scale, selection.places, left) for place, value in enumerate(selection.shown))
-    about = (
-        f"Estimated frequencies of {len(selection.shown)} values with 95 % intervals; the table below has the numbers."
+    is_short = all(len(value.label) <= _SHORT for value in selection.shown)
+    return Drawing(
+        order="the largest estimates first" if selection.left_out else "in the order of the question",
+        ticks=tuple(scale.ticks()),
+        rows=tuple(_row(value, place, scale, selection.places) for place, value in enumerate(selection.shown)),
+        height=_TOP + _PITCH * len(selection.shown) + 6,
+        left=_SHORT_LABELS if is_short else _LABELS,
+        has_truth=selection.has_truth,
     )
-    inside = f'<title id="chart-title">{about}</title>{"".join(_ticks(scale, height, left))}{rows}'
-    return (
-        f'<figure><p class="soft">{_subject(selection)}</p>'
-        f'<svg class="chart" role="img" aria-labelledby="chart-title" width="100%" height="{height}">{inside}</svg>'
-        f"<figcaption>{_legend(selection)}</figcaption></figure>"
-    )
-
-
-def _subject(selection: Selection) -> str:
-    order = "the largest estimates first" if selection.left_out else "in the order of the question"
-    return f"The share of the users counted that each answer has, {order}."
 
 
 class _Scale:
@@ -67,57 +106,30 @@ class _Scale:
         """As an attribute's value."""
         return f"{self(share):.3f}%"
 
-    def ticks(self) -> tuple[list[float], int]:
-        """Round shares, few enough for a phone, and the digits that their percentages need."""
+    def ticks(self) -> Iterator[Tick]:
+        """Round shares, few enough for a phone, with the digits that their percentages need."""
         rough = 100 * (self.high - self.low) / _TICKS
         power = math.floor(math.log10(rough))
         step = next(round_ for factor in (1, 2, 5, 10) if (round_ := factor * 10.0**power) >= rough)
         first, last = math.ceil(100 * self.low / step), math.floor(100 * self.high / step)
         places = max(0, -math.floor(math.log10(step) + 1e-9))
-        return [place * step / 100 for place in range(first, last + 1)], places
+        for share in (place * step / 100 for place in range(first, last + 1)):
+            yield Tick(self.at(share), f"{percentage(share, places)} %", share == 0)
 
 
-def _ticks(scale: _Scale, height: int, left: int) -> Iterator[str]:
-    shares, places = scale.ticks()
-    yield f'<svg x="{left}%" y="0" width="{100 - _RIGHT - left}%" height="{height}" overflow="visible">'
-    for share in shares:
-        at, kind = scale.at(share), "zero" if share == 0 else "grid"
-        yield f'<line class="{kind}" x1="{at}" x2="{at}" y1="{_TOP - 4}" y2="{height}"/>'
-        yield f'<text class="tick" x="{at}" y="{_TOP - 10}">{percentage(share, places)} %</text>'
-    yield "</svg>"
-
-
-def _row(value: Value, place: int, scale: _Scale, places: int, left: int) -> str:
-    top, middle = _TOP + _PITCH * place, _PITCH / 2
+def _row(value: Value, place: int, scale: _Scale, places: int) -> Row:
     start, end = sorted((scale(0.0), scale(value.frequency)))
-    low, high = scale.at(value.low), scale.at(value.high)
-    bar = (
-        f'<rect class="{"bar" if value.found else "bar noise"}" x="{start:.3f}%" '
-        f'width="{end - start:.3f}%" y="{middle - _BAR / 2:g}" height="{_BAR}"/>'
-    )
-    interval = f'<line class="interval" x1="{low}" x2="{high}" y1="{middle:g}" y2="{middle:g}"/>' + "".join(
-        f'<line class="interval" x1="{at}" x2="{at}" y1="{middle - _CAP:g}" y2="{middle + _CAP:g}"/>'
-        for at in (low, high)
-    )
-    truth = "" if value.truth is None else _diamond(scale.at(value.truth), middle)
-    return (
-        f'<g class="row"><title>{_said(value, places)}</title>'
-        f'<svg x="0" y="{top}" width="{left - 2}%" height="{_PITCH}">{_label(value.label, middle)}</svg>'
-        f'<svg x="{left}%" y="{top}" width="{100 - _RIGHT - left}%" height="{_PITCH}" overflow="visible">'
-        f"{bar}{interval}{truth}</svg></g>"
-    )
-
-
-def _diamond(at: str, middle: float) -> str:
-    return f'<svg x="{at}" y="{middle:g}" overflow="visible"><path class="truth" d="M0-6 5 0 0 6-5 0Z"/></svg>'
-
-
-def _label(label: str, middle: float) -> str:
-    """The label as far as there is room: one text for a phone, and where it makes a difference one for a desk."""
-    narrow, wide = cut(label, _NARROW), cut(label, _WIDE)
-    kinds = [("", wide)] if narrow == wide else [(" narrow", narrow), (" wide", wide)]
-    return "".join(
-        f'<text class="label{kind}" x="100%" y="{middle + 4:g}">{text(shown)}</text>' for kind, shown in kinds
+    narrow, wide = cut(value.label, _NARROW), cut(value.label, _WIDE)
+    return Row(
+        title=_said(value, places),
+        labels=(("", wide),) if narrow == wide else ((" narrow", narrow), (" wide", wide)),
+        top=_TOP + _PITCH * place,
+        start=f"{start:.3f}%",
+        length=f"{end - start:.3f}%",
+        low=scale.at(value.low),
+        high=scale.at(value.high),
+        truth=None if value.truth is None else scale.at(value.truth),
+        is_found=bool(value.found),
     )
 
 
@@ -125,24 +137,5 @@ def _said(value: Value, places: int) -> str:
     """A row in words: what is shown when it is pointed at, the whole label with it."""
     judged = {True: "; found", False: "; not found, it may be noise", None: ""}[value.found]
     truth = "" if value.truth is None else f"; truth {percentage(value.truth, places)} %"
-    numbers = [percentage(one, places) for one in (value.frequency, value.low, value.high)]
-    return f"{text(value.label)}: {numbers[0]} %, 95 % interval {numbers[1]} to {numbers[2]} %{truth}{judged}"
-
-
-def _legend(selection: Selection) -> str:
-    keys = [
-        ('<rect class="bar" x="1" y="3" width="22" height="10"/>', "estimate of a value that is found"),
-        ('<rect class="bar noise" x="1" y="3" width="22" height="10"/>', "not found: it may be noise"),
-        (
-            '<line class="interval" x1="2" x2="22" y1="8" y2="8"/><line class="interval" x1="2" x2="2" y1="4" '
-            'y2="12"/>'
-            '<line class="interval" x1="22" x2="22" y1="4" y2="12"/>',
-            "95 % interval",
-        ),
-    ]
-    if selection.shown[0].truth is not None:
-        keys.append(('<path class="truth" d="M12 2 17 8 12 14 7 8Z"/>', "truth"))
-    return "".join(
-        f'<span class="key"><svg aria-hidden="true" width="24" height="16">{shape}</svg> {meaning}</span>'
-        for shape, meaning in keys
-    )
+    estimate, low, high = (percentage(one, places) for one in (value.frequency, value.low, value.high))
+    return f"{value.label}: {estimate} %, 95 % interval {low} to {high} %{truth}{judged}"

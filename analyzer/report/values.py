@@ -1,17 +1,15 @@
-"""Which values the page shows, largest estimates first if they are too many, and their table."""
+"""Which values the page shows, largest estimates first if they are too many."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final
 
-from analyzer.report.words import CERTAIN, FOUND, cut, percentage, places_for, text, whole
+from analyzer.report.formatting import FOUND, places_for
 
 SHOWN: Final = 30  # as many bars as fit one sheet under the heading; result.json has every value
-_LABEL: Final = 60  # characters of a label in the table
 _PLACES: Final = 5  # at most, so that a row fits a phone
 _PLACES_BESIDE_TRUTH: Final = 3
-_FINE: Final = 3  # from that many on, a phone shows the table in smaller letters
 
 
 @dataclass(frozen=True)
@@ -25,6 +23,17 @@ class Value:
     high: float
     truth: float | None
     found: bool | None  # whether noise alone would hardly give it so many supports; None where it was not looked at
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """A row of the table, the truth at its end if it is known."""
+        row = (self.frequency, self.stderr, self.low, self.high)
+        return row if self.truth is None else (*row, self.truth)
+
+    @property
+    def found_in_words(self) -> str:
+        """As tables say it."""
+        return FOUND[self.found]
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,11 @@ class Selection:
     def domain(self) -> int:
         """All values, shown or not."""
         return len(self.shown) + self.left_out
+
+    @property
+    def has_truth(self) -> bool:
+        """Whether the users were made up."""
+        return self.shown[0].truth is not None
 
 
 def select(found: Mapping[str, Any]) -> Selection:
@@ -67,62 +81,3 @@ def select(found: Mapping[str, Any]) -> Selection:
         typical_error=median(value.stderr for value in values),
         places=min(places_for(value.stderr for value in values), _PLACES_BESIDE_TRUTH if found["truth"] else _PLACES),
     )
-
-
-def left_out(selection: Selection) -> str:
-    """A paragraph on what is not shown; nothing if everything is."""
-    if not selection.left_out:
-        return ""
-    what = "value is" if selection.left_out == 1 else "values are"
-    named = whole(selection.found_left) if selection.found_left else "none"
-    judged = (
-        "" if selection.found is None else f"; {named} of them {'is' if selection.found_left == 1 else 'are'} found"
-    )
-    return (
-        f'<p class="left-out"><strong>{whole(selection.left_out)} more {what} not shown.</strong> Shown are the '
-        f"{len(selection.shown)} largest estimates of {whole(selection.domain)}. The largest of those left out is "
-        f"estimated at {percentage(selection.largest_left, selection.places)} %{judged}. The largest of many noisy "
-        "estimates tend to be somewhat too high. result.json has every value.</p>"
-    )
-
-
-def about_found(selection: Selection) -> str:
-    """What it claims of a value that it is found, and what it does not."""
-    return (
-        f"<strong>{_claimed(selection)}</strong> So many reports support a found value that noise would hardly explain "
-        "it, however many values there are. A value that is not found may have been given all the same, by too few for "
-        "it to stand out; and if it is drawn or listed among the largest, that may be noise. Each interval is for one "
-        "value alone: of a hundred about five miss."
-    )
-
-
-def _claimed(selection: Selection) -> str:
-    if selection.found is None:
-        return "This result does not say which values are found."
-    return f"{CERTAIN[:1].upper()}{CERTAIN[1:]}."
-
-
-def table(selection: Selection) -> str:
-    """The same numbers as the drawing."""
-    places, truth = selection.places, selection.shown[0].truth is not None
-    head = ["Value", "Estimate, %", "Standard error", "95 % interval from", "to"]
-    head += ["Truth, %"] if truth else []
-    head += ["Found"]
-    cells = "".join(f'<th scope="col">{one}</th>' for one in head)
-    rows = "".join(_row(value, places) for value in selection.shown)
-    kind = "values fine" if places >= _FINE else "values"
-    return (
-        f'<table class="{kind}"><caption>The same numbers. Percentages of the users that were counted, rounded to '
-        f"{places} {'digit' if places == 1 else 'digits'} after the point; standard errors in percentage points. "
-        "Found: noise alone would hardly bring it so many reports.</caption>"
-        f"<thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table>"
-    )
-
-
-def _row(value: Value, places: int) -> str:
-    short = cut(value.label, _LABEL)
-    title = f' title="{text(value.label)}"' if short != value.label else ""
-    numbers = [value.frequency, value.stderr, value.low, value.high, *([] if value.truth is None else [value.truth])]
-    cells = "".join(f"<td>{percentage(number, places)}</td>" for number in numbers)
-    kind = "" if value.found else ' class="noise"'
-    return f'<tr{kind}><th scope="row"{title}><bdi>{text(short)}</bdi></th>{cells}<td>{FOUND[value.found]}</td></tr>'

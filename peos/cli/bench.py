@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from peos.cli.bench_machine import machine
+from peos.bench.machine import machine
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +29,7 @@ def end_to_end(
     as_json: Json = False,
 ) -> None:
     """A whole collection in separate processes: seconds of each step; seconds, bytes and peak memory of each party."""
-    from peos.cli.local_run import run_locally, zipf_values
+    from peos.localrun import run_locally, zipf_values
 
     console = _console(as_json)
     asked = ["--delta", "1e-6", "--eps-local", "4", "--fakes", str(fakes), "--mechanism", "grr", "--scheme", scheme]
@@ -63,7 +63,7 @@ def ingest(
     as_json: Json = False,
 ) -> None:
     """Durable acknowledged submissions per second of one shuffler, and how long an acknowledgement takes."""
-    from peos.cli.bench_ingest import measure
+    from peos.bench.ingest import measure
 
     console = _console(as_json)
     with tempfile.TemporaryDirectory(prefix="peos-bench-") as scratch:
@@ -78,7 +78,7 @@ def schemes(
     as_json: Json = False,
 ) -> None:
     """Each operation of each encryption scheme on one core, with phe and HEU beside where they are installed."""
-    from peos.cli.bench_schemes import lines, measure
+    from peos.bench.schemes import lines, measure
 
     console = _console(as_json)
     console.print(f"making keys and measuring batches of {count:,}; this takes about half a minute")
@@ -98,7 +98,7 @@ def overhead(
     as_json: Json = False,
 ) -> None:
     """Table 9.3 of the thesis beside ours: seconds and bytes of a user, a shuffler and the analyzer, at a million."""
-    from peos.cli.bench_overhead import SHUFFLERS, flat, measure_all
+    from peos.bench.overhead import SHUFFLERS, flat, measure_all
 
     console = _console(as_json)
     found = measure_all(users, shufflers or SHUFFLERS, schemes or (), progress=console.print)
@@ -119,7 +119,7 @@ def count_supports(
     as_json: Json = False,
 ) -> None:
     """Support counts of local hashing, d = 42178 and d' = 705, against a vectorised xxhash over all pairs."""
-    from peos.cli.bench_count import measure
+    from peos.bench.count import measure
 
     console = _console(as_json)
     report = {"bench": "count", **measure(reports)}

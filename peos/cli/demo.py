@@ -13,7 +13,7 @@ from peos.errors import PeosError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from peos.cli.local_run import Clock
+    from peos.localrun import Clock
 
 ALPHA: Final = 1e-6  # that all estimates lie within their bounds fails by chance with this probability
 SHOWN: Final = 20
@@ -42,7 +42,7 @@ def demo(
     """Run a whole collection on this machine: separate processes, TLS, real encryption; check it against the truth."""
     from rich.console import Console
 
-    from peos.cli.local_run import run_locally, zipf_values
+    from peos.localrun import run_locally, zipf_values
     from peos.privacy import plan as find_plan
     from peos.protocols import NEEDS_NO_LEAVE, protocol_named
 

@@ -90,7 +90,7 @@ def _draw(path: Path, found: "Plan", server: float, others: float | None, local:
     from rich.console import Console
     from rich.progress import track
 
-    from peos.cli.plan_plot import drawing
+    from peos.drawing import Line, chart
     from peos.privacy.curves import POINTS, Curve, curves_of
 
     curves: list[Curve] = []
@@ -103,7 +103,12 @@ def _draw(path: Path, found: "Plan", server: float, others: float | None, local:
         if not console.is_terminal and number % _TELL_EVERY == 0:
             console.print(f"drawing: {number} of {POINTS} points", highlight=False)
     title = f"{found.users:,} users, {found.domain:,} values, {found.fakes:,} fake reports, δ = {found.delta:g}"
-    path.write_text(drawing(curves, title, server), encoding="utf-8")
+    lines = [Line(curve.name, curve.points) for curve in curves]
+    drawn = chart(title, "ε against the analyzer", "standard error of a frequency", lines, mark=server)
+    path.write_text(drawn, encoding="utf-8")
+    for curve in curves:
+        if not curve.points:
+            console.print(f"{curve.name}: claims nothing here", highlight=False)
     console.print(f"the drawing is {path}", highlight=False)
 
 

@@ -142,7 +142,7 @@ class About:
     kind: str  # before its name
     fakes: str  # whose they are
     encrypted: str  # what of each report is encrypted to the analyzer
-    further: str = ""  # what stands above claims that not every protocol makes
+    further: tuple[str, str] | None = None  # what stands above claims that not every protocol makes
     limits: tuple[tuple[str, str], ...] = ()  # what is not claimed: a sentence, and more of it
     uninspected: str = ""  # why no work was inspected
 

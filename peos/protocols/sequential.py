@@ -120,8 +120,11 @@ class Sequential(ShuffleProtocol):
         kind="sequential, the weaker baseline: ",
         fakes="each known to the shuffler that drew it",
         encrypted="the innermost layer of each report is",
-        further="This was a sequential shuffle, a baseline that protects less than PEOS (docs/protocol.md §9). A "
-        "shuffler knows the fakes that it drew, so that each number of them has claims of its own:",
+        further=(
+            "This was a sequential shuffle,",
+            "a baseline that protects less than PEOS (docs/protocol.md §9). A shuffler knows the fakes that it drew, so "
+            "that each number of them has claims of its own:",
+        ),
         limits=(
             (
                 "A shuffler of a sequential shuffle can bend the numbers.",

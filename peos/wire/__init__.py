@@ -1,4 +1,4 @@
-"""The wire: code generated from proto/peos/v1, and the codec between it and our own types.
+"""The codec of the wire: between our own types and the code generated from proto/peos/v1, which is peos.v1.
 
     strict        reading a message that may be anything
     documents     the collection document

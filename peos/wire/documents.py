@@ -8,7 +8,7 @@ from peos.crypto.schemes.base import KEY_BITS_FLOOR
 from peos.errors import BadEncoding, WrongInput
 from peos.protocols import DEFAULT, Encryption, protocol_named
 from peos.shuffle.attempt import ENCRYPTED_SHARE
-from peos.wire import collection_pb2 as pb
+from peos.v1 import collection_pb2 as pb
 from peos.wire.strict import VERSION, exactly, parse, serialize
 from peos.wire.submissions import MAX_SHARE_BYTES
 

@@ -11,7 +11,7 @@ from peos.crypto.identity import SIGNATURE_BYTES
 from peos.crypto.kdf import DIGEST_BYTES
 from peos.errors import BadEncoding
 from peos.shuffle.schedule import MAX_SHUFFLERS
-from peos.wire import freeze_pb2 as pb
+from peos.v1 import freeze_pb2 as pb
 from peos.wire.strict import VERSION, exactly, parse, serialize, within
 
 STRETCH: Final = 16_384  # rows; under 1 MiB

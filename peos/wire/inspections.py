@@ -25,7 +25,7 @@ from peos.shuffle.opening import Nothing, Opening, Place, Shown, What
 from peos.shuffle.paths import Places
 from peos.shuffle.schedule import MAX_SHUFFLERS
 from peos.shuffle.transcript import Said
-from peos.wire import shuffle_pb2 as pb
+from peos.v1 import shuffle_pb2 as pb
 from peos.wire.shuffles import MAX_ROW_BYTES
 from peos.wire.strict import VERSION, exactly, parse, serialize, within
 from peos.wire.submissions import decode_part, encode_part

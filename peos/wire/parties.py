@@ -11,7 +11,7 @@ from peos.crypto.kdf import DIGEST_BYTES
 from peos.crypto.onion import read_point
 from peos.errors import BadEncoding
 from peos.shuffle.schedule import MAX_SHUFFLERS, MIN_SHUFFLERS
-from peos.wire import services_pb2 as pb
+from peos.v1 import services_pb2 as pb
 from peos.wire.strict import VERSION, exactly, parse, serialize, within
 from peos.wire.submissions import decode_acknowledgement, encode_acknowledgement
 

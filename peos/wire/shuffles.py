@@ -26,7 +26,7 @@ from peos.shuffle.messages import (
 )
 from peos.shuffle.rows import Rows, cut_bytes
 from peos.shuffle.schedule import MAX_SHUFFLERS
-from peos.wire import shuffle_pb2 as pb
+from peos.v1 import shuffle_pb2 as pb
 from peos.wire.strict import VERSION, exactly, parse, serialize, within
 
 CHUNK: Final = 1 << 20

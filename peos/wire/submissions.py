@@ -14,7 +14,7 @@ from peos.crypto.kdf import DIGEST_BYTES
 from peos.crypto.tree import NODE_BYTES
 from peos.errors import BadEncoding
 from peos.shuffle.schedule import MAX_SHUFFLERS, MIN_SHUFFLERS
-from peos.wire import submission_pb2 as pb
+from peos.v1 import submission_pb2 as pb
 from peos.wire.freezes import decode_announcements, decode_frozen_digest, encode_announcements, encode_frozen_digest
 from peos.wire.strict import MESSAGE_LIMIT, VERSION, exactly, parse, serialize, within
 

@@ -46,8 +46,8 @@ from peos.net.certificates import (
 from peos.shuffle.messages import Kind, SignedReveal
 from peos.shuffle.opening import Nothing, Opening
 from peos.store.folder import Mark, read_mark, write_mark
+from peos.v1 import services_pb2 as pb
 from peos.wire import inspections, parties, shuffles, submissions
-from peos.wire import services_pb2 as pb
 from peos.wire.strict import VERSION, serialize
 from tests.keys import small_key
 from tests.unit.wire import party_strategies

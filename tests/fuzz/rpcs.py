@@ -26,7 +26,7 @@ from peos.localcluster import LocalCluster, Party
 from peos.net.client import channel
 from peos.net.errors import ERROR_KEY
 from peos.net.tls import grpc
-from peos.wire import collection_pb2 as pb
+from peos.v1 import collection_pb2 as pb
 from peos.wire import methods, parties
 from peos.wire.documents import decode_signed_document
 from peos.wire.methods import DESCRIBE, PROPOSE, VECTOR_HEADER, Method

@@ -20,11 +20,12 @@ from peos.collection.ticket import issue
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
 from peos.errors import NotYet, PeosError
-from peos.localcluster import Party
+from peos.localcluster import Party, free_port
 from peos.net.calls import Caller
 from peos.net.client import channel
 from peos.net.submit import describe, send_parts
 from peos.wire.methods import SUBMIT_MANY
+from shuffler.process import UNLOCKED
 from tests.integration.played import ENROLMENT, RNG, Town, played
 
 
@@ -245,3 +246,24 @@ def processor_seconds(process: int) -> float:
     """What all threads of a process have used."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_shuffler_without_a_passphrase_says_at_its_start_what_a_stolen_disk_shows(town: Town, tmp_path: Path) -> None:
+    ports = [free_port(), free_port()]
+    settings = town.shufflers[0].config.read_text().replace('passphrase_file = "passphrase"', "")
+    for mine, own in zip(town.cluster.ports[town.shufflers[0].name], ports, strict=True):
+        settings = settings.replace(f":{mine}", f":{own}")
+    config = tmp_path / "shuffler.toml"
+    config.write_text(settings)
+    bare = Party("without a passphrase", "shuffler", tmp_path, config)
+    bare.run("init", "--config", str(config))
+    bare.start()
+    try:
+        bare.wait_until_listening(ports)
+        give_up = time.monotonic() + 10
+        while bare.log.read_text().count(UNLOCKED) < 2:
+            assert time.monotonic() < give_up, f"to the operator and in the log: {bare.log.read_text()}"
+            time.sleep(0.05)
+    finally:
+        bare.stop()
+    assert all(UNLOCKED not in party.log.read_text() for party in town.shufflers), "those that have one"

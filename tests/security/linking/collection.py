@@ -29,7 +29,7 @@ from peos.shuffle.effects import Effect, Event, Pass, TimedOut
 from peos.shuffle.messages import Notice, VectorHeader, Word
 from peos.simulate import Node, Simulation
 from peos.simulate.node import Rpc, Traffic
-from peos.wire import shuffle_pb2 as pb
+from peos.v1 import shuffle_pb2 as pb
 from peos.wire import shuffles
 
 FAKES: Final = 16

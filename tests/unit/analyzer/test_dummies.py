@@ -1,13 +1,17 @@
 """The dummies on their way: sent like users' reports, one by one, through proxies, and all of them before a freeze."""
 
 import asyncio
+from bisect import bisect
 from dataclasses import replace
+from math import sqrt
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from analyzer import orders
 from analyzer.dummies import Dummies
+from analyzer.enrol import mint_tickets
 from analyzer.home import Home
 from analyzer.keeper import Keeper
 from analyzer.publishing import Publishing
@@ -19,7 +23,7 @@ from peos.crypto.schemes.base import PrivateKey
 from peos.errors import PeosError
 from peos.net.logs import Log
 from tests import proxies
-from tests.unit.analyzer.world import USERS, World, take
+from tests.unit.analyzer.world import USERS, Silent, World, take
 
 
 def test_a_dummy_is_sent_as_a_client_sends_and_its_parts_add_up(world: World) -> None:
@@ -55,6 +59,19 @@ def test_one_that_was_cut_off_is_sent_again_with_the_same_bytes(world: World) ->
     Dummies(again).send(again.kept("fruit"), 0)
     assert [dict(shuffler.parts) for shuffler in world.shufflers[:2]] == before[:2]
     assert again.store.dummies_taken(kept.digest) == {0}
+
+
+def test_no_row_number_tells_a_dummy_from_a_user(world: World, tmp_path: Path) -> None:
+    """Lists are sorted by id, and both kinds of ids are drawn by the analyzer."""
+    home, users = world.home(), 2_000
+    kept, out = world.open(home, dummies=False), tmp_path / "tickets"
+    mint_tickets(home, "fruit", users, out, Silent())
+    drawn = sorted(bytes.fromhex(line.partition(":")[0]) for line in out.read_text().splitlines())
+    own = [dummy.id for dummy in home.dummies(kept)]
+    assert {len(id_) for id_ in (*drawn, *own)} == {16}
+    place = float(np.mean([bisect(drawn, id_) / users for id_ in own]))
+    allowed = 4.9 * sqrt((1 / len(own) + 1 / users) / 12)  # one run in a million
+    assert abs(place - 0.5) <= allowed < 0.5, f"mean place {place:.4f}, allowed 0.5 ± {allowed:.4f}"
 
 
 @pytest.mark.parametrize("kind", ["socks5", "http"])

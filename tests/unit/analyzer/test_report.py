@@ -12,9 +12,9 @@ import pytest
 from rich.console import Console
 
 from analyzer.report import page
-from analyzer.report.promises import guess
+from analyzer.report.formatting import cut, size
+from analyzer.report.guarantees import guess
 from analyzer.report.values import SHOWN
-from analyzer.report.words import cut, size
 from analyzer.result import show
 from tests.unit.analyzer.pages import Element, cells, disagreements, made, read, shown_number
 
@@ -138,6 +138,14 @@ def test_whatever_text_a_result_holds_appears_as_text() -> None:
     untouched = made(3)
     untouched["labels"][0] = HOSTILE
     assert cells(shown(untouched).one("table", "values"))[0][0] == plain
+
+
+def test_the_template_marks_nothing_as_safe_and_one_file_of_ours_is_shown_as_it_is() -> None:
+    template = (files("analyzer.report") / "report.html").read_text(encoding="utf-8")
+    assert not re.findall(r"\|\s*(safe|forceescape)|autoescape|Markup", template)
+    code = (files("analyzer.report") / "page.py").read_text(encoding="utf-8")
+    assert "autoescape=True" in code
+    assert re.findall(r"Markup\((\w+)\)", code) == ["look"]
 
 
 def test_long_labels_are_cut_and_whole_in_a_title() -> None:

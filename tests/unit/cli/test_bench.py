@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from peos.cli import bench_count, bench_overhead, bench_schemes, main
+from peos.bench import count, overhead, schemes
+from peos.cli import main
 
 ROW = {"scheme": "paillier", "operation": "encrypt", "microseconds": 253.0126, "bytes": 768}
 SCHEMES: dict[str, Any] = {
@@ -35,7 +36,7 @@ def test_schemes_as_json_is_one_object_with_the_machine_and_the_rows(
     given: list[str], count: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     counts: list[int] = []
-    monkeypatch.setattr(bench_schemes, "measure", measured(counts))
+    monkeypatch.setattr(schemes, "measure", measured(counts))
     assert main(["bench", "schemes", "--json", *given]) == 0
     said = capsys.readouterr()
     found = json.loads(said.out)
@@ -49,7 +50,7 @@ def test_schemes_as_json_is_one_object_with_the_machine_and_the_rows(
 def test_schemes_for_people_is_a_table_and_what_was_measured_beside(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(bench_schemes, "measure", measured([]))
+    monkeypatch.setattr(schemes, "measure", measured([]))
     assert main(["bench", "schemes"]) == 0
     said = capsys.readouterr().out
     for part in (
@@ -71,9 +72,9 @@ def test_overhead_gives_what_was_asked_for_to_the_measurement_and_the_thesis_bes
     def measure_all(users: int, shufflers: Any, schemes: Any, *, progress: Any) -> dict[str, Any]:
         asked.append((users, tuple(shufflers), tuple(schemes)))
         progress("jl, 5 shufflers")
-        return {"rows": [], "thesis": bench_overhead.THESIS, "threads": 1}
+        return {"rows": [], "thesis": overhead.THESIS, "threads": 1}
 
-    monkeypatch.setattr(bench_overhead, "measure_all", measure_all)
+    monkeypatch.setattr(overhead, "measure_all", measure_all)
     assert main(["bench", "overhead", "--users", "2000", "--shufflers", "5", "--schemes", "jl", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["thesis"]["threads"] == 32
     assert main(["bench", "overhead"]) == 0
@@ -84,7 +85,7 @@ def test_overhead_gives_what_was_asked_for_to_the_measurement_and_the_thesis_bes
 
 
 def test_count_runs_as_it_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(bench_count, "REPETITIONS", 1)
+    monkeypatch.setattr(count, "REPETITIONS", 1)
     assert main(["bench", "count", "--reports", "2000", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["domain"], found["d_prime"], found["reports"]) == (42178, 705, 2000)

@@ -7,10 +7,10 @@ from types import ModuleType
 import pytest
 
 from experiments import figure_9_3, table_9_1, table_9_2, the_claim
-from experiments.drawing import Line, chart
 from experiments.page import NAMES, PAGE, kept, render
 from experiments.report import DIFFERS, RESULTS, Result
 from experiments.running import keyed
+from peos.drawing import Line, chart
 
 DRAW = {
     "table_9_1": table_9_1.draw,

@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,11 @@ from peos.wire.methods import DELIVER, GET_RECEIPT
 from shuffler import conductor as conductor_
 from shuffler.bench import Bench
 from shuffler.conductor import Conductor
+from shuffler.evidence import Evidence
 from shuffler.storing import FAULTS, Stored
 from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
 from tests.unit.shuffler_process.played import HERE, LOG, ME, Other, Told, memory, run
+from tests.unit.shuffler_process.test_evidence import files, keep, shuffled
 from tests.unit.store.made import TRANSCRIPT
 
 ROWS = 16
@@ -51,6 +54,7 @@ def conducting(
     now: float = EARLY,
     step_seconds: float = 60.0,
     clock: Callable[[], float] | None = None,
+    evidence: Evidence | None = None,
 ) -> Conductor:
     """This shuffler's machine on a collection of 16 rows, ticking fast."""
     bench = Bench(ROWS, 1, PUBLIC, Inline(Randomness(b"\x01" * 32)))
@@ -65,6 +69,7 @@ def conducting(
         store=stored,
         post=Posted(),
         analyzer=analyzer or Other("the analyzer", {}),
+        evidence=evidence,
         step_seconds=step_seconds,
         log=LOG,
         clock=clock or (lambda: now),
@@ -263,6 +268,27 @@ def test_what_is_being_sent_outlives_shuffle_by_and_ends_at_erase_by() -> None:
         end = await later.run(resumed=True)
         assert end.place is Place.ABORTED
         assert later.reason == "the time to erase by has passed"
+
+    conducted(test, Place.SENDING)
+
+
+def test_what_is_kept_for_the_inspection_is_gone_at_shuffle_by_though_the_output_is_still_being_sent(
+    tmp_path: Path,
+) -> None:
+    made = shuffled(3)
+    kept = keep(tmp_path, made, made.nodes[ME - 1])
+
+    async def test(store: MemoryStore, stored: Stored) -> None:
+        now = [EARLY]
+        refusing = Other("the analyzer", {DELIVER: RemoteFault("does not answer", party="the analyzer")})
+        here = conducting(store, stored, analyzer=refusing, clock=lambda: now[0], evidence=kept)
+        running = asyncio.ensure_future(here.run(resumed=True))
+        await reached(lambda: here.delivering.trouble != "")
+        assert files(tmp_path)
+        now[0] = BETWEEN
+        await reached(lambda: not files(tmp_path))
+        assert store.standing(COLLECTION).place is Place.SENDING
+        running.cancel()
 
     conducted(test, Place.SENDING)
 

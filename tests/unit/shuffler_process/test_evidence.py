@@ -1,22 +1,38 @@
 """What is kept for an inspection: whole or nothing, the same openings after a restart, unreadable without its key."""
 
+import asyncio
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from peos.collection.document import Document
+from peos.collection.lifecycle import State
+from peos.compute import Inline
+from peos.crypto.kdf import Context
 from peos.crypto.randomness import KEY_BYTES, Randomness
 from peos.crypto.schemes.base import Packed
 from peos.crypto.vault import Vault
 from peos.ldp import GRR
-from peos.shuffle.messages import Header, Kind, SignedReveal, Step
+from peos.shuffle.messages import Header, Kind, SignedReceipt, SignedReveal, Step
 from peos.shuffle.opening import Opening, open_rows
+from peos.shuffle.standing import Place
 from peos.shuffle.vectors import Vector
 from peos.simulate import Node, Simulation
+from peos.wire.documents import SignedDocument
 from peos.wire.inspections import encode_opening, encode_path
+from peos.wire.methods import GET_DUMMIES, GET_RECEIPT, Method
 from shuffler.evidence import Evidence, sweep
+from shuffler.life import Life
+from shuffler.meter import Meter
+from shuffler.storing import Stored
 from tests.keys import small_key
+from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
+from tests.unit.shuffler_process.played import HERE, LOG, ME, Other, memory, run
+from tests.unit.store.made import TRANSCRIPT
 
 SIGNED = SignedReveal(b"h" * 32, b"s" * 64)
 RNG = Randomness(b"\x06" * 32)
@@ -170,3 +186,65 @@ def test_what_belongs_to_no_living_collection_is_swept_away(tmp_path: Path) -> N
     assert files(tmp_path)
     sweep(tmp_path, set())
     assert not files(tmp_path)
+
+
+class Signed(SignedDocument):
+    """A document under the digest that the store has."""
+
+    @property
+    def digest(self) -> bytes:
+        """That one."""
+        return COLLECTION
+
+
+@pytest.mark.parametrize("awaited", [GET_RECEIPT, GET_DUMMIES])
+def test_at_shuffle_by_it_is_gone_though_the_analyzer_has_not_shown_its_dummies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, awaited: Method
+) -> None:
+    """A shuffler that was started anew after the delivery, and an analyzer that does not answer."""
+    made = shuffled(3)
+    monkeypatch.setattr(Document, "encryption", lambda _: PUBLIC)  # below the floor for keys that come in
+    answers = {} if awaited is GET_RECEIPT else {GET_RECEIPT: SignedReceipt.sign(ANALYZER, attempt(2), TRANSCRIPT)}
+    analyzer, store = Other("the analyzer", answers), memory(Place.DONE)
+    store.set_state(COLLECTION, State.DELIVERED)
+    now, node = int(time.time()), made.nodes[ME - 1]
+    document = replace(DOCUMENT, closes_at=now, shuffle_by=now + 3, erase_by=now + 300)
+    assert node.machine.record is not None
+    Evidence(tmp_path, VAULT, ME, document.schedule, COLLECTION).keep(2, node.machine.record, node.bench.vectors)
+
+    async def test(stored: Stored) -> None:
+        life = Life(
+            signed=Signed(b"", b"", document),
+            number=ME,
+            cards=(),
+            identity=SHUFFLERS[ME - 1],
+            kept=store.collection(COLLECTION),
+            store=stored,
+            callers={1: Other("shuffler 1", {}), 2: Other("shuffler 2", {})},
+            analyzer=analyzer,
+            engine=Inline(RNG),
+            step_seconds=60.0,
+            folder=tmp_path,
+            vault=VAULT,
+            log=LOG,
+            meter=Meter(),
+        )
+        running = asyncio.ensure_future(life.run())
+        while time.time() < document.shuffle_by - 1 or awaited not in analyzer.asked:
+            await asyncio.sleep(0.02)
+        assert files(tmp_path), "it is for the inspection, which is not over"
+        while files(tmp_path):
+            assert time.time() < document.shuffle_by + 5, "still there after shuffle_by"
+            await asyncio.sleep(0.02)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await life.close()
+
+    stored = Stored(lambda: store)
+    run(test(stored))
+    stored.close()
+
+
+def attempt(number: int) -> Context:
+    """Of the collection that the store has."""
+    return replace(HERE, attempt=number)

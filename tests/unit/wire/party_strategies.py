@@ -6,8 +6,8 @@ from peos.collection.party import Answer, Card, Invitation, Order, Status
 from peos.collection.receipts import MAX_GROUP, Receipt
 from peos.crypto.identity import Identity
 from peos.crypto.onion import OnionPrivateKey
+from peos.v1 import services_pb2 as pb
 from peos.wire import parties
-from peos.wire import services_pb2 as pb
 from peos.wire.strict import VERSION, serialize
 
 SIGNERS = {signer.public: signer for signer in (Identity(bytes([number]) * 32) for number in range(9))}

@@ -31,8 +31,8 @@ from peos.shuffle.messages import (
     VectorHeader,
     Word,
 )
+from peos.v1 import shuffle_pb2 as pb
 from peos.wire import documents, freezes, parties, shuffles, submissions
-from peos.wire import shuffle_pb2 as pb
 from peos.wire.strict import serialize
 from tests.keys import small_key
 from tests.unit.wire import party_strategies as party

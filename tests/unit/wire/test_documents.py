@@ -13,7 +13,7 @@ from peos.crypto.randomness import Randomness
 from peos.crypto.schemes import scheme
 from peos.crypto.schemes.base import KEY_BITS_FLOOR
 from peos.errors import BadEncoding, WrongInput
-from peos.wire import collection_pb2 as pb
+from peos.v1 import collection_pb2 as pb
 from peos.wire.documents import decode_signed_document, encode_document, sign_document
 from peos.wire.strict import serialize
 from peos.wire.submissions import MAX_SHARE_BYTES

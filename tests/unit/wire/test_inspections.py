@@ -13,7 +13,7 @@ from peos.errors import BadEncoding
 from peos.shuffle.merkle import Proof
 from peos.shuffle.messages import Header, Kind, SignedReveal, Step, VectorHeader
 from peos.shuffle.opening import Nothing, Opening, Place, Shown, What
-from peos.wire import shuffle_pb2 as pb
+from peos.v1 import shuffle_pb2 as pb
 from peos.wire.inspections import (
     OPENING_LIMIT,
     RevealedPart,

@@ -6,7 +6,7 @@ import pytest
 from google.protobuf.message import Message
 
 from peos.errors import BadEncoding
-from peos.wire import collection_pb2, freeze_pb2, services_pb2, shuffle_pb2, submission_pb2
+from peos.v1 import collection_pb2, freeze_pb2, services_pb2, shuffle_pb2, submission_pb2
 from peos.wire.strict import serialize
 from tests.unit.wire.strategies import CODECS
 

@@ -8,8 +8,8 @@ from peos.collection.party import Answer, Card
 from peos.collection.receipts import Acknowledgement, Receipt
 from peos.crypto.identity import Identity
 from peos.errors import BadEncoding
+from peos.v1 import services_pb2 as pb
 from peos.wire import parties
-from peos.wire import services_pb2 as pb
 from peos.wire.strict import serialize
 from peos.wire.submissions import encode_acknowledgement
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from peos.crypto.kdf import Context
 from peos.errors import BadEncoding
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
-from peos.wire import shuffle_pb2 as pb
+from peos.v1 import shuffle_pb2 as pb
 from peos.wire.shuffles import CHUNK, ChunkReader, VectorReader, decode_vector, encode_vector
 from peos.wire.strict import MESSAGE_LIMIT, serialize
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 import gmpy2
 import numpy as np
 
-from peos.cli import bench_words
-from peos.cli.bench_machine import (
+from peos.bench import words as word_schemes
+from peos.bench.machine import (
     REPETITIONS,
     Row,
     Work,
@@ -49,7 +49,7 @@ def measure(count: int, *, bits: int = KEY_BITS_FLOOR) -> Row:
     """All figures; `bits` is for tests."""
     rng = system()
     ours, tables, beside = _paillier(Paillier().generate(rng, bits=bits), count, rng)
-    others = [bench_words.measure(name, count, rng, bits=bits) for name in bench_words.NAMES]
+    others = [word_schemes.measure(name, count, rng, bits=bits) for name in word_schemes.NAMES]
     words = [row for found, _, _ in others for row in found]
     cost = {(row["scheme"], row["operation"]): row["microseconds"] for row in ours}
     return {
@@ -60,7 +60,7 @@ def measure(count: int, *, bits: int = KEY_BITS_FLOOR) -> Row:
         "tables": [*tables, *(table for _, found, _ in others for table in found)],
         "keys": [key for _, _, key in others],
         "multiplications": [multiplication(size * bits, bits, rng) for size in (1, 2)],
-        "against_bars": bench_words.against_bars(words),
+        "against_bars": word_schemes.against_bars(words),
         "break_even": _break_even(cost, tables),
         **{
             f"times_faster_than_{library}": {

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from peos.cli.bench_count import measure, over_all_pairs, premultiply, xxh32
+from peos.bench.count import measure, over_all_pairs, premultiply, xxh32
 from peos.crypto.randomness import Randomness
 
 # From the reference library: xxhash.xxh32(value.to_bytes(4, "little"), seed=seed).intdigest(), xxhash 4.1.0.

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 from typing import Final
 
-from peos.cli.bench_machine import Row, machine
-from peos.cli.bench_parties import SCALED_TO, Measured, measure, per_user
+from peos.bench.machine import Row, machine
+from peos.bench.parties import SCALED_TO, Measured, measure, per_user
 from peos.crypto.randomness import system
 from peos.crypto.schemes import SCHEMES
 from peos.crypto.schemes import scheme as scheme_named

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from peos.cli.local_run import NAME, enrol
 from peos.collection.party import Answer, Card
 from peos.collection.prepare import prepare
 from peos.collection.submission import Part
@@ -21,6 +20,7 @@ from peos.collection.ticket import Ticket
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import system
 from peos.localcluster import LocalCluster
+from peos.localrun import NAME, enrol
 from peos.wire import documents, parties, submissions
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
-from peos.wire import collection_pb2 as _collection_pb2
-from peos.wire import freeze_pb2 as _freeze_pb2
-from peos.wire import shuffle_pb2 as _shuffle_pb2
-from peos.wire import submission_pb2 as _submission_pb2
+from peos.v1 import collection_pb2 as _collection_pb2
+from peos.v1 import freeze_pb2 as _freeze_pb2
+from peos.v1 import shuffle_pb2 as _shuffle_pb2
+from peos.v1 import submission_pb2 as _submission_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message

@@ -8,8 +8,8 @@ import pytest
 from benchmarks import scaling
 from benchmarks.cores import COUNT, WORKERS
 from benchmarks.cores import measure as measure_cores
-from peos.cli.bench_overhead import THESIS, flat, measure_all
-from peos.cli.bench_parties import Measured, measure, per_user
+from peos.bench.overhead import THESIS, flat, measure_all
+from peos.bench.parties import Measured, measure, per_user
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes import dgk_zeros, paillier_zeros
 from peos.errors import WrongInput

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from peos.cli.bench_machine import Row, seconds
+from peos.bench.machine import Row, seconds
 from peos.collection.document import ID_BYTES
 from peos.collection.prepare import prepare
 from peos.collection.submission import Part

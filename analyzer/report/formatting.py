@@ -1,6 +1,5 @@
-"""Text and numbers as a reader sees them. Everything that did not come from this package passes through `text`."""
+"""Numbers and labels as a reader sees them."""
 
-import html
 import math
 import unicodedata
 from collections.abc import Iterable
@@ -14,17 +13,10 @@ FOUND: Final = {True: "yes", False: "no", None: NOT_RECORDED}
 CERTAIN: Final = "at most 1 in 20 results like this calls any value found that nobody gave"
 _KILO: Final = 1000.0
 _UNITS: Final = ("bytes", "kB", "MB", "GB", "TB", "PB")
-_CONTROLS: Final = frozenset({"Cc", "Cs"})
-
-
-def text(value: object) -> str:
-    """Safe as an element's content and between quotes; what no page may hold becomes a replacement character."""
-    plain = "".join("\ufffd" if unicodedata.category(one) in _CONTROLS else one for one in str(value))
-    return html.escape(plain, quote=True)
 
 
 def cut(value: str, width: int) -> str:
-    """As much as fits in `width` ordinary letters, with an ellipsis for the rest; not escaped."""
+    """As much as fits in `width` ordinary letters, with an ellipsis for the rest."""
     if sum(map(_width, value)) <= width:
         return value
     room = width - 1.0
@@ -87,3 +79,8 @@ def moment(since_1970: int | None) -> str:
         return NOT_RECORDED
     then = datetime.fromtimestamp(since_1970, UTC)
     return f"{then.day} {then:%B %Y, %H:%M} UTC"
+
+
+def capitalised(sentence: str) -> str:
+    """A sentence with a capital, and the rest of it as it is."""
+    return sentence[:1].upper() + sentence[1:]

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from peos.cli import bench_schemes
-from peos.cli.bench_machine import NOT_INSTALLED, optional
-from peos.cli.bench_schemes import measure
+from peos.bench import schemes
+from peos.bench.machine import NOT_INSTALLED, optional
+from peos.bench.schemes import measure
 from peos.crypto.randomness import Randomness
 
 BITS = 768  # what is shown does not depend on the size
@@ -16,8 +16,8 @@ COUNT = 64
 
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_schemes, "optional", lambda _module, _distribution: (None, NOT_INSTALLED))
-    monkeypatch.setattr(bench_schemes, "SHUFFLED", 40)
+    monkeypatch.setattr(schemes, "optional", lambda _module, _distribution: (None, NOT_INSTALLED))
+    monkeypatch.setattr(schemes, "SHUFFLED", 40)
 
 
 @pytest.mark.usefixtures("alone")
@@ -38,7 +38,7 @@ def test_every_operation_of_every_scheme_has_a_row_and_missing_libraries_are_sai
     assert {row["bytes"] for row in found["rows"] if row["scheme"] == "paillier"} == {2 * BITS // 8}
     assert {row["bytes"] for row in found["rows"] if row["scheme"] != "paillier"} == {BITS // 8}
     said: list[str] = []
-    bench_schemes.lines(found, said.append)
+    schemes.lines(found, said.append)
     assert "heu: not installed" in said
 
 
@@ -82,8 +82,8 @@ def test_where_heu_is_installed_its_three_operations_are_measured(
         return kit
 
     library = SimpleNamespace(SchemaType=SimpleNamespace(ZPaillier="Z"), setup=setup)
-    monkeypatch.setattr(bench_schemes, "optional", lambda _module, _distribution: (library, "0.5"))
-    works, version = bench_schemes._heu(3072, rng.uint64(5))
+    monkeypatch.setattr(schemes, "optional", lambda _module, _distribution: (library, "0.5"))
+    works, version = schemes._heu(3072, rng.uint64(5))
     assert asked == [("Z", 3072)]
     assert version == "0.5"
     party.calls.clear()

@@ -1,4 +1,8 @@
-"""Lines over two logarithmic axes, as an SVG file that needs nothing beside itself."""
+"""Lines over two logarithmic axes, as an SVG file that needs nothing beside itself.
+
+Used by `peos plan --plot`, the experiments and the benchmarks. The report page draws for itself: bars over a share of
+its width are another thing.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -37,8 +41,8 @@ class _Axis:
         return self._start + (self._end - self._start) * (math.log(value) - self._low) / self._span
 
 
-def chart(title: str, across: str, down: str, lines: Sequence[Line]) -> str:
-    """The SVG's text; lines without points are left out."""
+def chart(title: str, across: str, down: str, lines: Sequence[Line], *, mark: float | None = None) -> str:
+    """The SVG's text; lines without points are left out. `mark` is an x that a vertical line shows."""
     lines = [line for line in lines if line.points]
     bottom = _TOP + _PLOT_HEIGHT
     height = bottom + 62 + _LINE * -(-len(lines) // _COLUMNS)
@@ -53,6 +57,11 @@ def chart(title: str, across: str, down: str, lines: Sequence[Line]) -> str:
         *_grid(x, y, bottom),
         *_labels(across, down, bottom),
     ]
+    if mark is not None:
+        parts.append(
+            f'<line x1="{x(mark):.1f}" x2="{x(mark):.1f}" y1="{_TOP}" y2="{bottom}" stroke="#999999" '
+            'stroke-dasharray="1 3"/>'
+        )
     for at, line in enumerate(lines):
         places = [(f"{x(one):.1f}", f"{y(other):.1f}") for one, other in line.points]
         parts.append(f'<polyline points="{" ".join(",".join(place) for place in places)}" {_stroke(at)}/>')
@@ -74,10 +83,14 @@ def _stroke(at: int) -> str:
 def _grid(x: _Axis, y: _Axis, bottom: float) -> Iterator[str]:
     for tick in x.ticks:
         yield f'<line x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="{_TOP}" y2="{bottom}" stroke="#e4e4e4"/>'
-        yield f'<text x="{x(tick):.1f}" y="{bottom + 17}" text-anchor="middle">{tick:g}</text>'
+        yield f'<text x="{x(tick):.1f}" y="{bottom + 17}" text-anchor="middle">{_number(tick)}</text>'
     for tick in y.ticks:
         yield f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" stroke="#e4e4e4"/>'
-        yield f'<text x="{_LEFT - 8}" y="{y(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>'
+        yield f'<text x="{_LEFT - 8}" y="{y(tick) + 4:.1f}" text-anchor="end">{_number(tick)}</text>'
+
+
+def _number(tick: float) -> str:
+    return f"{tick:,.0f}" if 1 <= tick < 1e7 else f"{tick:g}"
 
 
 def _labels(across: str, down: str, bottom: float) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import gmpy2
 import numpy as np
 
-from peos.cli.bench_machine import Row, Work, medians, seconds
+from peos.bench.machine import Row, Work, medians, seconds
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes import rows, scheme
 from peos.crypto.schemes.base import PublicKey

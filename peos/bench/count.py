@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from peos.cli.bench_machine import REPETITIONS, Row, machine
+from peos.bench.machine import REPETITIONS, Row, machine
 from peos.crypto.randomness import Randomness, system
 from peos.ldp.local_hash import LocalHash
 

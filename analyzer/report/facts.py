@@ -1,0 +1,117 @@
+"""Who took part, what each party spent and what was checked, as the page shows it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from analyzer.report.formatting import NOT_RECORDED, moment, whole
+from peos.privacy.guarantees import rounded_up
+from peos.protocols import protocol_named
+
+_MECHANISMS: Final = {
+    "grr": "randomised response over all values (grr): each device sends the user's answer or, with a fixed "
+    "probability, a value drawn evenly from all",
+    "solh": "local hashing (solh): each device draws a hash function, and sends it with the hash of the user's "
+    "answer or, with a fixed probability, with a hash value drawn evenly",
+    "sue": "unary encoding (sue): each device sends one bit for every value, each of them flipped with a fixed "
+    "probability",
+}
+_NOT_MEASURED: Final[dict[str, Any]] = dict.fromkeys(("seconds", "sent", "received", "peak_rss"))
+_ROLES: Final = ("analyzer", "users")
+_CHECKS: Final = {
+    "dummies": "Every dummy came out of the shuffle exactly. The analyzer had put these reports in and committed to "
+    "them beforehand, so that lost or replaced reports would be noticed.",
+    "conservation": "Every dummy came out of the shuffle exactly: nothing was lost, replaced or counted twice where "
+    "it would show.",
+    "digests": "All parts of the output came from one attempt at the shuffle, of parties that agree on "
+    "everything said in it.",
+    "inspection": "What the shufflers opened of their work, the dummies' rows step by step, shows no fault of any "
+    "of them.",
+    "everybody_counted": "Every user of the demonstration was counted.",
+    "estimates": "Every estimate lies within its bound of the truth.",
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check in words, and how it came out; `kind` is its look."""
+
+    words: str
+    kind: str
+    outcome: str
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """How far the inspection went: that nothing was found says little if little was opened."""
+
+    dummies: int
+    closed: tuple[str, ...]
+
+
+def facts(found: Mapping[str, Any]) -> dict[str, str]:
+    """What was asked, when, and who took part; the page lists the shufflers' names where they are recorded."""
+    about, parameters = found.get("collection") or {}, found["parameters"]
+    cells = parameters["d_prime"]
+    protocol = protocol_named(parameters["protocol"])
+    return {
+        "Question": about.get("question", NOT_RECORDED),
+        "Epoch": about.get("epoch") or "none was named",
+        "Values": f"{whole(parameters['domain'])} possible answers",
+        "Published": moment(about.get("published_at")),
+        "Open until": f"{moment(about.get('closes_at'))}, or until the analyst closed it",
+        "Analyzer": about.get("analyzer", NOT_RECORDED),
+        "Shufflers": f"{whole(parameters['shufflers'])}; names {NOT_RECORDED}",
+        "Users counted": whole(found["users"]),
+        "Minimum": f"{whole(about.get('minimum'))}; with fewer nothing would have been shuffled",
+        "Dropped out": whole(
+            found["dropped"], missing="not known: the analyzer does not see who gave up before the close"
+        ),
+        "Fake reports": f"{whole(found['fakes'])}, {protocol.about.fakes}",
+        "Mechanism": _MECHANISMS.get(parameters["mechanism"], parameters["mechanism"]),
+        "Parameters": f"ε_l = {rounded_up(parameters['eps_local'])}, δ = {parameters['delta']:g}"
+        + ("" if cells is None else f", d' = {whole(cells)}"),
+        "Encryption": f"{parameters['scheme']}; shuffle protocol {protocol.about.kind}{protocol.name}",
+    }
+
+
+def costs(found: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """A row for each party, of nothing for one that was not measured."""
+    measured = {str(row["party"]): row for row in found["cost"]}
+    shufflers = [str(name) for name in (found.get("collection") or {}).get("shufflers", ())]
+    lines = [
+        # An organisation may call itself what it likes: a role's row is never taken for it.
+        (f"shuffler {number} ({name})", {} if name in _ROLES else measured.get(name, {}))
+        for number, name in enumerate(shufflers, start=1)
+    ]
+    others = [name for name in measured if name in _ROLES or name not in shufflers]
+    lines += [(name, measured.get(name, {})) for name in dict.fromkeys([*others, *_ROLES])]
+    return [(name, _NOT_MEASURED | row) for name, row in lines]
+
+
+def checks(found: Mapping[str, Any]) -> list[Check]:
+    """Every check of result.json, those that have no words here under their own names."""
+    return [_check(str(name), held) for name, held in found["checks"].items()]
+
+
+def inspected(found: Mapping[str, Any]) -> Inspected | None:
+    """How far the inspection went; nothing where there was none."""
+    seen = found.get("inspection")
+    if seen is None:
+        return None
+    names = dict(enumerate((found.get("collection") or {}).get("shufflers", ()), start=1))
+    closed = (f"shuffler {who} ({names[who]})" if who in names else f"shuffler {who}" for who in seen["not_opened"])
+    return Inspected(seen["dummies"], tuple(closed))
+
+
+def _check(name: str, held: object) -> Check:
+    words = _CHECKS.get(name) or f"{name.replace('_', ' ').capitalize()}."
+    match held:
+        case True:
+            return Check(words, "holds", "holds")
+        case False:
+            return Check(words, "fails", "FAILS")
+        case None:
+            return Check(words, "other", "not carried out")
+        case _:
+            return Check(words, "other", str(held))
