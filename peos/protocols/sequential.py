@@ -122,8 +122,8 @@ class Sequential(ShuffleProtocol):
         encrypted="the innermost layer of each report is",
         further=(
             "This was a sequential shuffle,",
-            "a baseline that protects less than PEOS (docs/protocol.md §9). A shuffler knows the fakes that it drew, so "
-            "that each number of them has claims of its own:",
+            "a baseline that protects less than PEOS (docs/protocol.md §9). A shuffler knows the fakes that it drew, "
+            "so that each number of them has claims of its own:",
         ),
         limits=(
             (

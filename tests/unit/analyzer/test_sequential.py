@@ -59,7 +59,7 @@ def test_a_terminal_shows_it_too(capsys: pytest.CaptureFixture[str]) -> None:
     found = made(12)
     show(found, Console(width=400))
     assert "sequential" not in capsys.readouterr().out
-    show(found | {"parameters": found["parameters"] | {"protocol": SEQUENTIAL}}, Console(width=400))
+    show(found | {"parameters": found["parameters"] | {"protocol": SEQUENTIAL.name}}, Console(width=400))
     assert WEAKER[1:] in capsys.readouterr().out
 
 
@@ -94,9 +94,9 @@ def test_a_card_without_an_onion_key_is_refused_with_what_to_do(world: World) ->
 
 
 def test_a_protocol_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(WrongInput, match="the protocol tor does not exist") as caught:
+    with pytest.raises(WrongInput, match="the protocol 'tor' is not known") as caught:
         request(protocol="tor")
-    assert caught.value.hint == "peos and ss do"
+    assert caught.value.hint == "known: peos, ss"
 
 
 def test_the_page_says_that_it_protects_less_and_shows_every_claim() -> None:

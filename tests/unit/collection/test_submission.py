@@ -153,16 +153,16 @@ def test_edges_of_the_ciphertexts_are_let_in() -> None:
 
 def test_every_ciphertext_of_a_report_of_several_words_is_looked_at() -> None:
     document = replace(DOCUMENT, choice=MechanismChoice.of(SUE(100, 3.0)))
-    words = document.mechanism.words
+    words, encryption = document.mechanism.words, document.encryption(floor=512)
     assert words > 2
     for bad in (None, *range(words)):
         rows = [bytes(SIZE) if at == bad else shares()[0] for at in range(words)]
         part = holding(CIPHERTEXTS, b"".join(rows))
         if bad is None:
-            check_part(part, document, COLLECTION, ENCRYPTION, 1)
+            check_part(part, document, COLLECTION, encryption, 1)
         else:
             with pytest.raises(RemoteFault, match=NOT_ONE):
-                check_part(part, document, COLLECTION, ENCRYPTION, 1)
+                check_part(part, document, COLLECTION, encryption, 1)
 
 
 def test_a_part_that_only_the_first_shuffler_can_check_reaches_the_others_as_any_word_does() -> None:

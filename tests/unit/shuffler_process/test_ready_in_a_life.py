@@ -26,7 +26,7 @@ from shuffler.life import Life
 from shuffler.meter import Meter
 from shuffler.storing import Stored
 from tests.keys import small_key
-from tests.unit.collection.made import COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
+from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION, PUBLIC, SHUFFLERS
 from tests.unit.shuffler_process.played import LOG, NOWHERE, VAULT, Other, announced, rows, run
 from tests.unit.shuffler_process.test_life import ABORT, CLOSE, Signed, frozen_digest, reached
 from tests.unit.store.made import ASKED
@@ -38,7 +38,7 @@ FIRST = 1  # encrypts the fakes, and makes the first pass
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(life_, "RETRY", 0.02)
     monkeypatch.setattr(life_, "check_minimum", lambda *_: None)  # six submissions, where there are 32 dummies
-    monkeypatch.setattr(Document, "encryption", lambda _: PUBLIC)  # below the floor for keys that come in
+    monkeypatch.setattr(Document, "encryption", lambda _: ENCRYPTION)  # below the floor for keys that come in
 
 
 def others() -> dict[int, Other]:
