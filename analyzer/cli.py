@@ -184,7 +184,9 @@ def publish(
 
     numbers = [number.strip() for given in unopened or () for number in given.split(",")]
     if not all(number.isascii() and number.isdigit() for number in numbers):
-        raise WrongInput(f"--unopened takes numbers of shufflers, not {','.join(numbers)[:60]!r}", hint="like 1,3")
+        raise WrongInput(
+            "input.unopened", f"--unopened takes numbers of shufflers, not {','.join(numbers)[:60]!r}", hint="like 1,3"
+        )
     with _home(config) as home:
         orders.publish(home, home.kept(name), frozenset(map(int, numbers)))
     without = f" without the rows of {', '.join(f'shuffler {number}' for number in numbers)}" if numbers else ""
@@ -239,6 +241,7 @@ def ledger(config: Config, as_json: Json = False) -> None:
         budget = home.config.budget
         if budget is None:
             raise WrongInput(
+                "budget.none",
                 f"{home.config.path} sets no budget",
                 hint="give budget.epsilon and budget.delta for a ledger to be kept",
             )
@@ -273,7 +276,9 @@ def result(
 
     _require_seconds(wait)
     if html is not None and (html.is_dir() or not html.parent.is_dir()):
-        raise WrongInput(f"the page cannot be written to {html}", hint="name a file in a folder that exists")
+        raise WrongInput(
+            "input.page", f"the page cannot be written to {html}", hint="name a file in a folder that exists"
+        )
     with _home(config) as home, Teller() as teller:
         found = _awaited(home, name, wait, teller)
         home.store.note("result read", home.kept(name).digest)
@@ -298,18 +303,22 @@ def _awaited(home: "Home", name: str, wait: float, teller: Any) -> dict[str, Any
             found: dict[str, Any] = json.loads(kept.result)
             return found
         if kept.state is State.ABORTED:
-            raise PeosError(f"{name} was aborted: {kept.reason}", hint="create another collection, under another name")
+            raise PeosError(
+                "result.aborted",
+                f"{name} was aborted: {kept.reason}",
+                hint="create another collection, under another name",
+            )
         standing = in_words(where(home, [kept])[0])[0]
         left = give_up_at - time.monotonic()
         if left <= 0:
-            raise PeosError(f"there is no result yet: {standing}", hint="--wait SECONDS waits for it")
+            raise PeosError("result.not_yet", f"there is no result yet: {standing}", hint="--wait SECONDS waits for it")
         teller.waiting(standing)
         time.sleep(min(left, 1.0))
 
 
 def _require_seconds(wait: float) -> None:
     if not wait >= 0.0:  # nor is it nan
-        raise WrongInput(f"--wait is a number of seconds from 0, not {wait:g}", hint="0 does not wait")
+        raise WrongInput("input.wait", f"--wait is a number of seconds from 0, not {wait:g}", hint="0 does not wait")
 
 
 def main() -> int:

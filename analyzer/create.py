@@ -27,7 +27,11 @@ _PAST_DRAFT: Final = frozenset(State) - {State.DRAFT, State.ABORTED}
 def open_collection(home: Home, kept: Kept, teller: Teller, *, wait: float, every: float = ASK_EVERY) -> Kept:
     """Bring a collection from wherever it is to open, its dummies ready to be sent; PeosError says what is missing."""
     if kept.state is State.ABORTED:
-        raise Refused(f"{kept.name} was aborted: {kept.reason}", hint="create another collection, under another name")
+        raise Refused(
+            "collection.aborted",
+            f"{kept.name} was aborted: {kept.reason}",
+            hint="create another collection, under another name",
+        )
     if kept.state is State.DRAFT:
         asyncio.run(_until_accepted(home, kept, teller, wait=wait, every=every))
         Dummies(home).keep(kept)  # before it is open: the serving process sends them from then on
@@ -65,12 +69,15 @@ async def _until_accepted(home: Home, kept: Kept, teller: Teller, *, wait: float
             if time.time() >= closes_at:
                 home.store.move(kept.digest, State.ABORTED, f"not accepted before it closed: {waiting[0]}")
                 raise Closed(
+                    "collection.too_late",
                     f"{kept.name} was to close before every shuffler had accepted it: {waiting[0]}",
                     hint="create another collection, under another name",
                 )
             if time.monotonic() >= give_up_at:
                 raise PeosError(
-                    "; ".join(waiting), hint="run the same command again to go on waiting, or abort the collection"
+                    "collection.waiting",
+                    "; ".join(waiting),
+                    hint="run the same command again to go on waiting, or abort the collection",
                 )
             teller.waiting("; ".join(waiting))
             await asyncio.sleep(every)
@@ -81,6 +88,7 @@ def _not_accepted(name: str, answer: Answer, refused: PeosError | None) -> str:
     if isinstance(answer, Status) and answer.known:
         if answer.state == State.ABORTED:
             raise Refused(
+                "collection.refused",
                 f"{name} has aborted the collection: {answer.reason or 'it gives no reason'}",
                 hint="abort it here too, and create another, under another name",
             )

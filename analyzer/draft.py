@@ -62,6 +62,7 @@ class Request:
         for what in ("closes_in", "shuffle_within", "erase_within"):
             if not 1 <= getattr(self, what) <= _MOST_SECONDS:
                 raise WrongInput(
+                    "input.seconds",
                     f"--{what.replace('_', '-')} is a number of seconds from 1 to {_MOST_SECONDS}",
                     hint="a day has 86400",
                 )
@@ -84,6 +85,7 @@ def draft(home: Home, request: Request, teller: Teller) -> Kept:
     if known is not None:
         if known.request != request.encode():
             raise WrongInput(
+                "collection.other_parameters",
                 f"a collection {request.name} was created with other parameters",
                 hint="choose another name, or give the same parameters to go on with it",
             )

@@ -125,6 +125,7 @@ def _require_accepted(outcome: Outcome) -> None:
     if not outcome.accepted:
         first = outcome.refusals[0]
         raise PeosError(
+            "dummies.not_accepted",
             f"a dummy was not accepted: {first}",
             hint=first.hint or "it is sent again; with fewer than half of the dummies nothing is published",
         )

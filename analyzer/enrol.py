@@ -42,7 +42,9 @@ def enrol(
     from analyzer.config import read
 
     if (count is None) == (keys is None):
-        raise WrongInput("either --count or --keys says which tickets to make", hint="give one of the two")
+        raise WrongInput(
+            "input.tickets_how", "either --count or --keys says which tickets to make", hint="give one of the two"
+        )
     users = read_keys(keys) if keys is not None else []
     count = count or len(users)
     home = Home(read(config))
@@ -60,14 +62,18 @@ def read_keys(path: Path) -> list[bytes]:
         lines = path.read_text(encoding="ascii").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = in_words(error) if isinstance(error, OSError) else "it is not text"
-        raise WrongInput(f"{path} cannot be read: {reason}", hint=_KEY_FORM) from None
+        raise WrongInput("input.unreadable", f"{path} cannot be read: {reason}", hint=_KEY_FORM) from None
     found = [bytes.fromhex(line) if _KEY.fullmatch(line) else b"" for line in map(str.strip, lines)]
     bad = [str(number) for number, key in enumerate(found, start=1) if not is_usable(key)]
     if bad or not found:
         what = f"line {', '.join(bad[:_NAMED])}: not a public key" if bad else "there are no keys"
-        raise WrongInput(f"{path}, {what}" if bad else f"{path}: {what}", hint=_KEY_FORM)
+        raise WrongInput("input.keys_line", f"{path}, {what}" if bad else f"{path}: {what}", hint=_KEY_FORM)
     if len(set(found)) < len(found):
-        raise WrongInput(f"{path}: a public key is there twice", hint="one ticket a user: leave the second line out")
+        raise WrongInput(
+            "input.keys_repeated",
+            f"{path}: a public key is there twice",
+            hint="one ticket a user: leave the second line out",
+        )
     return found
 
 
@@ -80,10 +86,18 @@ def mint_tickets(
     """
     kept = home.kept(collection)
     if kept.state not in (State.DRAFT, State.OPEN):
-        raise Closed(f"{collection} is {kept.state}: tickets would be of no use", hint="create another collection")
+        raise Closed(
+            "ticket.closed",
+            f"{collection} is {kept.state}: tickets would be of no use",
+            hint="create another collection",
+        )
     partial = out.with_name(f".{out.name}.partial")
     if out.exists():
-        raise WrongInput(f"{out} exists already", hint="choose another file: tickets that were handed out stay valid")
+        raise WrongInput(
+            "input.file_exists",
+            f"{out} exists already",
+            hint="choose another file: tickets that were handed out stay valid",
+        )
     try:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
@@ -97,7 +111,9 @@ def mint_tickets(
         partial.rename(out)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise WrongInput(f"{out} cannot be written: {in_words(error)}", hint="give --out another file") from None
+        raise WrongInput(
+            "input.file_unwritable", f"{out} cannot be written: {in_words(error)}", hint="give --out another file"
+        ) from None
     except BaseException:  # an interrupt: nobody was given these
         partial.unlink(missing_ok=True)
         raise

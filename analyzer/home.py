@@ -52,7 +52,11 @@ class Home:
         """The collection of that name."""
         found = self.store.named(require_name(name))
         if found is None:
-            raise WrongInput(f"there is no collection {name}", hint="`peos analyzer status` lists those that there are")
+            raise WrongInput(
+                "input.no_collection",
+                f"there is no collection {name}",
+                hint="`peos analyzer status` lists those that there are",
+            )
         return found
 
     def folder(self, kept: Kept) -> Path:
@@ -78,6 +82,7 @@ class Home:
     def _secret(self, kept: Kept) -> bytes:
         if kept.key is None:
             raise LocalFault(
+                "key.erased",
                 f"the decryption key of {kept.name} was erased",
                 hint="nothing of it can be decrypted any more; create another collection",
             )
@@ -90,7 +95,9 @@ class Home:
         found = unpack_dummies(encoded, document.mechanism.words)
         if tuple(dummy.commitment for dummy in found) != document.dummies:
             raise LocalFault(
-                "the dummies that are kept are not those of the document", hint="restore the analyzer's folder"
+                "dummies.not_those",
+                "the dummies that are kept are not those of the document",
+                hint="restore the analyzer's folder",
             )
         return found
 
@@ -125,7 +132,9 @@ def require_name(name: str) -> str:
     """A collection's name, which is also the name of a folder and of files."""
     if not _NAME.fullmatch(name):
         raise WrongInput(
-            f"{name[:80]!r} cannot name a collection", hint="up to 64 letters, digits, points, hyphens and underscores"
+            "input.name",
+            f"{name[:80]!r} cannot name a collection",
+            hint="up to 64 letters, digits, points, hyphens and underscores",
         )
     return name
 

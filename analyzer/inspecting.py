@@ -54,9 +54,11 @@ class Inspecting:
         kept = self._home.store.get(digest)
         document = self._home.signed(kept).document
         if certificate not in {member.certificate for member in document.shufflers}:
-            raise Refused("the dummies are shown to the collection's shufflers only")
+            raise Refused("inspection.caller", "the dummies are shown to the collection's shufflers only")
         if not document.protocol.inspects:
-            raise Refused(f"nothing is inspected in a shuffle by the protocol {document.protocol.name}")
+            raise Refused(
+                "inspection.none", f"nothing is inspected in a shuffle by the protocol {document.protocol.name}"
+            )
         self._require_delivered(kept)
         revealed = self._revealed(kept)
         return revealed_parts(revealed, self._signed(kept, revealed))
@@ -67,7 +69,7 @@ class Inspecting:
         require_sender(self._home.signed(kept).document, header.header.sender, certificate)
         self._require_delivered(kept)
         if _receipt(kept).context != header.header.context:
-            raise Refused("the opening is of another output")
+            raise Refused("inspection.opening_output", "the opening is of another output")
         check_announced(header)
 
     def keep(self, header: VectorHeader, rows: NDArray[np.uint8]) -> None:
@@ -155,9 +157,9 @@ class Inspecting:
 
     def _require_delivered(self, kept: Kept) -> None:
         if kept.state in (State.PUBLISHED, State.ABORTED):
-            raise Closed(f"the collection is {kept.state}: the inspection is over")
+            raise Closed("inspection.over", f"the collection is {kept.state}: the inspection is over")
         if kept.state is not State.DELIVERED:
-            raise NotYet("the output is not complete yet")
+            raise NotYet("delivery.incomplete", "the output is not complete yet")
 
 
 def _why(opening: Opening | None) -> str:

@@ -12,6 +12,7 @@ from analyzer.peers import Answer, Peers
 from analyzer.publishing import Publishing
 from analyzer.receiving import Receiving
 from analyzer.store import OVER, Kept
+from analyzer.troubles import Troubles
 from peos.collection.document import Document
 from peos.collection.lifecycle import State
 from peos.collection.party import Status
@@ -21,6 +22,10 @@ from peos.net.logs import Log
 TICK: Final = 0.5
 ASK_EVERY: Final = 3.0
 TRY_AGAIN: Final = 30.0  # seconds at most after an error: the first pauses are shorter
+_TURN: Final = "its collections are looked at again"  # what is tried again after an error, as `status` shows it
+_STEP: Final = "the next step is tried again"
+_DUMMIES: Final = "its dummies are sent again"
+_PUBLISHING: Final = "the publishing is tried again"
 _FROZEN: Final = frozenset({State.FROZEN, State.SHUFFLING, State.DELIVERED, State.PUBLISHED})
 
 
@@ -44,7 +49,7 @@ class Keeper:
         self._asked_at: dict[bytes, float] = {}
         self._rest_until: dict[bytes, float] = {}
         self._failed: Counter[bytes] = Counter()  # how often, one after another
-        self._trouble = ""
+        self._troubles = Troubles(home.config.folder)
         self._cleared: set[bytes] = set()
         self._published: asyncio.Task[None] | None = None  # one at a time: each uses all cores
         self._publishes = b""  # which
@@ -53,17 +58,18 @@ class Keeper:
 
     async def run(self, noticed: Callable[[], None]) -> None:
         """`noticed` is called at each turn: commands of other processes may have brought new collections."""
+        self._troubles.clear()
         try:
             while True:
                 try:
                     await self._turn(noticed)
-                    self._trouble = ""
+                    self._troubles.note(None, _TURN, None)
                 except Exception as error:  # of the store: it is asked again, and nothing ends by it
-                    if str(error) != self._trouble:
-                        self._trouble = str(error)
+                    if self._troubles.note(None, _TURN, error):
                         self._log.error("the collections cannot be read at the moment", error)
                 await asyncio.sleep(TICK)
         finally:
+            self._troubles.clear()
             if self._published is not None:
                 self._published.cancel()  # its thread ends when the engine is closed
             for task in self._sending.values():
@@ -74,19 +80,22 @@ class Keeper:
         await asyncio.to_thread(self._home.store.settle)
         for kept in await asyncio.to_thread(self._home.store.all):
             if self._rest_until.get(kept.digest, 0.0) <= time.monotonic():
-                await self._or_rest(kept, self.step(kept))
+                await self._or_rest(kept, _STEP, self.step(kept))
 
-    async def _or_rest(self, kept: Kept, work: Coroutine[Any, Any, None]) -> None:
+    async def _or_rest(self, kept: Kept, what: str, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
         except asyncio.CancelledError:
             raise
-        except Exception as error:  # the other collections go on; the operator finds this in the log
+        except Exception as error:  # the other collections go on; the operator finds this in the log and in `status`
+            self._troubles.note(kept.digest, what, error)
             self._log.of(kept.digest).error("a collection could not be moved on", error, state=kept.state.value)
             pause = min(TRY_AGAIN, TICK * 2 ** min(self._failed[kept.digest], 16))
             self._failed[kept.digest] += 1
             self._rest_until[kept.digest] = time.monotonic() + pause
         else:
+            for done in (_STEP, _DUMMIES, _PUBLISHING) if kept.state in OVER else (what,):
+                self._troubles.note(kept.digest, done, None)
             if not self._is_publishing(kept):
                 self._failed.pop(kept.digest, None)
 
@@ -101,7 +110,7 @@ class Keeper:
             if self._published is None or self._published.done():
                 work = asyncio.to_thread(self._publishing.publish, kept)
                 self._publishes = kept.digest
-                self._published = asyncio.ensure_future(self._or_rest(kept, work))
+                self._published = asyncio.ensure_future(self._or_rest(kept, _PUBLISHING, work))
         elif kept.state is not State.DRAFT:
             await asyncio.to_thread(self._receiving.settle, kept)
             await self._watch(self._home.store.get(kept.digest))
@@ -135,7 +144,7 @@ class Keeper:
         open_for = now - (kept.opened_at or now)
         if time.monotonic() - self._asked_at.get(kept.digest, 0.0) >= min(ASK_EVERY, 0.5 + open_for / 20.0):
             self._asked_at[kept.digest] = time.monotonic()
-            self._sending[kept.digest] = asyncio.ensure_future(self._or_rest(kept, self._send_due(kept)))
+            self._sending[kept.digest] = asyncio.ensure_future(self._or_rest(kept, _DUMMIES, self._send_due(kept)))
 
     async def _send_due(self, kept: Kept) -> None:
         if not await asyncio.to_thread(self._dummies.left, kept):

@@ -61,7 +61,9 @@ def load(config: Config, rng: Randomness) -> Keys:
     file = config.folder / KEYS
     if not file.is_file():
         raise WrongInput(
-            f"{config.folder} has no keys of an analyzer", hint=f"run `peos analyzer init --config {config.path}` first"
+            "key.no_analyzer",
+            f"{config.folder} has no keys of an analyzer",
+            hint=f"run `peos analyzer init --config {config.path}` first",
         )
     private_folder(config.folder)
     content = json.loads(unlock(_passphrase(config), file.read_bytes(), rng))

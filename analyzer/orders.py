@@ -19,9 +19,13 @@ _SHOWS: Final = "`peos analyzer result` shows what came of it"
 def freeze(home: Home, kept: Kept, tell: Callable[[str], None] = lambda _: None) -> None:
     """Have the last dummies sent, then tell every shuffler to close now; PeosError names those that were not told."""
     if kept.state is State.DRAFT:
-        raise Closed(f"{kept.name} is not open yet: there is nothing to close", hint="`peos analyzer abort` ends it")
+        raise Closed(
+            "collection.not_open",
+            f"{kept.name} is not open yet: there is nothing to close",
+            hint="`peos analyzer abort` ends it",
+        )
     if kept.state in (*OVER, State.DELIVERED):
-        raise Closed(f"{kept.name} is {kept.state}: there is nothing left to close", hint=_SHOWS)
+        raise Closed("collection.closed", f"{kept.name} is {kept.state}: there is nothing left to close", hint=_SHOWS)
     if kept.state is State.OPEN:
         dummies = Dummies(home)
         if dummies.left(kept):
@@ -35,7 +39,7 @@ def freeze(home: Home, kept: Kept, tell: Callable[[str], None] = lambda _: None)
 def abort(home: Home, kept: Kept, reason: str = "the analyst aborted it") -> None:
     """End a collection: here at once and for good, then with every shuffler."""
     if kept.state is State.PUBLISHED:
-        raise Closed(f"{kept.name} is published: that cannot be undone", hint=_SHOWS)
+        raise Closed("collection.published", f"{kept.name} is published: that cannot be undone", hint=_SHOWS)
     home.store.move(kept.digest, State.ABORTED, reason)
     home.store.erase(kept.digest)  # the key first: whatever still arrives, nobody can decrypt it
     _tell(home, kept, abort=True)
@@ -44,20 +48,27 @@ def abort(home: Home, kept: Kept, reason: str = "the analyst aborted it") -> Non
 def publish(home: Home, kept: Kept, unopened: frozenset[int]) -> None:
     """Have an output published, also without the rows of `unopened`; Refused if others' rows were not seen either."""
     if kept.state in OVER:
-        raise Closed(f"{kept.name} is {kept.state}: there is nothing left to publish", hint=_SHOWS)
+        raise Closed("result.past", f"{kept.name} is {kept.state}: there is nothing left to publish", hint=_SHOWS)
     if kept.state is not State.DELIVERED:
-        raise NotYet(f"{kept.name} is {kept.state}: there is nothing to publish yet", hint=_STANDS)
+        raise NotYet("result.early", f"{kept.name} is {kept.state}: there is nothing to publish yet", hint=_STANDS)
     inspecting = Inspecting(home)
     if inspecting.is_awaited(kept):
-        raise NotYet(f"the inspection of {kept.name} is not over: shufflers may still show their rows", hint=_STANDS)
+        raise NotYet(
+            "result.inspecting",
+            f"the inspection of {kept.name} is not over: shufflers may still show their rows",
+            hint=_STANDS,
+        )
     unseen = inspecting.unseen(kept)
     if seen := sorted(unopened - unseen.keys()):
         whom = ", ".join(f"shuffler {who}" for who in seen)
         raise WrongInput(
-            f"--unopened names {whom}, whose rows were seen", hint=f"not seen: {_list(unseen) or 'nobody'}"
+            "input.unopened_seen",
+            f"--unopened names {whom}, whose rows were seen",
+            hint=f"not seen: {_list(unseen) or 'nobody'}",
         )
     if left := {who: why for who, why in unseen.items() if who not in unopened}:
         raise Refused(
+            "result.unopened",
             f"{kept.name} is not published: the rows of {_named(left)} were not seen",
             hint=in_their_place(kept.name, unseen),
         )
@@ -97,6 +108,7 @@ def _tell(home: Home, kept: Kept, *, abort: bool) -> None:
     if missed:
         what = "abort" if abort else "close"
         raise PeosError(
+            "collection.order_missed",
             f"not every shuffler was told to {what} {kept.name}: {'; '.join(map(str, missed))}",
             hint="give the same order again; those that were told have carried it out",
         )

@@ -99,7 +99,9 @@ class Peers:
             except PeosError as error:
                 return error
             if found.collection != collection:
-                return RemoteFault("answered about another collection", party=caller.party, step="status")
+                return RemoteFault(
+                    "status.collection", "answered about another collection", party=caller.party, step="status"
+                )
             return found
 
         return list(await asyncio.gather(*(one(quick) for _, quick in self._callers)))

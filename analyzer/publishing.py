@@ -102,6 +102,7 @@ class Publishing:
         taken = self._home.store.dummies_taken(kept.digest)
         if len(taken) < LEAST_SENT:
             raise RemoteFault(
+                "result.dummies_few",
                 f"only {len(taken)} of {len(owned)} dummies were acknowledged by every shuffler, at least {LEAST_SENT} "
                 "must be looked for",
                 step="check of the dummies",
@@ -114,6 +115,7 @@ class Publishing:
         users = len(reports) - document.fakes
         if users < document.minimum:  # all who were delivered were enough; onions may still not open
             raise RemoteFault(
+                "result.minimum",
                 f"only {max(users, 0)} reports open, the minimum is {document.minimum}",
                 step="the last layer",
                 hint="create another collection, for more users",
@@ -152,6 +154,7 @@ class Publishing:
         whom = ", ".join(f"shuffler {who}" for who in sorted(unseen))
         if time.time() >= document.erase_by:
             raise RemoteFault(
+                "result.not_seen_in_time",
                 f"the rows of {whom} were not seen, and by the time to erase by nobody said to publish without them",
                 step="the inspection",
                 hint="create another collection",

@@ -52,7 +52,7 @@ class Receiving:
         if judge_delivery(self._home.store.deliveries(kept.digest), header) is Verdict.KNOWN:
             return None
         if kept.state not in _TAKES:
-            raise Closed(f"the collection is {kept.state}: it takes no vectors")
+            raise Closed("delivery.not_taken", f"the collection is {kept.state}: it takes no vectors")
         folder = self.folder(kept)
         private_folder(folder)
         return Incoming(header, folder, encryption)
@@ -67,7 +67,7 @@ class Receiving:
                 incoming.discard()  # the same came twice at the same time
                 return
             if self._home.store.get(digest).state not in _TAKES:
-                raise Closed("the collection has ended meanwhile")
+                raise Closed("delivery.ended", "the collection has ended meanwhile")
             incoming.keep()
             self._home.store.add_delivery(header)
             self._log.of(digest).info(
@@ -97,11 +97,11 @@ class Receiving:
         kept = self._home.store.get(digest)
         document = self._home.signed(kept).document
         if certificate not in {member.certificate for member in document.shufflers}:
-            raise Refused("receipts are for the collection's shufflers")
+            raise Refused("delivery.receipt_caller", "receipts are for the collection's shufflers")
         if kept.receipt is None:
             if kept.state is State.ABORTED:
-                raise Closed("the collection was aborted: there will be no receipt")
-            raise NotYet("the output is not complete yet")
+                raise Closed("delivery.aborted", "the collection was aborted: there will be no receipt")
+            raise NotYet("delivery.incomplete", "the output is not complete yet")
         return decode_receipt(kept.receipt)
 
     def folder(self, kept: Kept) -> Path:
@@ -113,7 +113,7 @@ class Receiving:
         document = self._home.signed(kept).document
         found = output(document.schedule, self._home.store.deliveries(kept.digest))
         if found is None:
-            raise NotYet("the output is not complete yet")
+            raise NotYet("delivery.incomplete", "the output is not complete yet")
         return {sender: (header, _mapped(self.folder(kept), header)) for sender, header in found.items()}
 
     def sweep(self, kept: Kept) -> None:
@@ -173,6 +173,7 @@ class Incoming:
                 rows = np.frombuffer(file.read((where.stop - where.start) * length), np.uint8)
                 if not holds(rows.reshape(-1, length)):
                     raise RemoteFault(
+                        "delivery.not_ciphertexts",
                         "delivers what is no ciphertext of this key",
                         party=f"shuffler {self.header.header.sender}",
                         step="delivery",
@@ -189,6 +190,7 @@ def _mapped(folder: Path, header: VectorHeader) -> NDArray[np.uint8]:
     rows = mapped(path, header.rows, header.row_bytes)
     if sha256_of(rows) != header.sha256:
         raise LocalFault(
+            "delivery.damaged",
             f"the vector {path.name} on this disk is not what shuffler {header.header.sender} delivered",
             hint=f"check the disk, and restore {path} from a backup; nothing is published meanwhile",
         )

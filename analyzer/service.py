@@ -69,5 +69,5 @@ class Analyst:
 def _vector_header(context: Context) -> bytes:
     found = [value for key, value in context.invocation_metadata() or () if key == VECTOR_HEADER]
     if len(found) != 1 or not isinstance(found[0], bytes):
-        raise BadEncoding("a vector came without its header")
+        raise BadEncoding("shuffle.headless", "a vector came without its header")
     return found[0]

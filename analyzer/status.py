@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from analyzer import troubles
 from analyzer.home import Home
 from analyzer.inspecting import Inspecting
 from analyzer.orders import in_their_place
@@ -31,7 +32,7 @@ def _one(home: Home, kept: Kept) -> dict[str, Any]:
         "name": kept.name,
         "digest": kept.digest.hex(),
         "state": kept.state.value,
-        "reason": kept.reason or _withheld(home, kept),
+        "reason": kept.reason or _withheld(home, kept) or troubles.told(home.config.folder, kept.digest),
         "closes_at": home.signed(kept).document.closes_at,
         "waiting": _waiting(home, kept, shufflers),
         "refused": [f"{line['party']}: {one}" for line in shufflers for one in line["refused"]],

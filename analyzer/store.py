@@ -7,51 +7,64 @@ A change that raised may be there all the same; so each may be repeated, and wha
 """
 
 import json
-import sqlite3
-import threading
 import time
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
-from analyzer import audit
 from peos.collection.lifecycle import State, advance
 from peos.crypto.kdf import Context
-from peos.errors import Conflict, Full, LocalFault, PeosError, Unknown, WrongInput
+from peos.errors import Conflict, LocalFault, Unknown, WrongInput
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
-from peos.store import database
-from peos.store.audit import verify
-from peos.store.base import AuditEntry
-from peos.store.folder import private_file
+from peos.store import audit
+from peos.store.base import AuditEntry, Plain
+from peos.store.database import Database, Layout
 
-_SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS collection (
-    digest BLOB PRIMARY KEY, name TEXT NOT NULL UNIQUE, request TEXT NOT NULL, words TEXT NOT NULL,
-    proposal BLOB NOT NULL,           -- a Proposal: the signed document, and everybody's card
-    key BLOB, dummies BLOB NOT NULL,  -- sealed; the key is erased with the vectors
-    parts BLOB,                       -- the dummies' parts, sealed
-    opened_at REAL,
-    state TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '', since REAL NOT NULL,
-    done INTEGER NOT NULL DEFAULT 0, total INTEGER NOT NULL DEFAULT 0,
-    receipt BLOB, result TEXT
-) STRICT;
-CREATE TABLE IF NOT EXISTS dummy (    -- those that every shuffler has acknowledged
-    digest BLOB NOT NULL, number INTEGER NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY (digest, number)
-) STRICT;
-CREATE TABLE IF NOT EXISTS delivery (
-    digest BLOB NOT NULL, sender INTEGER NOT NULL, frozen BLOB NOT NULL, attempt INTEGER NOT NULL,
-    round INTEGER NOT NULL, rows INTEGER NOT NULL, row_bytes INTEGER NOT NULL, sha256 BLOB NOT NULL,
-    transcript BLOB NOT NULL, PRIMARY KEY (digest, sender)
-) STRICT;
-CREATE TABLE IF NOT EXISTS erasing (  -- erased above, and perhaps not yet from the write-ahead log
-    digest BLOB PRIMARY KEY
-) STRICT;
-CREATE TABLE IF NOT EXISTS unopened ( -- the analyst's word to publish though a shuffler's rows were not seen
-    digest BLOB NOT NULL, shuffler INTEGER NOT NULL, PRIMARY KEY (digest, shuffler)
-) STRICT;
-"""
+_TABLES: Final = (
+    """
+    CREATE TABLE collection (
+        digest BLOB PRIMARY KEY, name TEXT NOT NULL UNIQUE, request TEXT NOT NULL, words TEXT NOT NULL,
+        proposal BLOB NOT NULL,           -- a Proposal: the signed document, and everybody's card
+        key BLOB, dummies BLOB NOT NULL,  -- sealed; the key is erased with the vectors
+        parts BLOB,                       -- the dummies' parts, sealed
+        opened_at REAL,
+        state TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '', since REAL NOT NULL,
+        done INTEGER NOT NULL DEFAULT 0, total INTEGER NOT NULL DEFAULT 0,
+        receipt BLOB, result TEXT
+    ) STRICT
+    """,
+    """
+    CREATE TABLE dummy (   -- those that every shuffler has acknowledged
+        digest BLOB NOT NULL, number INTEGER NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY (digest, number)
+    ) STRICT
+    """,
+    """
+    CREATE TABLE delivery (
+        digest BLOB NOT NULL, sender INTEGER NOT NULL, frozen BLOB NOT NULL, attempt INTEGER NOT NULL,
+        round INTEGER NOT NULL, rows INTEGER NOT NULL, row_bytes INTEGER NOT NULL, sha256 BLOB NOT NULL,
+        transcript BLOB NOT NULL, PRIMARY KEY (digest, sender)
+    ) STRICT
+    """,
+    """
+    CREATE TABLE erasing (  -- erased above, and perhaps not yet from the write-ahead log
+        digest BLOB PRIMARY KEY
+    ) STRICT
+    """,
+    """
+    CREATE TABLE unopened ( -- the analyst's word to publish though a shuffler's rows were not seen
+        digest BLOB NOT NULL, shuffler INTEGER NOT NULL, PRIMARY KEY (digest, shuffler)
+    ) STRICT
+    """,
+)
+LAYOUT: Final = Layout(
+    what="the analyzer's database",
+    version=1,
+    application=0x70656F61,
+    tables=(*_TABLES, *audit.TABLES),
+    steps={0: audit.TRIGGERS},
+    unmarked=frozenset({"collection", "dummy", "delivery", "erasing", "unopened", "audit"}),
+)
 _ANALYZER: Final = 0
 OVER: Final = (State.PUBLISHED, State.ABORTED)
 
@@ -87,29 +100,12 @@ class Store:
     """The analyzer's database. Any thread may call; each call is short."""
 
     def __init__(self, file: Path) -> None:
-        private_file(file)
-        self._file = file
-        self._lock = threading.Lock()
-        try:
-            # Autocommit: transactions are begun and ended here, and nowhere by the library.
-            self._base = sqlite3.connect(file, timeout=30.0, isolation_level=None, check_same_thread=False)
-            for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
-                self._base.execute(f"PRAGMA {pragma}")
-            self._base.executescript(_SCHEMA + audit.SCHEMA)
-            database.require_sound(self._base, file)
-        except sqlite3.Error as error:
-            found = self._failure(error)
-            if isinstance(found, Full):
-                raise found from None
-            raise WrongInput(
-                f"{file} cannot be used: {error}", hint="it is the analyzer's database: restore it from a backup"
-            ) from None
-        self._base.row_factory = sqlite3.Row
+        self._base = Database(file, LAYOUT, threads=True)
+        self._base.require_sound()
 
     def close(self) -> None:
         """Let go of the file; a thread that is still at work meets an error, not a database that vanishes under it."""
-        with self._lock:
-            self._base.close()
+        self._base.close()
 
     def add(
         self,
@@ -124,67 +120,75 @@ class Store:
     ) -> None:
         """A new collection, in draft."""
         row = (digest, name, request, words, proposal, key, dummies, State.DRAFT.value, time.time())
-        with self._transaction() as base:
-            if base.execute("SELECT 1 FROM collection WHERE name = ?", (name,)).fetchone():
-                raise WrongInput(f"there is a collection {name} already", hint="choose another name")
-            base.execute(
+        with self._base.transaction():
+            if self._base.row("SELECT 1 FROM collection WHERE name = ?", name):
+                raise WrongInput(
+                    "input.name_taken", f"there is a collection {name} already", hint="choose another name"
+                )
+            self._base.run(
                 "INSERT INTO collection (digest, name, request, words, proposal, key, dummies, state, since) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                row,
+                *row,
             )
-            audit.append(base, "created", {"collection": digest.hex(), "name": name})
+            self._line("created", {"collection": digest.hex(), "name": name})
 
     def all(self) -> list[Kept]:
         """Every collection, by name."""
-        return [_kept(row) for row in self._rows("SELECT * FROM collection ORDER BY name")]
+        return [_kept(row) for row in self._base.rows("SELECT * FROM collection ORDER BY name")]
 
     def named(self, name: str) -> Kept | None:
         """The collection of that name, if there is one."""
-        rows = self._rows("SELECT * FROM collection WHERE name = ?", name)
+        rows = self._base.rows("SELECT * FROM collection WHERE name = ?", name)
         return _kept(rows[0]) if rows else None
 
     def get(self, digest: bytes) -> Kept:
         """The collection of that digest; Unknown if there is none."""
-        rows = self._rows("SELECT * FROM collection WHERE digest = ?", digest)
+        rows = self._base.rows("SELECT * FROM collection WHERE digest = ?", digest)
         if not rows:
-            raise Unknown("there is no such collection here", hint="compare the digest with the analyzer's")
+            raise Unknown(
+                "collection.unknown", "there is no such collection here", hint="compare the digest with the analyzer's"
+            )
         return _kept(rows[0])
 
     def put_parts(self, digest: bytes, parts: bytes) -> bytes:
         """Keep the dummies' sealed parts, unless some are kept already; what is kept is what is sent."""
-        with self._transaction() as base:
-            base.execute("UPDATE collection SET parts = ? WHERE digest = ? AND parts IS NULL", (parts, digest))
-            row = base.execute("SELECT parts FROM collection WHERE digest = ?", (digest,)).fetchone()
+        with self._base.transaction():
+            self._base.run("UPDATE collection SET parts = ? WHERE digest = ? AND parts IS NULL", parts, digest)
+            row = self._base.row("SELECT parts FROM collection WHERE digest = ?", digest)
         return cast(bytes, row["parts"])
 
     def dummy_taken(self, digest: bytes, number: int, sent: int) -> None:
         """Every shuffler acknowledged this dummy, of which so many bytes were sent."""
-        with self._transaction() as base:
-            done = base.execute("INSERT OR IGNORE INTO dummy VALUES (?, ?, ?)", (digest, number, sent))
+        with self._base.transaction():
+            done = self._base.run("INSERT OR IGNORE INTO dummy VALUES (?, ?, ?)", digest, number, sent)
             if done.rowcount:
-                audit.append(base, "dummy submitted", {"collection": digest.hex(), "number": number})
+                self._line("dummy submitted", {"collection": digest.hex(), "number": number})
 
     def dummies_taken(self, digest: bytes) -> frozenset[int]:
         """The dummies, by number, that every shuffler has acknowledged."""
-        return frozenset(row["number"] for row in self._rows("SELECT number FROM dummy WHERE digest = ?", digest))
+        return frozenset(row["number"] for row in self._base.rows("SELECT number FROM dummy WHERE digest = ?", digest))
 
     def dummy_bytes(self, digest: bytes) -> int:
         """How many bytes of dummies were sent and acknowledged."""
-        return int(self._rows("SELECT coalesce(sum(bytes), 0) AS sent FROM dummy WHERE digest = ?", digest)[0]["sent"])
+        return int(
+            self._base.rows("SELECT coalesce(sum(bytes), 0) AS sent FROM dummy WHERE digest = ?", digest)[0]["sent"]
+        )
 
     def move(self, digest: bytes, there: State, reason: str = "") -> bool:
         """To another state, through those between; False if it is there, LocalFault if no way leads there."""
-        with self._transaction() as base:
-            return _move(base, digest, there, reason)
+        with self._base.transaction():
+            return _move(self._base, digest, there, reason)
 
     def progress(self, digest: bytes, done: int, total: int) -> None:
         """How far the decryption is."""
-        with self._transaction() as base:
-            base.execute("UPDATE collection SET done = ?, total = ? WHERE digest = ?", (done, total, digest))
+        with self._base.transaction():
+            self._base.run("UPDATE collection SET done = ?, total = ? WHERE digest = ?", done, total, digest)
 
     def deliveries(self, digest: bytes) -> list[VectorHeader]:
         """The vectors that are here whole."""
-        return [_header(row) for row in self._rows("SELECT * FROM delivery WHERE digest = ? ORDER BY sender", digest)]
+        return [
+            _header(row) for row in self._base.rows("SELECT * FROM delivery WHERE digest = ? ORDER BY sender", digest)
+        ]
 
     def add_delivery(self, header: VectorHeader) -> None:
         """A vector is here whole, its file durable; another of the same sender is a Conflict."""
@@ -193,49 +197,51 @@ class Store:
             *(place.context.collection, place.sender, place.context.frozen, place.context.attempt),
             *(place.step.round, header.rows, header.row_bytes, header.sha256, header.transcript),
         )
-        with self._transaction() as base:
+        with self._base.transaction():
             query = "SELECT * FROM delivery WHERE digest = ? AND sender = ?"
-            known = base.execute(query, (place.context.collection, place.sender)).fetchone()
+            known = self._base.row(query, place.context.collection, place.sender)
             if known is not None:
                 if tuple(known) != row:
-                    raise Conflict(f"another vector of shuffler {place.sender} is here already")
+                    raise Conflict(
+                        "delivery.vector_exists", f"another vector of shuffler {place.sender} is here already"
+                    )
                 return
-            base.execute("INSERT INTO delivery VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            self._base.run("INSERT INTO delivery VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *row)
             fields = {"shuffler": place.sender, "attempt": place.context.attempt, "rows": header.rows}
-            audit.append(base, "vector", {"collection": place.context.collection.hex(), **fields})
+            self._line("vector", {"collection": place.context.collection.hex(), **fields})
 
     def put_receipt(self, digest: bytes, receipt: bytes) -> None:
         """The output is complete: its receipt, and with it the state."""
-        with self._transaction() as base:
-            base.execute("UPDATE collection SET receipt = ? WHERE digest = ? AND receipt IS NULL", (receipt, digest))
-            _move(base, digest, State.DELIVERED, "")
+        with self._base.transaction():
+            self._base.run("UPDATE collection SET receipt = ? WHERE digest = ? AND receipt IS NULL", receipt, digest)
+            _move(self._base, digest, State.DELIVERED, "")
 
     def publish_without(self, digest: bytes, shufflers: Collection[int]) -> None:
         """The analyst's word: publish, though the rows of these were not seen."""
-        with self._transaction() as base:
+        with self._base.transaction():
             for who in sorted(shufflers):
-                base.execute("INSERT OR IGNORE INTO unopened VALUES (?, ?)", (digest, who))
+                self._base.run("INSERT OR IGNORE INTO unopened VALUES (?, ?)", digest, who)
             told = ", ".join(map(str, sorted(shufflers)))
-            audit.append(base, "published unopened", {"collection": digest.hex(), "shufflers": told})
+            self._line("published unopened", {"collection": digest.hex(), "shufflers": told})
 
     def unopened(self, digest: bytes) -> frozenset[int]:
         """The shufflers without whose rows the analyst said to publish."""
-        rows = self._rows("SELECT shuffler FROM unopened WHERE digest = ?", digest)
+        rows = self._base.rows("SELECT shuffler FROM unopened WHERE digest = ?", digest)
         return frozenset(row["shuffler"] for row in rows)
 
     def put_result(self, digest: bytes, result: str) -> None:
         """Publish, once: what is published stays."""
-        with self._transaction() as base:
-            _move(base, digest, State.PUBLISHED, "")
-            base.execute("UPDATE collection SET result = ? WHERE digest = ? AND result IS NULL", (result, digest))
+        with self._base.transaction():
+            _move(self._base, digest, State.PUBLISHED, "")
+            self._base.run("UPDATE collection SET result = ? WHERE digest = ? AND result IS NULL", result, digest)
 
     def erase(self, digest: bytes) -> None:
         """Forget the decryption key, and with it whatever could still be decrypted; `settle` completes it."""
-        with self._transaction() as base:
+        with self._base.transaction():
             kept = "WHERE digest = ? AND coalesce(key, parts) IS NOT NULL"
-            if base.execute(f"UPDATE collection SET key = NULL, parts = NULL {kept}", (digest,)).rowcount:  # noqa: S608 - fixed
-                base.execute("INSERT OR IGNORE INTO erasing VALUES (?)", (digest,))
-                audit.append(base, "erased", {"collection": digest.hex()})
+            if self._base.run(f"UPDATE collection SET key = NULL, parts = NULL {kept}", digest).rowcount:  # noqa: S608 - fixed
+                self._base.run("INSERT OR IGNORE INTO erasing VALUES (?)", digest)
+                self._line("erased", {"collection": digest.hex()})
         self.settle()
 
     def settle(self) -> bool:
@@ -243,64 +249,36 @@ class Store:
 
         Called again and again: what is left is noted durably, by whichever process erased it.
         """
-        erased = [row["digest"] for row in self._rows("SELECT digest FROM erasing")]
+        erased = [row["digest"] for row in self._base.rows("SELECT digest FROM erasing")]
         if not erased:
             return True
-        with self._lock:
-            try:
-                is_empty = database.empty_log(self._base)
-            except sqlite3.Error as error:
-                raise self._failure(error) from None
+        is_empty = self._base.empty_log()
         if is_empty:
-            with self._transaction() as base:  # only those: another process may have erased more meanwhile
-                base.executemany("DELETE FROM erasing WHERE digest = ?", [(digest,) for digest in erased])
+            with self._base.transaction():  # only those: another process may have erased more meanwhile
+                self._base.run_many("DELETE FROM erasing WHERE digest = ?", [(digest,) for digest in erased])
         return is_empty
 
     def note(self, event: str, digest: bytes, **fields: str | int) -> None:
         """A line in the audit log about what changes nothing here."""
-        with self._transaction() as base:
-            audit.append(base, event, {"collection": digest.hex(), **fields})
+        with self._base.transaction():
+            self._line(event, {"collection": digest.hex(), **fields})
 
     def audit_log(self) -> list[AuditEntry]:
         """The audit log; LocalFault if it was tampered with."""
-        with self._transaction() as base:
-            found = list(audit.entries(base))
-        verify(found, None)
+        with self._base.transaction():
+            found = list(audit.entries(self._base))
+        audit.verify(found, None)
         return found
 
-    def _rows(self, query: str, *values: object) -> list[Any]:
-        with self._lock:
-            try:
-                return self._base.execute(query, values).fetchall()
-            except sqlite3.Error as error:
-                raise self._failure(error) from None
-
-    def _failure(self, error: sqlite3.Error) -> PeosError:
-        return database.failure(error, "the analyzer's database", self._file)
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            try:
-                self._base.execute("BEGIN IMMEDIATE")
-                try:
-                    yield self._base
-                except BaseException:
-                    if self._base.in_transaction:  # a full disk has rolled back already
-                        self._base.execute("ROLLBACK")
-                    raise
-                database.commit(self._base)
-            except sqlite3.Error as error:
-                if self._base.in_transaction:
-                    self._base.execute("ROLLBACK")
-                raise self._failure(error) from None
+    def _line(self, event: str, fields: Mapping[str, Plain]) -> None:
+        audit.append(self._base, time.time(), event, fields)
 
 
 _PATH: Final = (State.DRAFT, State.OPEN, State.CLOSED, State.SHUFFLING, State.DELIVERED, State.PUBLISHED)
 
 
-def _move(base: sqlite3.Connection, digest: bytes, there: State, reason: str) -> bool:
-    row = base.execute("SELECT state FROM collection WHERE digest = ?", (digest,)).fetchone()
+def _move(base: Database, digest: bytes, there: State, reason: str) -> bool:
+    row = base.row("SELECT state FROM collection WHERE digest = ?", digest)
     here = State(row["state"])
     if here is there:
         return False
@@ -308,16 +286,16 @@ def _move(base: sqlite3.Connection, digest: bytes, there: State, reason: str) ->
         advance("analyzer", here, there)
     else:
         if here not in _PATH or _PATH.index(here) > _PATH.index(there):
-            raise LocalFault(f"a collection that is {here} cannot become {there}")
+            raise LocalFault("collection.transition", f"a collection that is {here} cannot become {there}")
         for step in _PATH[_PATH.index(here) + 1 : _PATH.index(there) + 1]:
             here = advance("analyzer", here, step)  # what was seen late only: each state between was passed
-    base.execute(
+    base.run(
         "UPDATE collection SET state = ?, reason = ?, since = ? WHERE digest = ?",
-        (there.value, reason, now := time.time(), digest),
+        *(there.value, reason, now := time.time(), digest),
     )
     if there is State.OPEN:
-        base.execute("UPDATE collection SET opened_at = ? WHERE digest = ?", (now, digest))
-    audit.append(base, "state", {"collection": digest.hex(), "state": there.value, "reason": reason})
+        base.run("UPDATE collection SET opened_at = ? WHERE digest = ?", now, digest)
+    audit.append(base, time.time(), "state", {"collection": digest.hex(), "state": there.value, "reason": reason})
     return True
 
 

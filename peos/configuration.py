@@ -1,13 +1,21 @@
-"""One reader for every TOML configuration: keys known by name and kind, and one sentence for whatever is wrong.
+"""One reader for every TOML configuration: settings known by name and kind, and one sentence for whatever is wrong.
 
-A process says which keys it has; here the file is read, a key that is none of them is refused with the nearest that
-is, and each value is checked. Every sentence names the file and the key, and shows what was written there: nothing
-secret stands in a configuration, only where secrets are kept.
+A configuration is a dataclass whose fields are settings, each named once:
+
+    @dataclass(frozen=True, kw_only=True)
+    class Config(File):
+        name: str = setting("name", NAME)
+        peers: str = setting("listen.peers", ADDRESS)
+
+    load(path, Config)
+
+A key that is no setting is refused with the nearest that is, and each value is checked. Every sentence names the file
+and the key, and shows what was written there: nothing secret stands in a configuration, only where secrets are kept.
 """
 
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
@@ -20,6 +28,9 @@ from peos.wire.parties import decode_card
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+F = TypeVar("F", bound="File")
+_KEYS: Final = "keys"
+_MAKE: Final = "make"
 TEXT_LIMIT: Final = 200
 _SHOWN: Final = 60  # characters of a wrong value
 _NOT_GIVEN: Final[Any] = object()
@@ -32,6 +43,7 @@ class Kind(Generic[T_co]):
 
     words: str
     take: Callable[[Any], T_co]
+    are_paths: bool = False  # relative to the file's own folder
 
 
 @dataclass(frozen=True)
@@ -63,6 +75,13 @@ class Settings:
         """A path as the file means it: relative to its own folder."""
         return self.path.parent / relative
 
+    def resolved(self, key: Key[Any]) -> Any:
+        """A value, as a path if it is one; several as a tuple."""
+        value = self[key]
+        if not key.kind.are_paths or value is None:
+            return value
+        return self.beside(value) if isinstance(value, str) else tuple(map(self.beside, value))
+
 
 def read(path: Path, keys: Iterable[Key[Any]]) -> Settings:
     """The configuration in a file; WrongInput says what is wrong with it, and where."""
@@ -70,11 +89,49 @@ def read(path: Path, keys: Iterable[Key[Any]]) -> Settings:
     given = dict(_flat(path, _content(path), known))
     for name in given:
         if name not in known:
-            raise WrongInput(f"{path}: {name} is not a setting", hint=_nearest(name, known))
+            raise WrongInput("config.unknown_key", f"{path}: {name} is not a setting", hint=_nearest(name, known))
     for name, key in known.items():
         if key.required and name not in given:
-            raise WrongInput(f"{path}: {name} is missing", hint=f"it is {key.kind.words}")
+            raise WrongInput("config.missing_key", f"{path}: {name} is missing", hint=f"it is {key.kind.words}")
     return Settings(path, {name: _taken(path, key, given) for name, key in known.items()})
+
+
+@dataclass(frozen=True, kw_only=True)
+class File:
+    """A configuration, and where it was read."""
+
+    path: Path = Path()
+
+
+def setting(name: str, kind: Kind[T], default: Any = _NOT_GIVEN) -> Any:
+    """A field that `load` fills from the key of that name; without a default the key is required."""
+    return _field((Key(name, kind, default),), None, default)
+
+
+def group(keys: tuple[Key[Any], ...], make: Callable[[Settings], Any], default: Any) -> Any:
+    """A field that `load` makes of several keys together."""
+    return _field(keys, make, default)
+
+
+def _field(keys: tuple[Key[Any], ...], make: Callable[[Settings], Any] | None, default: Any) -> Any:
+    found = {_KEYS: keys, _MAKE: make}
+    return field(metadata=found) if default is _NOT_GIVEN else field(default=default, metadata=found)
+
+
+def keys_of(kind: type[File]) -> tuple[Key[Any], ...]:
+    """Every key of a configuration."""
+    return tuple(key for one in fields(kind) for key in one.metadata.get(_KEYS, ()))
+
+
+def load(path: Path, kind: type[F]) -> F:
+    """The configuration in a file; WrongInput says what is wrong with it, and where."""
+    found = read(path, keys_of(kind))
+    given: dict[str, Any] = {}
+    for one in fields(kind):
+        if _KEYS in one.metadata:
+            make = one.metadata[_MAKE]
+            given[one.name] = make(found) if make else found.resolved(one.metadata[_KEYS][0])
+    return kind(path=path, **given)
 
 
 def read_card(settings: Path, key: str, card: Path) -> tuple[bytes, Card]:
@@ -83,6 +140,7 @@ def read_card(settings: Path, key: str, card: Path) -> tuple[bytes, Card]:
         data = card.read_bytes()
     except OSError as error:
         raise WrongInput(
+            "card.unreadable",
             f"{settings}: {key}: {card} cannot be read: {in_words(error)}",
             hint="the party that it is of makes it with its `init`; ask its operator",
         ) from None
@@ -90,7 +148,9 @@ def read_card(settings: Path, key: str, card: Path) -> tuple[bytes, Card]:
         return data, decode_card(data)
     except BadEncoding as bad:
         raise WrongInput(
-            f"{settings}: {key}: {card} is not a card: {bad}", hint="ask its operator for the card again"
+            "card.unreadable",
+            f"{settings}: {key}: {card} is not a card: {bad}",
+            hint="ask its operator for the card again",
         ) from None
 
 
@@ -99,14 +159,20 @@ def _content(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise WrongInput(
-            f"the configuration {path} cannot be read: {in_words(error)}", hint="give --config a file that you may read"
+            "config.unreadable",
+            f"the configuration {path} cannot be read: {in_words(error)}",
+            hint="give --config a file that you may read",
         ) from None
     except UnicodeDecodeError:
-        raise WrongInput(f"{path} is not TOML: it is not UTF-8 text", hint="save it as UTF-8") from None
+        raise WrongInput(
+            "config.not_toml", f"{path} is not TOML: it is not UTF-8 text", hint="save it as UTF-8"
+        ) from None
     except (ValueError, RecursionError) as error:  # TOMLDecodeError, a number without end, or tables without end
         words = str(error)
         raise WrongInput(
-            f"{path} is not TOML: {words[:1].lower()}{words[1:]}", hint='texts stand in quotes: key = "value"'
+            "config.not_toml",
+            f"{path} is not TOML: {words[:1].lower()}{words[1:]}",
+            hint='texts stand in quotes: key = "value"',
         ) from None
 
 
@@ -119,7 +185,9 @@ def _flat(path: Path, content: Mapping[str, Any], known: Iterable[str]) -> Itera
         elif isinstance(value, dict):
             yield from ((f"{name}.{key}", one) for key, one in value.items())
         else:
-            raise WrongInput(f"{path}: {name} must be a table", hint=f"write [{name}], and its settings below")
+            raise WrongInput(
+                "config.not_table", f"{path}: {name} must be a table", hint=f"write [{name}], and its settings below"
+            )
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
@@ -136,8 +204,10 @@ def _taken(path: Path, key: Key[T], given: Mapping[str, Any]) -> T:
     value = given[key.name]
     try:
         return key.kind.take(value)
+    except WrongInput as wrong:  # a kind that says more than that it is not fulfilled
+        raise WrongInput(wrong.id, f"{path}: {key.name}: {wrong}", hint=wrong.hint) from None
     except (ValueError, TypeError, OverflowError):
-        raise WrongInput(f"{path}: {key.name} must be {key.kind.words}, not {shown(value)}") from None
+        raise WrongInput("config.value", f"{path}: {key.name} must be {key.kind.words}, not {shown(value)}") from None
 
 
 def shown(value: object) -> str:
@@ -186,6 +256,8 @@ def _address(value: Any) -> str:
 TEXT: Final = Kind("a text", _text)
 NAME: Final = Kind(f"a text of 1 to {TEXT_LIMIT} printable characters", _short)
 TEXTS: Final = Kind("a list of at least one text", _texts)
+PATH: Final = Kind("a text", _text, are_paths=True)
+PATHS: Final = Kind("a list of at least one text", _texts, are_paths=True)
 FLAG: Final = Kind("true or false", _flag)
 POSITIVE: Final = Kind("a number above zero", _positive)
 ADDRESS: Final = Kind("host:port with a port from 1 to 65535", _address)
@@ -234,7 +306,7 @@ def some_of(*words: str) -> Kind[tuple[str, ...]]:
 
 
 # [limits], for every process with a port for peers.
-PEER_CONNECTIONS: Final = Key("limits.peer_connections", count(8), 256)
+PEER_CONNECTIONS: Final = ("limits.peer_connections", count(8), 256)
 
 # [compute], for every process that works vectors.
 _ENGINE: Final = Key("compute.engine", one_of(*ENGINES), ENGINES[0])
@@ -253,23 +325,27 @@ def compute(found: Settings) -> Choice:
     if found[_ENGINE] != "dask":
         if scheduler is not None or files:
             raise WrongInput(
+                "config.engine",
                 f"{found.path}: [compute] names a cluster, and another engine",
                 hint='write engine = "dask", or remove it',
             )
         return Choice(found[_ENGINE])
     if scheduler is None:
         raise WrongInput(
-            f"{found.path}: compute.scheduler is missing", hint="it is where the cluster is: tls://host:port"
+            "config.scheduler",
+            f"{found.path}: compute.scheduler is missing",
+            hint="it is where the cluster is: tls://host:port",
         )
     if 0 < len(files) < len(_TLS):
         raise WrongInput(
+            "config.certificates",
             f"{found.path}: [compute] has some of the cluster's certificates and not all",
             hint="name authority, certificate and key",
         )
     try:
         return Choice(found[_ENGINE], scheduler, Tls(*files) if files else None)
     except WrongInput as wrong:
-        raise WrongInput(f"{found.path}: {wrong}", hint=wrong.hint) from None
+        raise WrongInput(wrong.id, f"{found.path}: {wrong}", hint=wrong.hint) from None
 
 
 def read_passphrase(path: Path, file: Path) -> bytes:
@@ -279,10 +355,16 @@ def read_passphrase(path: Path, file: Path) -> bytes:
     """
     try:
         if file.stat().st_mode & 0o077:
-            raise WrongInput(f"{path}: passphrase_file: {file} is open to others", hint=f"chmod 600 {file}")
+            raise WrongInput(
+                "config.passphrase_open", f"{path}: passphrase_file: {file} is open to others", hint=f"chmod 600 {file}"
+            )
         content = file.read_bytes().rstrip(b"\r\n")
     except OSError as error:
-        raise WrongInput(f"{path}: passphrase_file: {file} cannot be read: {in_words(error)}", hint=_WRITE_IT) from None
+        raise WrongInput(
+            "config.passphrase_unreadable",
+            f"{path}: passphrase_file: {file} cannot be read: {in_words(error)}",
+            hint=_WRITE_IT,
+        ) from None
     if not content:
-        raise WrongInput(f"{path}: passphrase_file: {file} is empty", hint=_WRITE_IT)
+        raise WrongInput("config.passphrase_empty", f"{path}: passphrase_file: {file} is empty", hint=_WRITE_IT)
     return content

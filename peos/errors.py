@@ -13,19 +13,32 @@
         └── RemoteFault            another party's doing; names the party and the step
             └── BadEncoding        bytes that are not what they claim to be
 
-A message is one sentence, for the person who must act; `hint` says what to do. Neither ever holds a share, a
-report, a key or a user's value.
+Every error has an id, which names what happened and stays when sentences become better; errors.toml lists them.
+A message is one sentence, for the person who must act; `hint` says what to do, `where` which party, step or file it is
+about. None of them ever holds a share, a report, a key or a user's value.
 """
+
+import re
+from typing import Final
+
+_ID: Final = re.compile(r"[a-z][a-z0-9_]{0,31}\.[a-z][a-z0-9_]{0,31}")
+UNNAMED: Final = "network.unnamed"  # stands for an id of another party that is none
 
 
 class PeosError(Exception):
-    """The root: one sentence, and a hint of what to do."""
+    """The root: an id, one sentence, and a hint of what to do."""
 
     exit_code = 1
 
-    def __init__(self, sentence: str, *, hint: str = "") -> None:
-        super().__init__(sentence)
+    def __init__(self, id_: str, sentence: str, *, hint: str = "", where: str = "") -> None:
+        super().__init__(id_, sentence)
+        self.id = id_
+        self.sentence = sentence
         self.hint = hint
+        self.where = where
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.sentence}" if self.where else self.sentence
 
 
 class WrongInput(PeosError, ValueError):
@@ -75,9 +88,8 @@ class LocalFault(ProtocolError):
 class RemoteFault(ProtocolError):
     """Another party sent what it must not send."""
 
-    def __init__(self, sentence: str, *, party: str = "", step: str = "", hint: str = "") -> None:
-        where = ", ".join(word for word in (party, step) if word)
-        super().__init__(f"{where}: {sentence}" if where else sentence, hint=hint)
+    def __init__(self, id_: str, sentence: str, *, party: str = "", step: str = "", hint: str = "") -> None:
+        super().__init__(id_, sentence, hint=hint, where=", ".join(word for word in (party, step) if word))
         self.party = party
         self.step = step
 
@@ -90,6 +102,11 @@ def named(name: str) -> type[PeosError]:
     """The class of that name; what another process said is a fault of its own if there is none."""
     kind = globals().get(name)
     return kind if isinstance(kind, type) and issubclass(kind, PeosError) else LocalFault
+
+
+def id_from(text: str) -> str:
+    """An id that another party names, if it is one: it may come from a stranger and end on a terminal."""
+    return text if _ID.fullmatch(text) else UNNAMED
 
 
 def in_words(error: OSError) -> str:

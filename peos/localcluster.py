@@ -90,7 +90,9 @@ class Party:
         if ran.returncode:
             what = " ".join((self.module, *arguments[:1]))
             raise PeosError(
-                f"{self.name}: `{what}` failed: {said or 'it said nothing'}", hint=f"its folder is {self.folder}"
+                "localcluster.command",
+                f"{self.name}: `{what}` failed: {said or 'it said nothing'}",
+                hint=f"its folder is {self.folder}",
             )
         return "".join(printed)
 
@@ -113,7 +115,7 @@ class Party:
                     if probe.connect_ex((HOST, port)) == 0:
                         break
                 if self.process is None or self.process.poll() is not None or time.monotonic() > give_up:
-                    raise PeosError(f"{self.name} did not start", hint=f"its log is {self.log}")
+                    raise PeosError("localcluster.start", f"{self.name} did not start", hint=f"its log is {self.log}")
                 time.sleep(0.05)
 
     def stop(self, *, kill: bool = False) -> None:
@@ -148,9 +150,11 @@ class LocalCluster:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             is_empty = not any(folder.iterdir())
         except OSError as error:
-            raise WrongInput(f"the folder {folder} cannot be made: {in_words(error)}", hint=_CHOOSE) from None
+            raise WrongInput(
+                "localcluster.folder", f"the folder {folder} cannot be made: {in_words(error)}", hint=_CHOOSE
+            ) from None
         if not is_empty:
-            raise WrongInput(f"{folder} is not empty", hint=_CHOOSE)
+            raise WrongInput("localcluster.folder", f"{folder} is not empty", hint=_CHOOSE)
         self.folder = folder
         self.ports: dict[str, list[int]] = {}
         self._host = host  # of a party, by its name

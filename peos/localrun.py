@@ -109,7 +109,9 @@ def enrol(analyzer: Party, users: int, tickets: Path) -> None:
     ran = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     if ran.returncode:
         raise PeosError(
-            f"tickets could not be minted: {ran.stderr.strip()}", hint="nothing was left running; try again"
+            "demo.tickets",
+            f"tickets could not be minted: {ran.stderr.strip()}",
+            hint="nothing was left running; try again",
         )
 
 

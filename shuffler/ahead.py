@@ -151,11 +151,25 @@ class Ahead:
 
     def _fill(self) -> None:
         while self._hungry_still():
-            with self._workers() as engine:
-                while (found := self._next(engine)) is not None:
-                    stock, missing = found
-                    if not self._make(engine, stock, missing):
-                        break  # with other workers, if another stock is to be filled
+            try:
+                self._fill_some()
+            except Exception as error:  # workers that cannot be started, whatever it is
+                with self._lock:
+                    stocks, self._at_work = list(self._stocks), None
+                for stock in stocks:
+                    self._give_up(stock, error)
+
+    def _fill_some(self) -> None:
+        with self._workers() as engine:
+            while (found := self._next(engine)) is not None:
+                stock, missing = found
+                if not self._make(engine, stock, missing):
+                    break  # with other workers, if another stock is to be filled
+
+    def _give_up(self, stock: Stock, error: Exception) -> None:
+        """Passes make what is missing; the next report wishes for it again."""
+        stock.log.warning("zeros are not made ahead", error)
+        stock.wanted = 0
 
     def _make(self, engine: Engine, stock: Stock, missing: int) -> bool:
         public, count = stock.ready.public, min(missing, _BATCH[self._statistical] * engine.workers)
@@ -163,8 +177,7 @@ class Ahead:
             made = engine.zeros(public, count, expected=missing, statistical=self._statistical)
         except PeosError as error:
             if not self._closed and engine is not self._given_up:
-                stock.log.warning("zeros are not made ahead", error)  # passes make what is missing
-                stock.wanted = 0
+                self._give_up(stock, error)
             return False
         stock.add(made)
         return True

@@ -41,18 +41,21 @@ class Arrivals:
         attempt = place.context.attempt
         if (place.step, place.sender) not in self._awaited:
             raise RemoteFault(
-                "sends what this step does not have", party=f"shuffler {place.sender}", step=str(place.step)
+                "shuffle.unexpected",
+                "sends what this step does not have",
+                party=f"shuffler {place.sender}",
+                step=str(place.step),
             )
         if attempt <= max(standing.left, self._bench.left):
-            raise Closed(f"attempt {attempt} is over here")
+            raise Closed("shuffle.attempt_over", f"attempt {attempt} is over here")
         if attempt > standing.attempt + 1:
-            raise NotYet(f"attempt {attempt} has not begun here")
+            raise NotYet("shuffle.attempt_later", f"attempt {attempt} has not begun here")
         handle = self._bench.expect(header)
         if handle is None:
             return None
         key = (attempt, place.step, place.sender)
         if key in self._arriving:
-            raise NotYet("this vector is arriving on another connection")
+            raise NotYet("shuffle.arriving", "this vector is arriving on another connection")
         self._arriving[key] = 0
         try:
             coming, came = self._bench.coming(header), 0
@@ -65,7 +68,7 @@ class Arrivals:
                 came += len(chunk)
                 self._arriving[key] = min(came // header.row_bytes, header.rows)
                 if attempt <= self._bench.left:
-                    raise Closed(f"attempt {attempt} is over here")
+                    raise Closed("shuffle.attempt_over", f"attempt {attempt} is over here")
             reader.end()
             rows = coming.whole() if coming else reader.finish()
             await in_background(lambda: self._bench.take_in(handle, header, rows))

@@ -75,7 +75,7 @@ class InProcess(AbstractBench):
 
     def _came(self, done: int, total: int) -> None:
         if getattr(self._at_work, "attempt", self.left + 1) <= self.left:
-            raise LocalFault("the attempt that this pass belongs to was left")
+            raise LocalFault("shuffle.attempt_left", "the attempt that this pass belongs to was left")
         self.done = done * self.rows // max(total, 1)
 
 

@@ -73,6 +73,7 @@ def accept(config: Config, collection: Annotated[str, typer.Argument(help="The d
     found = [digest for digest in known if digest.startswith(collection)]
     if len(found) != 1 or len(collection) < 8:
         raise WrongInput(
+            "collection.ambiguous",
             f"{len(found)} collections of this shuffler begin with {collection!r}",
             hint="give at least 8 digits; `peos shuffler status` lists them",
         )
@@ -126,10 +127,14 @@ def _status(folder: Path) -> tuple[list[dict[str, Any]], float]:
             raise ValueError
         return found, time.time() - path.stat().st_mtime
     except OSError:
-        raise WrongInput(f"no shuffler is running in {folder}", hint="start it with `peos shuffler serve`") from None
+        raise WrongInput(
+            "status.not_running", f"no shuffler is running in {folder}", hint="start it with `peos shuffler serve`"
+        ) from None
     except ValueError:
         raise WrongInput(
-            f"{path} was written by something else, or by another version", hint="restart this folder's shuffler"
+            "status.unreadable",
+            f"{path} was written by something else, or by another version",
+            hint="restart this folder's shuffler",
         ) from None
 
 

@@ -119,7 +119,11 @@ class Conductor:
     def take(self, event: Event) -> None:
         """An event from the network; Full if more wait than can be right."""
         if self._events.qsize() >= EVENTS:
-            raise Full("more messages wait here than a shuffle has", hint="send the same message again in a while")
+            raise Full(
+                "shuffle.waiting_room",
+                "more messages wait here than a shuffle has",
+                hint="send the same message again in a while",
+            )
         self.give(event)
 
     def abort(self, reason: str) -> None:

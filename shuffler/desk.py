@@ -72,7 +72,11 @@ class Desk:
         """A collection that is known here."""
         life = self.lives.get(digest)
         if life is None:
-            raise Unknown("this shuffler knows no such collection", hint="compare the digest with the analyzer's")
+            raise Unknown(
+                "collection.unknown_here",
+                "this shuffler knows no such collection",
+                hint="compare the digest with the analyzer's",
+            )
         return life
 
     async def signed_bytes(self, digest: bytes) -> bytes:
@@ -102,13 +106,16 @@ class Desk:
             number = self._policy.check(document, me=self._keys.identity.public, now=time.time(), open_=open_)
             if not document.protocol.is_own_key(document, number, self._keys.card.onion_key):
                 raise Refused(
+                    "policy.onion_key",
                     "the collection is not accepted: another onion key than this shuffler's stands in its place",
                     hint="give the analyzer this shuffler's card of today",
                 )
             try:
                 self._trust.check(self._others(proposal.cards))
             except WrongInput as wrong:
-                raise Refused(f"the collection is not accepted: {wrong}", hint="make the certificates anew") from None
+                raise Refused(
+                    "policy.certificates", f"the collection is not accepted: {wrong}", hint="make the certificates anew"
+                ) from None
         state = State.DRAFT if self._config.ask_operator else State.OPEN
         question = Question(document.analyzer.identity, document.question, document.epoch)
         roster = encode_proposal(proposal.document, proposal.signed_cards)
@@ -243,4 +250,4 @@ def require_sender(life: Life, number: int, print_: bytes) -> None:
     """A message from shuffler `number` must come under that shuffler's certificate."""
     shufflers = life.document.shufflers
     if not 1 <= number <= len(shufflers) or shufflers[number - 1].certificate != print_:
-        raise Refused("the message names another sender than the certificate it came under")
+        raise Refused("network.sender", "the message names another sender than the certificate it came under")

@@ -62,13 +62,13 @@ class Ending:
         """What is said to whoever still asks; a store that was lost says nothing, since it may have said otherwise."""
         kept: Collection = await self._store(lambda store: store.collection(self._collection))
         if kept.lost:
-            raise Closed(f"the collection has ended here: {LOST}")
+            raise Closed("collection.lost", f"the collection has ended here: {LOST}")
         standing = kept.standing
         if kept.frozen is None:
             # Aborted before it was frozen here: of whatever list the others froze, nothing will ever be delivered.
             standing = Standing(Place.DEAD)
         elif kept.frozen.digest != signed.context.frozen:
-            raise Refused("the notice is about another frozen list")
+            raise Refused("freeze.notice_other", "the notice is about another frozen list")
         _, effects = Delivery(self._number, self._schedule, standing).on(Heard(signed.notice))
         if any(isinstance(effect, Persist) for effect in effects):
             return  # what would have to be durable first is not said any more

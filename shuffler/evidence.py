@@ -139,6 +139,7 @@ class Evidence:
             self._folder.rmdir()
         except OSError as error:
             raise LocalFault(
+                "inspection.not_erased",
                 f"what was kept for the inspection cannot be erased in {self._folder}: {in_words(error)}",
                 hint="check the disk and the folder",
             ) from None

@@ -50,14 +50,14 @@ class Freezing:
     async def stretches(self) -> AsyncIterator[Stretch]:
         """This list, once every other holds the same announcements."""
         if not self._freeze.may_show_list:
-            raise NotYet("the list is shown once all shufflers hold the same announcements")
+            raise NotYet("freeze.too_early", "the list is shown once all shufflers hold the same announcements")
         for stretch in stretches(self._collection, self._own):
             yield stretch
 
     async def signed(self) -> FrozenDigest:
         """What this shuffler froze, signed."""
         if self._signed is None:
-            raise NotYet("the list is not frozen yet")
+            raise NotYet("freeze.not_frozen", "the list is not frozen yet")
         return self._signed
 
     @property
@@ -88,7 +88,9 @@ class Freezing:
             await self._compare(who, caller)
         for who in self._freeze.uncompared:
             self._await(_ANNOUNCEMENTS, callers[who])
-            raise NotYet(f"{callers[who].party}, {_ANNOUNCEMENTS}: it does not hold all announcements yet")
+            raise NotYet(
+                "freeze.not_held", f"{callers[who].party}, {_ANNOUNCEMENTS}: it does not hold all announcements yet"
+            )
         try:
             for who in self._freeze.unshown:
                 await self._list_of(who, callers[who])
@@ -142,20 +144,24 @@ class Freezing:
             listing = self._freeze.listing(who)
             async for stretch in caller.stream(GET_LIST, self._collection, step=_LIST, timeout=LIST_TIMEOUT):
                 if stretch.first != listing.count or (listing.count and stretch.total != self.total):
-                    raise BadEncoding("showed a list with a gap", party=caller.party, step=_LIST)
+                    raise BadEncoding("freeze.list_gap", "showed a list with a gap", party=caller.party, step=_LIST)
                 self.total = stretch.total
                 with self._watching(caller, RemoteFault, forgive=False):
                     self._require_this(stretch.collection, caller)
                     listing.feed(stretch.rows)
                 self.done = listing.count
             if listing.count != self.total:
-                raise BadEncoding("showed a list that ends too early", party=caller.party, step=_LIST)
+                raise BadEncoding(
+                    "freeze.list_short", "showed a list that ends too early", party=caller.party, step=_LIST
+                )
         with self._watching(caller, RemoteFault):
             listing.finish()
 
     def _require_this(self, collection: bytes, caller: Caller) -> None:
         if collection != self._collection:
-            raise RemoteFault("answered for another collection", party=caller.party, step=self.step)
+            raise RemoteFault(
+                "freeze.answer_collection", "answered for another collection", party=caller.party, step=self.step
+            )
 
     @contextmanager
     def _watching(self, caller: Caller, breach: type[RemoteFault], *, forgive: bool = True) -> Iterator[None]:
@@ -198,7 +204,7 @@ class Frozen:
             # The iterator is the store's, and moves in the store's thread only.
             rows = await self._store(lambda _: tuple(islice(listed, STRETCH)))
             if not rows and total:
-                raise Closed("the collection has ended here, and its list is erased")
+                raise Closed("freeze.list_erased", "the collection has ended here, and its list is erased")
             yield Stretch(self._collection, total, first, rows)
             first += len(rows)
             if not rows:

@@ -79,7 +79,9 @@ class Intake:
         except PeosError as error:
             return self._refuse(part, error)
         if len(self._waiting) >= WAITING or self._bytes >= WAITING_BYTES:
-            return self._refuse(part, Full("more parts wait than can be kept at the moment", hint=_AGAIN))
+            return self._refuse(
+                part, Full("submit.full", "more parts wait than can be kept at the moment", hint=_AGAIN)
+            )
         answer: Settled = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(Submission(collection, row, part.share), part.user_key, answer))
         self._bytes += len(part.share)
@@ -91,27 +93,34 @@ class Intake:
         self._bytes -= sum(len(one.submission.share) for one in group)
         submissions = [one.submission for one in group]
         try:
-            judged: list[Judged] | PeosError = await self._store(partial(_submit, submissions))
+            answers = self._answers(group, await self._store(partial(_submit, submissions)))
+            self._store.trouble = ""
         except asyncio.CancelledError:
             raise
         except Exception as error:
             # The store's own troubles are for the operator; users are told that the same part is welcome later.
             self._log.error("submissions could not be kept", error, count=len(group))
-            judged = error if isinstance(error, Full) else Full(_TROUBLE, hint=_AGAIN)
-        verdicts = [judged] * len(group) if isinstance(judged, PeosError) else judged
+            later = error if isinstance(error, Full) else Full("submit.trouble", _TROUBLE, hint=_AGAIN)
+            answers = [self._answer(submission, later) for submission in submissions]
+            self._store.trouble = f"submissions cannot be kept at the moment: {later}"
+        for waiting, answer in zip(group, answers, strict=True):
+            if not waiting.answer.done():  # who asked may have gone; what is kept is kept
+                waiting.answer.set_result(answer)
+
+    def _answers(self, group: list[_Waiting], verdicts: list[Judged]) -> list[Answer]:
         taken = [number for number, one in enumerate(verdicts) if one in (Verdict.STORE, Verdict.KNOWN)]
         signed = receipts(self._identity, [group[number].acknowledged for number in taken]) if taken else []
         receipt = dict(zip(taken, signed, strict=True))
-        for number, (waiting, one) in enumerate(zip(group, verdicts, strict=True)):
-            if not waiting.answer.done():  # who asked may have gone; what is kept is kept
-                waiting.answer.set_result(self._answer(waiting.submission, one, receipt.get(number)))
+        judged = enumerate(zip(group, verdicts, strict=True))
+        return [self._answer(waiting.submission, one, receipt.get(number)) for number, (waiting, one) in judged]
 
-    def _answer(self, submission: Submission, judged: Judged | PeosError, receipt: Receipt | None) -> Answer:
+    def _answer(self, submission: Submission, judged: Judged | PeosError, receipt: Receipt | None = None) -> Answer:
         collection, id_ = submission.collection, submission.row[:ID_BYTES]
         if isinstance(judged, PeosError):
             return self._refused_with(collection, id_, judged)
         if judged is Verdict.CONFLICT:
-            return Answer(collection, id_, b"", _CONFLICT, "a ticket is good for one submission")
+            hint = "a ticket is good for one submission"
+            return Answer(collection, id_, b"", _CONFLICT, hint, error_id="submit.ticket_used")
         return Answer(collection, id_, submission.row, receipt=receipt)
 
     def _refuse(self, part: Part, error: PeosError) -> Answer:
@@ -125,8 +134,8 @@ class Intake:
             self._wake.set()
         elif not (retry or isinstance(error, Unknown)):
             self._log.error("a part could not be judged", error)
-            return Answer(collection, id_, b"", _TROUBLE, _AGAIN, retry=True)
-        return Answer(collection, id_, b"", str(error), error.hint, retry)
+            return Answer(collection, id_, b"", _TROUBLE, _AGAIN, retry=True, error_id="submit.trouble")
+        return Answer(collection, id_, b"", str(error), error.hint, retry, error_id=error.id)
 
     async def _note(self) -> None:
         refused, self._refused = self._refused, {}

@@ -54,6 +54,7 @@ def make(config: Config) -> Keys:
     open_ = [name for name in (_VAULT, *_SECRET) if (folder / name).exists() and not _is_sealed(folder / name)]
     if all((folder / name).exists() for name in (_VAULT, *_FILES, CARD)) and not (config.passphrase_file and open_):
         raise WrongInput(
+            "key.exists",
             f"{folder} has keys already",
             hint="a shuffler is initialised once; remove only its card, and the card is written anew",
         )
@@ -78,29 +79,32 @@ def load(config: Config) -> Keys:
     """What `make` wrote; the card follows the configuration, should an address have changed."""
     folder = config.folder
     if not folder.is_dir():
-        raise WrongInput(f"the folder {folder} does not exist", hint="`peos shuffler init` makes it")
+        raise WrongInput("key.no_folder", f"the folder {folder} does not exist", hint="`peos shuffler init` makes it")
     private_folder(folder)
     _put_in_place(folder)
     for name in (_VAULT, *_FILES):
         path = folder / name
         if path.exists() and path.stat().st_mode & 0o077:
-            raise WrongInput(f"the file {path} is open to others", hint=f"chmod 600 {path}")
+            raise WrongInput("key.open_to_others", f"the file {path} is open to others", hint=f"chmod 600 {path}")
     if not all((folder / name).is_file() for name in (_VAULT, *_FILES)):
         raise WrongInput(
-            f"{folder} has no keys of a shuffler", hint=f"run `peos shuffler init --config {config.path}` first"
+            "key.no_shuffler",
+            f"{folder} has no keys of a shuffler",
+            hint=f"run `peos shuffler init --config {config.path}` first",
         )
     vault = _vault(config, system())
     secret, *pems = (_read(config, name, vault) for name in _FILES)
     try:
         identity = Identity(bytes.fromhex(secret.decode()))
     except ValueError:
-        raise WrongInput(f"{folder / _IDENTITY} is damaged", hint="restore it from a backup") from None
+        raise WrongInput("key.damaged", f"{folder / _IDENTITY} is damaged", hint="restore it from a backup") from None
     peers, users = Certificate(pems[0], pems[1]), Certificate(pems[2], pems[3])
     for port, pair in zip(_PORTS, (peers, users), strict=True):
         try:
             require_pair(pair)
         except WrongInput as wrong:
             raise WrongInput(
+                "key.port_damaged",
                 f"{folder / port}.pem and .key are damaged: {wrong}",
                 hint="restore both from a backup; or remove both and the card, and run `peos shuffler init` again",
             ) from None
@@ -131,6 +135,7 @@ def _vault(config: Config, rng: Randomness) -> Vault:
     path, file = config.folder / _VAULT, config.passphrase_file
     if is_locked(path.read_bytes()) and file is None:
         raise WrongInput(
+            "key.no_passphrase",
             f"{config.path}: the keys in {config.folder} are under a passphrase, and passphrase_file is not set",
             hint="name the file that holds it",
         )
@@ -149,7 +154,7 @@ def _opened(path: Path, passphrase: bytes | None, rng: Randomness) -> bytes:
     except ValueError as error:
         if isinstance(error, WrongInput):
             raise
-        raise WrongInput(f"{path} is damaged", hint="restore it from a backup") from None
+        raise WrongInput("key.damaged", f"{path} is damaged", hint="restore it from a backup") from None
     return secret
 
 
@@ -174,11 +179,12 @@ def _read(config: Config, name: str, vault: Vault) -> bytes:
     try:
         return vault.open(name, sealed=content[len(_SEALED) :])
     except LocalFault:
-        raise WrongInput(f"{config.folder / name} is damaged", hint="restore it from a backup") from None
+        raise WrongInput("key.damaged", f"{config.folder / name} is damaged", hint="restore it from a backup") from None
 
 
 def _lies_open(config: Config, path: Path) -> WrongInput:
     return WrongInput(
+        "key.lies_open",
         f"{path} is not under the passphrase of passphrase_file",
         hint=f"run `peos shuffler init --config {config.path}`: it seals what lies open",
     )

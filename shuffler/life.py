@@ -147,22 +147,22 @@ class Life:
         if order.abort:
             await self._abort_by_order()
         elif self.state is State.DRAFT:
-            raise NotYet("this shuffler's operator has not accepted the collection yet")
+            raise NotYet("collection.not_accepted_yet", "this shuffler's operator has not accepted the collection yet")
         else:
             await self._move(State.OPEN, State.CLOSED)
 
     async def hear(self, notice: SignedNotice) -> None:
         """A notice about an attempt; one that comes after the end is answered with where this shuffler stands."""
         if self.lost:
-            raise Closed(f"the collection has ended here: {LOST}")
+            raise Closed("collection.lost", f"the collection has ended here: {LOST}")
         if self.conductor is not None:
             if self.conductor.context != notice.context:
-                raise Refused("the notice is about another frozen list")
+                raise Refused("freeze.notice_other", "the notice is about another frozen list")
             self.conductor.take(Heard(notice.notice))
         elif self.state in (State.DELIVERED, *OVER):
             await self._ending.answer(notice)
         else:
-            raise NotYet("the collection is not shuffled here yet")
+            raise NotYet("shuffle.not_here", "the collection is not shuffled here yet")
 
     async def _next(self) -> None:
         if time.time() >= self.document.shuffle_by and self.state is not State.DELIVERED:
@@ -234,7 +234,7 @@ class Life:
         digest = self.signed.digest
         kept = await self.store(lambda store: store.collection(digest))
         if kept.frozen is None:
-            raise LocalFault("the store does not say what was frozen")
+            raise LocalFault("store.frozen_unknown", "the store does not say what was frozen")
         if kept.standing.place in ENDS:
             await self._settle(kept.standing, "it was given up before a restart")
             return
@@ -427,7 +427,7 @@ class Life:
         if self.state in OVER:
             return
         if self.state is State.DELIVERED:
-            raise Closed("the output was delivered: there is nothing left to abort")
+            raise Closed("collection.delivered", "the output was delivered: there is nothing left to abort")
         self._doom = self._doom or ORDERED
         if self.conductor is not None:
             self.conductor.abort(ORDERED)

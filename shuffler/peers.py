@@ -61,14 +61,14 @@ class Peers:
     async def propose(self, proposal: parties.Proposal, context: Context) -> None:
         """A collection, from the analyzer that would run it."""
         if proposal.cards[-1].member.certificate != peer_fingerprint(context):
-            raise Refused("a collection is proposed by its own analyzer")
+            raise Refused("proposal.caller", "a collection is proposed by its own analyzer")
         await self._desk.propose(proposal)
 
     async def close(self, order: Order, _: Context) -> None:
         """Close now, or abort: the analyzer's signature says so, whoever brings it."""
         life = self._desk.life(order.collection)
         if not parties.order_verifies(order, life.document.analyzer.identity):
-            raise Refused("the order is not signed by the collection's analyzer")
+            raise Refused("collection.order", "the order is not signed by the collection's analyzer")
         await life.order(order)
 
     async def status(self, digest: bytes, context: Context) -> Status:
@@ -79,7 +79,7 @@ class Peers:
             return Status(digest, state="", known=False)
         members = (*life.document.shufflers, life.document.analyzer)
         if peer_fingerprint(context) not in {member.certificate for member in members}:
-            raise Refused("where a collection stands is told to those who take part in it")
+            raise Refused("status.caller", "where a collection stands is told to those who take part in it")
         return await telling.status(life)
 
     async def announcements(self, digest: bytes, context: Context) -> Announcements:
@@ -101,7 +101,7 @@ class Peers:
         """All signed lists once they are frozen, for those who take part: the analyzer publishes their roots."""
         document = self._desk.life(digest).document
         if peer_fingerprint(context) not in {one.certificate for one in (*document.shufflers, document.analyzer)}:
-            raise Refused("lists are shown to the collection's members only")
+            raise Refused("collection.lists_caller", "lists are shown to the collection's members only")
         return await self._proving.lists(digest)
 
     async def say(self, word: Word, context: Context) -> None:
@@ -134,17 +134,20 @@ class Peers:
         number = signed.notice.sender
         require_sender(life, number, peer_fingerprint(context))
         if not signed.verifies(life.document.shufflers[number - 1].identity):
-            raise Refused("the notice is not signed by its sender")
+            raise Refused("freeze.notice_signature", "the notice is not signed by its sender")
         await life.hear(signed)
 
     def _freezing(self, digest: bytes, context: Context, *, analyzer: bool = False) -> Freezing | Frozen:
         life = self._desk.life(digest)
         members = (*life.document.shufflers, life.document.analyzer) if analyzer else life.document.shufflers
         if peer_fingerprint(context) not in {member.certificate for member in members}:
-            raise Refused("lists are shown to the collection's shufflers only")
+            raise Refused("freeze.lists_caller", "lists are shown to the collection's shufflers only")
         if life.freezing is None:
             _require_going_on(life)
-            raise NotYet(f"the collection is not closed here yet: it closes {life.document.closing(time.time())}")
+            raise NotYet(
+                "freeze.not_closed",
+                f"the collection is not closed here yet: it closes {life.document.closing(time.time())}",
+            )
         return life.freezing
 
     def _member(self, header: Header, context: Context) -> Life:
@@ -156,34 +159,36 @@ class Peers:
 def _conductor(life: Life, header: Header) -> Conductor:
     if life.conductor is None:
         _require_going_on(life)
-        raise NotYet("the collection is not being shuffled here")
+        raise NotYet("shuffle.not_shuffling", "the collection is not being shuffled here")
     if life.conductor.context.frozen != header.context.frozen:
-        raise Refused("the message is about another frozen list")
+        raise Refused("shuffle.other_list", "the message is about another frozen list")
     return life.conductor
 
 
 def _inspecting(life: Life, header: Header) -> Inspecting:
     if life.inspecting is None:
         _require_going_on(life)
-        raise NotYet("the collection is not inspected here yet")
+        raise NotYet("inspection.not_here", "the collection is not inspected here yet")
     if life.inspecting.context != header.context:
-        raise Refused("the message is about another output")
+        raise Refused("inspection.other_output", "the message is about another output")
     return life.inspecting
 
 
 def _vector_header(context: Context) -> bytes:
     found = [value for key, value in context.invocation_metadata() or () if key == VECTOR_HEADER]
     if len(found) != 1 or not isinstance(found[0], bytes):
-        raise BadEncoding("a vector came without its header")
+        raise BadEncoding("shuffle.headless", "a vector came without its header")
     return found[0]
 
 
 def _require_going_on(life: Life) -> None:
     """Whoever waits for a collection that has ended here is told so, and why."""
     if life.state in OVER:
-        raise Closed(f"the collection is {life.state} here{f': {life.reason}' if life.reason else ''}")
+        raise Closed(
+            "collection.ended", f"the collection is {life.state} here{f': {life.reason}' if life.reason else ''}"
+        )
 
 
 def _require_receiver(life: Life, header: Header) -> None:
     if header.receiver != life.number:
-        raise Refused("the message is for another shuffler")
+        raise Refused("network.receiver", "the message is for another shuffler")

@@ -44,6 +44,7 @@ class Proving:
         """Where a user's row stands, for who has this shuffler's receipt for it and signs with its key."""
         if not asked.verifies(self._identity.public):
             raise Refused(
+                "membership.caller",
                 "the request is not of a user whose report this shuffler acknowledged",
                 hint="ask from the device that submitted",
             )
@@ -65,12 +66,14 @@ class Proving:
 
     def _made(self, kept: Collection, rows: Lists) -> _Trees:
         if kept.frozen is None:
-            raise LocalFault("the store has lists of a collection that is not frozen")
+            raise LocalFault("store.lists_early", "the store has lists of a collection that is not frozen")
         own, counted = RowList(rows.own), RowList(rows.counted)
         signed: FrozenDigest = sign_frozen(self._identity, kept.digest, kept.frozen.digest)
         lists = FrozenLists(decode_announcements(kept.frozen.announcements), signed, len(counted), counted.root)
         if not lists.is_list_of(kept.frozen.digest):
-            raise LocalFault("the rows that are kept are not those that were frozen", hint="restore the folder")
+            raise LocalFault(
+                "membership.rows", "the rows that are kept are not those that were frozen", hint="restore the folder"
+            )
         return _Trees(kept.digest, own, counted, lists)
 
 

@@ -51,7 +51,11 @@ class _File:
         while into:
             came = _answered(self.folder, lambda: os.preadv(self.descriptor, [into], at))  # noqa: B023 - called at once
             if not came:
-                raise LocalFault("a scratch file is shorter than what was written to it", hint="check the disk")
+                raise LocalFault(
+                    "store.scratch_short",
+                    "a scratch file is shorter than what was written to it",
+                    hint="check the disk",
+                )
             into, at = into[came:], at + came
 
 
@@ -148,9 +152,12 @@ def _answered(folder: Path, call: Callable[[], R]) -> R:
     except OSError as error:
         if error.errno in _NO_ROOM:
             raise Full(
+                "store.scratch_full",
                 f"there is no room left in {folder} for the vectors of the shuffle",
                 hint="make room: the shuffle goes on by itself",
             ) from None
         raise LocalFault(
-            f"a scratch file in {folder} cannot be used: {in_words(error)}", hint="check the disk and the folder"
+            "store.scratch",
+            f"a scratch file in {folder} cannot be used: {in_words(error)}",
+            hint="check the disk and the folder",
         ) from None

@@ -17,9 +17,11 @@ class Stored:
     """Runs calls on the store, one after another, in the thread that opened it.
 
     A caller that is cancelled does not wait any more, but what had begun is finished: nothing durable is half done.
+    `trouble` says why it keeps no submissions at the moment, if it does not.
     """
 
     def __init__(self, open_: Callable[[], ShufflerStore]) -> None:
+        self.trouble = ""
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
         try:
             self._store = self._thread.submit(open_).result()

@@ -75,6 +75,8 @@ def in_words(status: Status) -> str:
 def _trouble(life: Life) -> str:
     if life.stalled:
         return life.stalled
+    if life.state is State.OPEN:
+        return life.store.trouble
     if life.inspecting is not None:
         return life.inspecting.trouble
     if life.conductor is None:

@@ -44,7 +44,11 @@ class Users:
         """The signed document, as it was received."""
         life = self._desk.life(digest)
         if life.state is State.DRAFT:
-            raise NotYet("this shuffler's operator has not accepted the collection yet", hint=_OPERATOR)
+            raise NotYet(
+                "collection.not_accepted_yet",
+                "this shuffler's operator has not accepted the collection yet",
+                hint=_OPERATOR,
+            )
         return await self._desk.signed_bytes(digest)
 
     async def submit(self, part: Part, _: Context) -> Answer:
@@ -88,7 +92,12 @@ class Users:
         try:
             life = self._desk.life(part.collection)
             if life.state is State.DRAFT:
-                raise NotYet("this shuffler's operator has not accepted the collection yet", hint=_OPERATOR)
+                raise NotYet(
+                    "collection.not_accepted_yet",
+                    "this shuffler's operator has not accepted the collection yet",
+                    hint=_OPERATOR,
+                )
         except PeosError as error:
-            return Answer(part.collection, part.id, b"", str(error), error.hint, isinstance(error, NotYet))
+            retry = isinstance(error, NotYet)
+            return Answer(part.collection, part.id, b"", str(error), error.hint, retry, error_id=error.id)
         return self._intake.offer(part, life.document, part.collection, life.encryption, life.number)

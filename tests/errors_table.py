@@ -1,26 +1,31 @@
 """The tables of errors in the documents, written from the code: `python -m tests.errors_table --write`.
 
-docs/operations.md gets the table of classes, between two markers; docs/errors.md is every sentence, by who says it.
+docs/operations.md gets the table of classes, between two markers; docs/errors.md is the registry of ids, by topic.
 """
 
 import ast
+import re
 import sys
+import tomllib
 from collections.abc import Iterator
-from itertools import groupby
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from peos import errors
 from peos.errors import PeosError
 from peos.net.errors import TABLE
-from tests.errors_found import ROOT, Collector, Sentence, paths
 
+ROOT: Final = Path(__file__).parent.parent
+TOPS: Final = ("peos", "analyzer", "shuffler", "user_client")
+CLASSES: Final[dict[str, type[PeosError]]] = {
+    name: one for name, one in vars(errors).items() if isinstance(one, type) and issubclass(one, PeosError)
+}
 OPERATIONS: Final = ROOT / "docs" / "operations.md"
 ERRORS: Final = ROOT / "docs" / "errors.md"
 BEGIN: Final = "<!-- errors: written by `python -m tests.errors_table --write` -->"
 END: Final = "<!-- /errors -->"
 
-# What whoever reads the sentence does, where the sentence brings no hint of its own.
+# What to do about an error of a class, where neither its hint nor its row of docs/errors.md says more.
 ADVICE: Final[dict[str, str]] = {
     "PeosError": "read the sentence: it says what failed; the same command may be given again",
     "WrongInput": "correct what the sentence names, and give the command again; nothing was done",
@@ -35,25 +40,61 @@ ADVICE: Final[dict[str, str]] = {
     "RemoteFault": "tell the operator of the party that it names; the attempt is left, and the next begins by itself",
     "BadEncoding": "run the same version everywhere; if they are the same, somebody sends what no program of ours does",
 }
-ROOMS: Final = (
-    ("user_client", "The client", "A user, or whoever answers for many by file."),
-    ("shuffler", "A shuffler", "Its operator, in the terminal and in the log; and whoever calls it."),
-    ("analyzer", "The analyzer", "The analyst, in the terminal and in the log; and shufflers that deliver to it."),
-    ("peos/configuration", "Every configuration", "Whoever wrote the file."),
-    ("peos/cli", "`peos` itself", "Whoever gave the command."),
-    ("peos/localcluster", "Processes of a demo", "Whoever runs `peos demo` or `peos localcluster`."),
-    ("peos/store", "Folders and stores", "The party whose folder it is."),
-    ("peos/net", "Ports, certificates and calls", "Both ends of a connection."),
-    ("peos/collection", "Collections", "Analyst and shufflers; of submissions, the user who sent one."),
-    ("peos/privacy", "Plans and guarantees", "Whoever plans a collection."),
-    ("peos/ldp", "Mechanisms", "Whoever plans a collection, or calls the library."),
-    ("peos/estimate", "Estimates", "Whoever calls the library."),
-    ("peos/shuffle", "The shuffle", "The parties of a collection; most end an attempt, and the next begins."),
-    ("peos/wire", "Bytes that came in", "The party that they came to; whoever sent them is told the same."),
-    ("peos/crypto", "Keys and ciphertexts", "The party that reads them."),
-    ("peos/compute", "Worker processes", "The party whose they are."),
-    ("peos/simulate", "The simulation in memory", "Whoever calls the library."),
+REGISTRY: Final[dict[str, dict[str, dict[str, str]]]] = tomllib.loads(
+    (ROOT / "peos" / "errors.toml").read_text("utf-8")
 )
+IDS: Final = {
+    f"{topic}.{name}": CLASSES[row["class"]] for topic, rows in REGISTRY.items() for name, row in rows.items()
+}
+
+
+class Made(NamedTuple):
+    """A place where an error is made: its id, if the place gives it one, and its class."""
+
+    place: str
+    id: str | None
+    kind: str
+
+
+def paths() -> list[Path]:
+    """The programs' own files."""
+    found = (path for top in TOPS for path in (ROOT / top).rglob("*.py"))
+    return sorted(path for path in found if not path.name.endswith("_pb2.py"))
+
+
+def made(path: Path) -> Iterator[Made]:
+    """Every error that a file makes: by its class, or by a helper that is given the id as `id_`."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    kinds = {name: name for name in CLASSES} | dict(_helpers(tree))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and (kind := kinds.get(called(node))) and path.name != "errors.py":
+            first = node.args[0] if node.args else None
+            place = f"{path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name}:{node.lineno}"
+            if isinstance(first, ast.Constant):
+                yield Made(place, str(first.value), kind)
+            elif not re.search(r"(^|[._])id_?$", ast.unparse(first) if first else ""):  # an id that is passed on
+                yield Made(place, None, kind)
+
+
+def _helpers(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and any(one.arg == "id_" for one in node.args.args):
+            for call in ast.walk(node):
+                if isinstance(call, ast.Call) and called(call) in CLASSES:
+                    yield node.name, called(call)
+
+
+def called(node: ast.Call) -> str:
+    """The last name of what is called."""
+    return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+
+
+def mentioned(path: Path) -> set[str]:
+    """Every text of a file that has the form of an id, under a topic of the registry."""
+    form = re.compile(rf"({'|'.join(REGISTRY)})\.[a-z0-9_]+")
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return {text for text in texts if form.fullmatch(text)}
 
 
 def classes() -> str:
@@ -63,23 +104,23 @@ def classes() -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for kind, row in TABLE.items():
-        told = f"{row.status.name}, “{row.text}”" if row.text else f"{row.status.name}, with its sentence"
+        told = f"{row.status.name}, “{row.text}” (`{row.id}`)" if row.text else f"{row.status.name}, id and sentence"
         again = "yes, later and later" if row.retry else "no"
         cells = (f"`{kind.__name__}`", _first_line(kind), told, f"`{row.there.__name__}`", str(kind.exit_code), again)
         rows.append(f"| {' | '.join(cells)} | {ADVICE[kind.__name__]} |")
     return "\n".join(rows)
 
 
-def sentences() -> str:
-    """The page of every sentence."""
-    found = Collector(paths()).sentences()
+def ids() -> str:
+    """The page of every id."""
     page = [_HEAD]
-    for start, title, reader in ROOMS:
-        here = [one for one in found if one.file == f"{start}.py" or one.file.startswith(f"{start}/")]
-        page.append(f"## {title}\n\nWho reads it: {reader[0].lower()}{reader[1:]}\n")
-        for file, those in groupby(here, key=lambda one: one.file):
-            page.append(f"### {_purpose(ROOT / file)} (`{file}`)\n")
-            page.append("| sentence | class | to do |\n|---|---|---|\n" + "\n".join(_rows(those)) + "\n")
+    for topic, rows in REGISTRY.items():
+        page += [f"## {topic}\n", "| id | exit | it means | to do |", "|---|---|---|---|"]
+        for name, row in rows.items():
+            kind = CLASSES[row["class"]]
+            to_do = row.get("do", f"[{kind.__name__}](operations.md#errors)")
+            page.append(f"| `{topic}.{name}` | {kind.exit_code} | {row['means']} | {to_do} |")
+        page.append("")
     return "\n".join(page)
 
 
@@ -89,35 +130,21 @@ def written(page: str) -> str:
     return f"{before}{BEGIN}\n{classes()}\n{END}{rest.split(END)[1]}"
 
 
-def _rows(those: Iterator[Sentence]) -> Iterator[str]:
-    for one in those:
-        kind = getattr(errors, one.name, None) or errors.WrongInput
-        yield f"| {_cell(one.text)} | `{one.name}` | {_cell(one.hint) or f'*{ADVICE[kind.__name__]}*'} |"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
-
-
 def _first_line(kind: type[PeosError]) -> str:
     line = (kind.__doc__ or "").splitlines()[0].rstrip(".")
     return f"{line[0].lower()}{line[1:]}"
 
 
-def _purpose(path: Path) -> str:
-    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or path.stem
-    return " ".join(docstring.split("\n\n")[0].split()).rstrip(".")
+_HEAD: Final = """# Errors
 
+Every error has an id that does not change when its sentence does. A command prints
+`peos ROLE COMMAND: sentence (what to do) [id]` on standard error, with `--json` an object of `id`,
+`error`, `where` and `hint`; logs have the id with the sentence. An id travels with the error: what a
+shuffler refuses has the same id at the caller, where the exit code is that of the class
+[that the caller raises](operations.md#errors). A party tells others nothing of its own troubles but
+`network.internal`; its log has the id. Where a row names a class, the advice for that class holds.
 
-_HEAD: Final = """# Every sentence that says what is wrong
-
-Written from the source by `python -m tests.errors_table --write`; a test compares. ‹Words› stand for what is filled in.
-A command prints `peos ROLE COMMAND: sentence (what to do)` on standard error, with `--json` an object of `error`,
-`where` and `hint`. What another party said comes after that party's name and the step. What the classes mean, how a
-command ends with each and what the programs repeat by themselves is the table in
-[operations](operations.md#errors). *Slanted* is the advice for the class, where a sentence has none of its own. Errors
-of a command line as such (an option that does not exist, or is missing) are worded by the command line's library, exit
-with 2, and point to `--help`.
+Written from `peos/errors.toml` by `python -m tests.errors_table --write`; a test compares.
 """
 
 
@@ -127,7 +154,7 @@ def main() -> int:
         print("python -m tests.errors_table --write")  # noqa: T201 - a command's own words
         return 2
     OPERATIONS.write_text(written(OPERATIONS.read_text(encoding="utf-8")), encoding="utf-8")
-    ERRORS.write_text(sentences(), encoding="utf-8")
+    ERRORS.write_text(ids(), encoding="utf-8")
     return 0
 
 

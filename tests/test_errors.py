@@ -1,4 +1,4 @@
-"""The tables of errors are complete, and are what the code says."""
+"""Every error has an id, every id is in the registry under the class of its error, and the documents say so."""
 
 import ast
 import re
@@ -7,10 +7,22 @@ from pathlib import Path
 import pytest
 
 from peos import errors
-from peos.errors import PeosError
+from peos.errors import UNNAMED, PeosError, id_from
 from peos.net.errors import TABLE
-from tests.errors_found import CLASSES, PASSED_ON, Collector, Source, Uncollected, paths
-from tests.errors_table import ADVICE, ERRORS, OPERATIONS, ROOMS, sentences, written
+from tests.errors_table import (
+    ADVICE,
+    CLASSES,
+    ERRORS,
+    IDS,
+    OPERATIONS,
+    REGISTRY,
+    called,
+    ids,
+    made,
+    mentioned,
+    paths,
+    written,
+)
 
 # Raised on purpose and never shown: each ends in one of our own errors, in an exit code, or in a re-raise.
 NOT_SAID = {
@@ -25,7 +37,6 @@ NOT_SAID = {
 
 def test_every_class_has_its_row_its_advice_and_its_exit_code() -> None:
     kinds = {one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, PeosError)}
-    assert {kind.__name__ for kind in kinds} == CLASSES
     assert set(TABLE) == kinds
     assert set(ADVICE) == {kind.__name__ for kind in kinds}
     assert {kind.exit_code for kind in kinds} == {1, 2, 3}
@@ -36,84 +47,79 @@ def test_the_documents_are_what_the_code_says() -> None:
     told = "run `python -m tests.errors_table --write`"
     page = OPERATIONS.read_text(encoding="utf-8")
     assert written(page) == page, told
-    assert ERRORS.read_text(encoding="utf-8") == sentences(), told
+    assert ERRORS.read_text(encoding="utf-8") == ids(), told
 
 
-def test_every_sentence_can_be_read_off_the_source_and_no_explanation_is_left_over() -> None:
-    collector = Collector(paths())
-    found = collector.sentences()
-    assert len(found) > 300
-    assert {one.name for one in found} <= CLASSES | {"BadAnswers"}
-    unused = {
-        explained
-        for (file, place), explained in PASSED_ON.items()
-        if not any(one.file == file and one.text == explained for one in found)
-    }
-    assert not unused
-    starts = tuple(f"{start}{end}" for start, *_ in ROOMS for end in ("/", ".py"))
-    assert not [one.file for one in found if not one.file.startswith(starts)], "give the room its place in ROOMS"
+def wrong(path: Path) -> list[str]:
+    """Errors of a file whose id is missing, or is registered for no class or for another."""
+    return [
+        f"{one.place}: {one.id}"
+        for one in made(path)
+        if one.id is None or one.id not in IDS or IDS[one.id] is not CLASSES[one.kind]
+    ]
 
 
-def raised(source: Source, ours: set[str]) -> list[str]:
-    """Every `raise` of something that is neither an error of ours, nor made elsewhere, nor in NOT_SAID."""
-    unknown = []
-    for node in ast.walk(source.tree):
-        if not isinstance(node, ast.Raise) or node.exc is None:
-            continue
-        what = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
-        name = what.id if isinstance(what, ast.Name) else what.attr if isinstance(what, ast.Attribute) else ""
-        is_held = (not isinstance(node.exc, ast.Call) and name[:1].islower()) or isinstance(what, ast.Subscript)
-        is_held |= isinstance(what, ast.Attribute) and name.startswith("_")
-        if name not in ours and name not in NOT_SAID and not is_held:
-            unknown.append(f"{source.name}:{node.lineno}: {ast.unparse(node.exc)}")
-    return unknown
+def test_every_error_has_an_id_that_is_registered_for_its_class() -> None:
+    assert not [line for path in paths() for line in wrong(path)]
+    assert sum(1 for path in paths() for _ in made(path)) > 400
 
 
-def makers(collector: Collector) -> set[str]:
-    """Functions that return an error of ours, or what such a function returns."""
-    found = set(CLASSES | collector.own)
-    while True:
-        more = {
-            name
-            for name, those in collector.functions.items()
-            for _, function in those
-            for node in ast.walk(function)
-            if isinstance(node, ast.Return)
-            and isinstance(node.value, ast.Call)
-            and isinstance(node.value.func, ast.Name)
-            and node.value.func.id in found
-        }
-        if more <= found:
-            return found
-        found |= more
+def test_every_id_is_used_registered_and_fit_to_travel() -> None:
+    assert not set(IDS) - {id_ for path in paths() for id_ in mentioned(path)}
+    assert all(id_from(id_) == id_ for id_ in IDS)
+    assert list(IDS) == sorted(IDS)
+    rows = [row for those in REGISTRY.values() for row in those.values()]
+    assert all({"class", "means"} <= set(row) <= {"class", "means", "do"} for row in rows)
+    assert not [text for row in rows for text in row.values() if "|" in text or text.endswith(".")]
 
 
-def test_nothing_is_raised_whose_text_is_not_collected() -> None:
-    collector = Collector(paths())
-    ours = makers(collector)
-    assert not [line for source in collector.sources for line in raised(source, ours)]
+def test_what_the_wire_says_in_place_of_an_error_is_registered_for_what_the_caller_raises() -> None:
+    assert all(IDS[row.id] is row.there for row in TABLE.values() if row.id)
+    assert all(bool(row.id) == bool(row.text) for row in TABLE.values())
 
 
 @pytest.mark.parametrize(
-    ("text", "collected"),
+    "text", ["", "freeze", "freeze.", "Freeze.minimum", "freeze.minimum\n", "a.b.c", "f." + "x" * 33]
+)
+def test_what_is_no_id_is_not_taken_for_one(text: str) -> None:
+    assert id_from(text) == UNNAMED
+
+
+def raised(path: Path) -> list[str]:
+    """Every `raise` of an exception class that is neither ours nor in NOT_SAID."""
+    unknown = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.Raise) or node.exc is None:
+            continue
+        what = called(node.exc) if isinstance(node.exc, ast.Call) else ast.unparse(node.exc)
+        if what[:1].isupper() and what not in {*CLASSES, *NOT_SAID, "BadAnswers"}:
+            unknown.append(f"{path.name}:{node.lineno}: {ast.unparse(node.exc)}")
+    return unknown
+
+
+def test_nothing_is_raised_that_is_neither_ours_nor_caught() -> None:
+    assert not [line for path in paths() for line in raised(path)]
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
     [
-        ("def f(x):\n    raise WrongInput(f'{x.name} is bad', hint='mend it')", [("‹name› is bad", "mend it")]),
-        ("def f(x):\n    raise _g('this')\ndef _g(what):\n    return Refused(f'no: {what}')", [("no: this", "")]),
-        ("A = 'much'\ndef f():\n    raise Full('too ' + A)", [("too much", "")]),
-        ("def f(x):\n    said = 'one' if x else 'two'\n    raise Full(said)", [("one", ""), ("two", "")]),
+        ("raise WrongInput('no id', hint='mend it')", "planted.py:1: no id"),
+        ("raise WrongInput('freeze.minimum', 'an id of another class')", "planted.py:1: freeze.minimum"),
+        ("raise WrongInput(f'freeze.{x}', 'made up as it runs')", "planted.py:1: None"),
+        ("raise Refused('freeze.mistyped', 'x')", "planted.py:1: freeze.mistyped"),
+        (
+            "def g(id_: str) -> Refused:\n    return Refused(id_, 'x')\nraise g('freeze.digest')",
+            "planted.py:3: freeze.digest",
+        ),
     ],
 )
-def test_texts_are_followed_to_where_they_are_written(
-    tmp_path: Path, text: str, collected: list[tuple[str, str]]
-) -> None:
+def test_a_planted_mistake_is_seen(tmp_path: Path, text: str, seen: str) -> None:
     (tmp_path / "planted.py").write_text(text)
-    assert [(one.text, one.hint) for one in Collector([tmp_path / "planted.py"]).sentences()] == collected
+    assert wrong(tmp_path / "planted.py") == [seen]
 
 
-def test_a_text_that_only_the_running_program_knows_is_seen(tmp_path: Path) -> None:
-    (tmp_path / "planted.py").write_text("def f(x):\n    raise WrongInput(str(x))\n")
-    with pytest.raises(Uncollected, match=re.escape("planted.py:2: str(x)")):
-        Collector([tmp_path / "planted.py"]).sentences()
+def test_a_strange_exception_is_seen(tmp_path: Path) -> None:
     (tmp_path / "planted.py").write_text("def f(x):\n    raise RuntimeError('no')\n")
-    source = Source.read(tmp_path / "planted.py")
-    assert raised(source, set(CLASSES)) == ["planted.py:2: RuntimeError('no')"]
+    assert raised(tmp_path / "planted.py") == ["planted.py:2: RuntimeError('no')"]
+    assert re.fullmatch(r"[a-z_]+\.[a-z_]+", UNNAMED)

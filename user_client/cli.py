@@ -62,7 +62,9 @@ def submit(
     from user_client.entries import read_key, read_one_ticket, read_ticket, read_value
 
     if (ticket is None) == (ticket_file is None):
-        raise WrongInput("one ticket is needed, by --ticket-file or by --ticket", hint="prefer the file")
+        raise WrongInput(
+            "input.one_ticket", "one ticket is needed, by --ticket-file or by --ticket", hint="prefer the file"
+        )
     key = read_key(key_file) if key_file is not None else None
     own = read_one_ticket(ticket_file, key) if ticket_file is not None else read_ticket(ticket or "", key)
     invited = _invited(invitation)
@@ -74,12 +76,18 @@ def submit(
         typer.echo(json.dumps(_shown(result, collection.digest), ensure_ascii=False))
     elif result.accepted:
         typer.echo(f"accepted by all {len(collection.shufflers)} shufflers, collection {collection.digest.hex()[:16]}…")
+        if ticket_file is not None:
+            unless = f", and {key_file} unless another ticket was made for it" if key_file is not None else ""
+            typer.echo(f"This device has forgotten your ticket; delete {ticket_file}{unless}.")
     if result.repeated and not as_json:
         typer.echo(
             "An answer was given already: that one was sent, or was there; the value given now was not used.", err=True
         )
     if not result.accepted:
+        ids = {refusal.error_id for refusal in result.refusals}
+        refused_id = ids.pop() if len(ids) == 1 else "submit.refused"
         raise Refused(
+            refused_id,
             "not accepted: " + "; ".join(map(str, result.refusals)),
             hint="; ".join(dict.fromkeys(refusal.hint for refusal in result.refusals if refusal.hint)),
         )
@@ -106,7 +114,7 @@ def submit_file(
             with shown("submissions") as progress:
                 results = collection.submit_many(answers, progress=progress, waiting=_tell)
         except BadAnswers as bad:
-            raise WrongInput(located(bad.faults, values, tickets), hint=bad.hint) from None
+            raise WrongInput(bad.id, located(bad.faults, values, tickets), hint=bad.hint) from None
     refused = [(line, result) for line, result in enumerate(results, start=1) if not result.accepted]
     if as_json:
         typer.echo(json.dumps(_summary(results, collection.digest, collection.sent), ensure_ascii=False))
@@ -162,7 +170,11 @@ def verify(
     with _client(config) as client:
         found = client.verify(invited, root=root)
     if not found:
-        raise WrongInput("nothing was submitted to this collection from here", hint="name the folder that submitted")
+        raise WrongInput(
+            "input.not_submitted",
+            "nothing was submitted to this collection from here",
+            hint="name the folder that submitted",
+        )
     counted = sum(one.counted is True for one in found)
     told = list(dict.fromkeys(sentence for one in found for sentence in one.findings))
     if as_json:
@@ -216,9 +228,11 @@ def _invited(path: Path) -> "Invitation":
     try:
         return decode_invitation(path.read_bytes())
     except OSError as error:
-        raise WrongInput(f"the invitation {path} cannot be read: {in_words(error)}", hint=_INVITED) from None
+        raise WrongInput(
+            "input.invitation", f"the invitation {path} cannot be read: {in_words(error)}", hint=_INVITED
+        ) from None
     except BadEncoding as bad:
-        raise WrongInput(f"{path} is not an invitation: {bad}", hint=_INVITED) from None
+        raise WrongInput("input.invitation", f"{path} is not an invitation: {bad}", hint=_INVITED) from None
 
 
 def _asked(question: str, domain: int) -> str:
@@ -226,7 +240,7 @@ def _asked(question: str, domain: int) -> str:
         return str(typer.prompt(f"{question} (0 to {domain - 1})", err=True))
     line = sys.stdin.readline()
     if not line:
-        raise WrongInput("no value was given", hint="type it when asked, or pipe it in")
+        raise WrongInput("input.no_value", "no value was given", hint="type it when asked, or pipe it in")
     return line
 
 
@@ -264,6 +278,7 @@ def _refusal(refusal: Any) -> dict[str, Any]:
     return {
         "shuffler": refusal.shuffler or None,
         "by": refusal.name,
+        "id": refusal.error_id,
         "reason": refusal.sentence,
         "hint": refusal.hint,
     }

@@ -37,7 +37,7 @@ class BadAnswers(WrongInput):
     def __init__(self, faults: Sequence[tuple[int, str]]) -> None:
         self.faults = tuple(faults)
         reasons = dict.fromkeys(reason for _, reason in faults)
-        super().__init__("; ".join(reasons), hint="nothing was sent")
+        super().__init__("input.answers", "; ".join(reasons), hint="nothing was sent")
 
 
 class Client:
@@ -144,7 +144,7 @@ class Collection:
         (result,) = self._send([Respondent(OWNER, value, ticket)], expected=1, waiting=waiting, deadline=deadline)
         for refusal in result.refusals:
             if refusal.name == OURSELVES:
-                raise Refused(refusal.sentence, hint=refusal.hint)
+                raise Refused(refusal.error_id, refusal.sentence, hint=refusal.hint)
         return result
 
     def submit_many(

@@ -29,10 +29,11 @@ def read_ticket(text: str, key: Identity | None = None) -> Ticket:
     """A ticket as `peos enrol` writes it; `key` is the user's own, if the ticket was made for it."""
     found = _TICKET.fullmatch(text.strip().lower())
     if not found:
-        raise WrongInput("the ticket cannot be read", hint=_FORM)
+        raise WrongInput("ticket.unreadable", "the ticket cannot be read", hint=_FORM)
     id_, signature, seed = (bytes.fromhex(field or "") for field in found.groups())
     if bool(seed) is not (key is None):
         raise WrongInput(
+            "ticket.key",
             "the ticket has a key of its own, and a key file was named too"
             if seed
             else "the ticket was made for a key that its user keeps",
@@ -47,16 +48,22 @@ def read_key(path: Path) -> Identity:
         private_file(path)
     (line, *others) = read_lines(path) or [""]
     if others or not _KEY.fullmatch(line.strip().lower()):
-        raise WrongInput(f"{path} is not a key file", hint=_KEY_FORM)
+        raise WrongInput("input.key_file", f"{path} is not a key file", hint=_KEY_FORM)
     return Identity(bytes.fromhex(line.strip()))
 
 
 def write_key(path: Path, key: Identity) -> None:
     """A new key file, which its owner alone can read."""
     if path.exists():
-        raise WrongInput(f"{path} exists already", hint="name another file: a ticket made for a lost key is lost too")
+        raise WrongInput(
+            "input.file_exists",
+            f"{path} exists already",
+            hint="name another file: a ticket made for a lost key is lost too",
+        )
     if not path.parent.is_dir():
-        raise WrongInput(f"the folder {path.parent} does not exist", hint="name a file in a folder that does")
+        raise WrongInput(
+            "key.no_folder", f"the folder {path.parent} does not exist", hint="name a file in a folder that does"
+        )
     private_file(path)
     write_durably(path, [f"{key.secret.hex()}\n".encode("ascii")])
 
@@ -65,7 +72,7 @@ def read_value(text: str) -> int:
     """A value as it is typed."""
     digits = text.strip()  # of more characters than int() takes for blank
     if not _VALUE.fullmatch(digits):
-        raise WrongInput("the value is not a whole number", hint="values are counted from 0")
+        raise WrongInput("input.value", "the value is not a whole number", hint="values are counted from 0")
     return int(digits)
 
 
@@ -73,7 +80,7 @@ def read_one_ticket(path: Path, key: Identity | None = None) -> Ticket:
     """The only ticket in a file."""
     lines = read_lines(path)
     if len(lines) != 1:
-        raise WrongInput(f"{path} has {len(lines)} lines, and one ticket is needed", hint=_FORM)
+        raise WrongInput("ticket.several", f"{path} has {len(lines)} lines, and one ticket is needed", hint=_FORM)
     return read_ticket(lines[0], key)
 
 
@@ -96,7 +103,9 @@ def read_answers(tickets: Path, values: Path) -> list[tuple[int, Ticket]]:
     if not value_lines:
         faults.append(f"{values} has no values")
     if faults:
-        raise WrongInput("; ".join(faults), hint=f"nothing was sent; {_FORM}; a value is one whole number a line")
+        raise WrongInput(
+            "input.lines", "; ".join(faults), hint=f"nothing was sent; {_FORM}; a value is one whole number a line"
+        )
     return [(read_value(value), read_ticket(ticket)) for value, ticket in zip(value_lines, ticket_lines, strict=False)]
 
 
@@ -129,10 +138,10 @@ def read_lines(path: Path) -> list[str]:
         return path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise WrongInput(
-            f"{path} cannot be read: {in_words(error)}", hint="name a text file, one entry a line"
+            "input.unreadable", f"{path} cannot be read: {in_words(error)}", hint="name a text file, one entry a line"
         ) from None
     except UnicodeDecodeError:
-        raise WrongInput(f"{path} is not text", hint="save it as UTF-8, one entry a line") from None
+        raise WrongInput("input.not_text", f"{path} is not text", hint="save it as UTF-8, one entry a line") from None
 
 
 def read_published_root(path: Path, collection: bytes) -> bytes:
@@ -141,9 +150,13 @@ def read_published_root(path: Path, collection: bytes) -> bytes:
         found = json.loads(path.read_text(encoding="utf-8"))
         digest, root = found["digest"], bytes.fromhex(found["lists"]["root"])
     except OSError as error:
-        raise WrongInput(f"the result {path} cannot be read: {in_words(error)}", hint=_PUBLISHED) from None
+        raise WrongInput(
+            "input.result", f"the result {path} cannot be read: {in_words(error)}", hint=_PUBLISHED
+        ) from None
     except (ValueError, KeyError, TypeError):
-        raise WrongInput(f"{path} is not a published result with its lists", hint=_PUBLISHED) from None
+        raise WrongInput("input.result", f"{path} is not a published result with its lists", hint=_PUBLISHED) from None
     if digest != collection.hex():
-        raise WrongInput(f"{path} is the result of another collection than the invitation's", hint=_PUBLISHED)
+        raise WrongInput(
+            "input.other_result", f"{path} is the result of another collection than the invitation's", hint=_PUBLISHED
+        )
     return root

@@ -11,54 +11,58 @@ A user is the folder's owner (`OWNER`), or in `submit-file` whoever holds the ti
 """
 
 import json
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from peos.collection.receipts import Receipt
 from peos.collection.submission import Part
-from peos.errors import Full, LocalFault
-from peos.store import database
-from peos.store.folder import private_file, private_folder, sync_folder
+from peos.errors import PeosError
+from peos.store.database import Database, Layout
+from peos.store.folder import private_folder
 from peos.wire.submissions import decode_part, decode_receipt, encode_part
 from user_client.results import Charge, Standing
 
 OWNER: Final = b"owner"
 NAME: Final = "memory.sqlite"
-_VERSION: Final = 2
-_PRAGMAS: Final = (
-    "PRAGMA busy_timeout = 30000",
-    "PRAGMA journal_mode = WAL",
-    "PRAGMA synchronous = FULL",
-    "PRAGMA foreign_keys = ON",
-    "PRAGMA secure_delete = ON",  # what is deleted is overwritten
-    "PRAGMA trusted_schema = OFF",
-    "PRAGMA temp_store = MEMORY",
+LAYOUT: Final = Layout(
+    what="the memory",
+    version=3,
+    application=0x70656F63,
+    tables=(
+        """
+        CREATE TABLE collections (
+            digest BLOB PRIMARY KEY, question TEXT NOT NULL, shufflers TEXT NOT NULL, closes_at INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE submissions (
+            collection BLOB NOT NULL REFERENCES collections, ticket BLOB NOT NULL, user BLOB NOT NULL,
+            mechanism BLOB NOT NULL, cost INTEGER NOT NULL,
+            row BLOB NOT NULL, user_key BLOB NOT NULL, asking BLOB NOT NULL,  -- the signature of a membership request
+            PRIMARY KEY (collection, ticket),
+            UNIQUE (user, mechanism)  -- one report a user and question, whatever else goes wrong
+        ) STRICT
+        """,
+        """
+        CREATE TABLE parts (
+            collection BLOB NOT NULL, ticket BLOB NOT NULL, shuffler INTEGER NOT NULL, encoded BLOB NOT NULL,
+            PRIMARY KEY (collection, ticket, shuffler), FOREIGN KEY (collection, ticket) REFERENCES submissions
+        ) STRICT
+        """,
+        """
+        CREATE TABLE answers (
+            collection BLOB NOT NULL, ticket BLOB NOT NULL, shuffler INTEGER NOT NULL, refusal TEXT NOT NULL,
+            receipt BLOB,  -- of an acknowledgement
+            PRIMARY KEY (collection, ticket, shuffler)
+        ) STRICT, WITHOUT ROWID
+        """,
+    ),
+    steps={2: ()},  # it bears the application from 3 on
+    unmarked=frozenset({"collections", "submissions", "parts", "answers"}),
 )
-_SCHEMA: Final = """
-CREATE TABLE collections (
-  digest BLOB PRIMARY KEY, question TEXT NOT NULL, shufflers TEXT NOT NULL, closes_at INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE TABLE submissions (
-  collection BLOB NOT NULL REFERENCES collections, ticket BLOB NOT NULL, user BLOB NOT NULL,
-  mechanism BLOB NOT NULL, cost INTEGER NOT NULL,
-  row BLOB NOT NULL, user_key BLOB NOT NULL, asking BLOB NOT NULL,  -- the signature of a membership request
-  PRIMARY KEY (collection, ticket),
-  UNIQUE (user, mechanism)  -- one report a user and question, whatever else goes wrong
-) STRICT;
-CREATE TABLE parts (
-  collection BLOB NOT NULL, ticket BLOB NOT NULL, shuffler INTEGER NOT NULL, encoded BLOB NOT NULL,
-  PRIMARY KEY (collection, ticket, shuffler), FOREIGN KEY (collection, ticket) REFERENCES submissions
-) STRICT;
-CREATE TABLE answers (
-  collection BLOB NOT NULL, ticket BLOB NOT NULL, shuffler INTEGER NOT NULL, refusal TEXT NOT NULL,
-  receipt BLOB,  -- of an acknowledgement
-  PRIMARY KEY (collection, ticket, shuffler)
-) STRICT, WITHOUT ROWID;
-"""
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,21 +111,13 @@ class Memory:
 
     def __init__(self, folder: Path) -> None:
         private_folder(folder)
-        self._path = path = folder / NAME
-        private_file(path)
-        sync_folder(folder)  # the file's name is durable before anything is kept in it
+        self._base = Database(folder / NAME, LAYOUT)
         try:
-            self._connection = sqlite3.connect(path, isolation_level=None)
-            for pragma in _PRAGMAS:
-                self._connection.execute(pragma).close()
-            database.require_sound(self._connection, path)
-            self._make()
-            database.empty_log(self._connection)  # as a reader or a crash may have kept the last client from it
-        except sqlite3.DatabaseError as error:
-            found = database.failure(error, "the memory", path)
-            if isinstance(found, Full):
-                raise found from None
-            raise LocalFault(f"the memory {path} cannot be used: {error}", hint="restore it from a backup") from None
+            self._base.require_sound()
+            self._base.empty_log()  # as a reader or a crash may have kept the last client from it
+        except BaseException:
+            self._base.close()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -131,49 +127,39 @@ class Memory:
 
     def close(self) -> None:
         """Let go of the file, and leave nothing that was deleted in its log if no other process reads it."""
-        with suppress(sqlite3.Error):  # the next client does it again; what is kept is kept
-            database.empty_log(self._connection)
-        self._connection.close()
+        with suppress(PeosError):  # the next client does it again; what is kept is kept
+            self._base.empty_log()
+        self._base.close()
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> AbstractContextManager[None]:
         """All of it or nothing, durable at the end; no other process writes in between."""
-        try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            yield
-            database.commit(self._connection)
-        except sqlite3.Error as error:
-            self._roll_back()
-            raise database.failure(error, "the memory", self._path) from None
-        except BaseException:
-            self._roll_back()
-            raise
-
-    def _roll_back(self) -> None:
-        if self._connection.in_transaction:  # some errors have rolled back already
-            self._connection.execute("ROLLBACK")
+        return self._base.transaction()
 
     # What she was asked, and what she answered.
 
     def note_collection(self, digest: bytes, question: str, shufflers: Sequence[str], closes_at: int) -> None:
         """A collection that something is kept for."""
         row = (digest, question, json.dumps(list(shufflers)), closes_at)
-        self._connection.execute("INSERT OR IGNORE INTO collections VALUES (?, ?, ?, ?)", row)
+        self._base.run("INSERT OR IGNORE INTO collections VALUES (?, ?, ?, ?)", *row)
 
     def find(self, collection: bytes, ticket: bytes) -> Remembered | None:
         """What was prepared under a ticket."""
         key = (collection, ticket)
-        if not self._rows("SELECT 1 FROM submissions WHERE collection = ? AND ticket = ?", *key):
+        if not self._base.rows("SELECT 1 FROM submissions WHERE collection = ? AND ticket = ?", *key):
             return None
-        encoded = self._rows("SELECT encoded FROM parts WHERE collection = ? AND ticket = ? ORDER BY shuffler", *key)
-        taken = self._rows("SELECT shuffler FROM answers WHERE collection = ? AND ticket = ? AND refusal = ''", *key)
+        encoded = self._base.rows(
+            "SELECT encoded FROM parts WHERE collection = ? AND ticket = ? ORDER BY shuffler", *key
+        )
+        taken = self._base.rows(
+            "SELECT shuffler FROM answers WHERE collection = ? AND ticket = ? AND refusal = ''", *key
+        )
         return Remembered(
             ticket, tuple(decode_part(data) for (data,) in encoded), frozenset(number for (number,) in taken)
         )
 
     def accepted(self, collection: bytes) -> set[bytes]:
         """The tickets whose submissions every shuffler has acknowledged."""
-        rows = self._rows(
+        rows = self._base.rows(
             "SELECT ticket FROM answers WHERE collection = ? AND refusal = '' GROUP BY ticket HAVING count(*) = "
             "(SELECT json_array_length(shufflers) FROM collections WHERE digest = ?)",
             collection,
@@ -183,11 +169,13 @@ class Memory:
 
     def tickets(self, collection: bytes) -> set[bytes]:
         """The tickets under which something was prepared."""
-        return {ticket for (ticket,) in self._rows("SELECT ticket FROM submissions WHERE collection = ?", collection)}
+        return {
+            ticket for (ticket,) in self._base.rows("SELECT ticket FROM submissions WHERE collection = ?", collection)
+        }
 
     def answered(self, user: bytes, mechanism: bytes) -> tuple[bytes, bytes] | None:
         """The collection and ticket for which a user's report under a mechanism was made."""
-        rows = self._rows(
+        rows = self._base.rows(
             "SELECT collection, ticket FROM submissions WHERE user = ? AND mechanism = ?", user, mechanism
         )
         return (rows[0][0], rows[0][1]) if rows else None
@@ -195,14 +183,12 @@ class Memory:
     def keep(self, collection: bytes, mechanism: bytes, fresh: Iterable[Fresh]) -> None:
         """New submissions with what they cost; inside a transaction."""
         for one in fresh:
-            self._connection.execute(
+            self._base.run(
                 "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    *(collection, one.ticket, one.user, mechanism, one.cost),
-                    *(one.parts[0].row, one.parts[0].user_key, one.asking),
-                ),
+                *(collection, one.ticket, one.user, mechanism, one.cost),
+                *(one.parts[0].row, one.parts[0].user_key, one.asking),
             )
-            self._connection.executemany(
+            self._base.run_many(
                 "INSERT INTO parts VALUES (?, ?, ?, ?)",
                 [(collection, one.ticket, part.shuffler, encode_part(part)) for part in one.parts],
             )
@@ -213,19 +199,19 @@ class Memory:
         What every shuffler has acknowledged is forgotten with them, but for what it takes to ask about it.
         """
         with self.transaction():
-            self._connection.executemany(
+            self._base.run_many(
                 "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", [(collection, *answer) for answer in answers]
             )
             done = self.accepted(collection) & {answer[0] for answer in answers}
-            self._connection.executemany(
+            self._base.run_many(
                 "DELETE FROM parts WHERE collection = ? AND ticket = ?", [(collection, ticket) for ticket in done]
             )
 
     def submitted(self, collection: bytes) -> list[Submitted]:
         """All that was submitted to a collection, for asking whether it was counted."""
-        kept = self._rows("SELECT ticket, row, user_key, asking FROM submissions WHERE collection = ?", collection)
+        kept = self._base.rows("SELECT ticket, row, user_key, asking FROM submissions WHERE collection = ?", collection)
         receipts: dict[bytes, dict[int, Receipt]] = {}
-        for ticket, shuffler, receipt in self._rows(
+        for ticket, shuffler, receipt in self._base.rows(
             "SELECT ticket, shuffler, receipt FROM answers WHERE collection = ? AND receipt IS NOT NULL", collection
         ):
             receipts.setdefault(ticket, {})[shuffler] = decode_receipt(receipt)
@@ -235,11 +221,11 @@ class Memory:
 
     def spent(self, user: bytes) -> int:
         """Millionths of ε_l that a user was charged."""
-        return int(self._rows("SELECT coalesce(sum(cost), 0) FROM submissions WHERE user = ?", user)[0][0])
+        return int(self._base.rows("SELECT coalesce(sum(cost), 0) FROM submissions WHERE user = ?", user)[0][0])
 
     def most_spent(self) -> int:
         """The most that any user but the owner was charged."""
-        rows = self._rows("SELECT sum(cost) AS spent FROM submissions WHERE user <> ? GROUP BY user", OWNER)
+        rows = self._base.rows("SELECT sum(cost) AS spent FROM submissions WHERE user <> ? GROUP BY user", OWNER)
         return max((spent for (spent,) in rows), default=0)
 
     def charges(self, user: bytes) -> tuple[Charge, ...]:
@@ -253,14 +239,16 @@ class Memory:
     def standings(self) -> tuple[Standing, ...]:
         """Where every collection stands."""
         found = []
-        for digest, question, names, closes_at in self._rows("SELECT * FROM collections ORDER BY closes_at, digest"):
+        for digest, question, names, closes_at in self._base.rows(
+            "SELECT * FROM collections ORDER BY closes_at, digest"
+        ):
             prepared = len(self.tickets(digest))
             counted = dict(
-                self._rows(
+                self._base.rows(
                     "SELECT shuffler, count(*) FROM answers WHERE collection = ? AND refusal = '' GROUP BY 1", digest
                 )
             )
-            refused = self._rows(
+            refused = self._base.rows(
                 "SELECT shuffler, refusal, count(*) FROM answers WHERE collection = ? AND refusal <> '' GROUP BY 1, 2",
                 digest,
             )
@@ -272,26 +260,9 @@ class Memory:
         return tuple(found)
 
     def _charges(self, condition: str, user: bytes) -> tuple[Charge, ...]:
-        rows = self._rows(
+        rows = self._base.rows(
             "SELECT collection, question, count(*), max(cost) FROM submissions JOIN collections ON digest = collection "  # noqa: S608 - two fixed texts
             f"WHERE {condition} GROUP BY collection ORDER BY min(submissions.rowid)",
             user,
         )
         return tuple(Charge(*row) for row in rows)
-
-    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        with closing(self._connection.execute(query, values)) as cursor:
-            return cursor.fetchall()
-
-    def _make(self) -> None:
-        with self.transaction():
-            (version,) = self._rows("PRAGMA user_version")[0]
-            if version == 0:
-                for statement in _SCHEMA.split(";\n"):
-                    self._connection.execute(statement).close()
-                self._connection.execute(f"PRAGMA user_version = {_VERSION}").close()
-            elif version != _VERSION:
-                raise LocalFault(
-                    f"the memory is of version {version}, and this is version {_VERSION}",
-                    hint="use the version that wrote it",
-                )

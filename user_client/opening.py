@@ -34,6 +34,7 @@ def open_document(
         if data != given[0]:
             _described(number, card, data, invitation.collection)
             raise RemoteFault(
+                "consent.signature",
                 "gave another signature of the document",
                 party=party(number, card),
                 step=_STEP,
@@ -50,6 +51,7 @@ def require_open(document: Document, now: float) -> None:
     """Refuse a collection that has closed."""
     if now >= document.closes_at:
         raise Refused(
+            "consent.closed",
             f"the collection closed {document.closing(now)}",
             hint="nothing was sent; wait for another invitation, or set the clock if it is wrong",
         )
@@ -60,12 +62,14 @@ def require_pinned(invitation: Invitation, config: Config) -> None:
     identities = [card.identity for card in invitation.shufflers]
     if len(set(identities)) < len(identities):
         raise Refused(
+            "consent.same_organisation",
             "two shufflers of the invitation have the same identity: they are one organisation",
             hint="do not answer; ask the analyzer who shuffles",
         )
     for number, card in enumerate(invitation.shufflers, start=1):
         if card.identity not in config.shufflers:
             raise Refused(
+                "consent.untrusted",
                 f"{party(number, card)} of the invitation is not among the organisations that you trust to shuffle",
                 hint=f"its identity is {card.identity.hex()}; add it to `shufflers` only if the organisation says so",
             )
@@ -76,9 +80,12 @@ def _described(number: int, card: Card, data: bytes, collection: bytes) -> Signe
     try:
         found = decode_signed_document(data)
     except BadEncoding as bad:
-        raise RemoteFault(f"sent what is no document: {bad}", party=who, step=_STEP, hint=bad.hint) from None
+        raise RemoteFault(
+            "consent.document", f"sent what is no document: {bad}", party=who, step=_STEP, hint=bad.hint
+        ) from None
     if found.digest != collection:
         raise RemoteFault(
+            "consent.other_document",
             "describes another collection than the invitation",
             party=who,
             step=_STEP,
@@ -91,6 +98,7 @@ def _require_named(document: Document, invitation: Invitation) -> None:
     named = [member.identity for member in document.shufflers]
     if named != [card.identity for card in invitation.shufflers]:
         raise Refused(
+            "consent.shufflers",
             "the invitation's shufflers are not those of the document, in their order",
             hint="nothing was sent; fetch the invitation again",
         )
@@ -99,18 +107,26 @@ def _require_named(document: Document, invitation: Invitation) -> None:
 def _require_limits(document: Document, config: Config) -> None:
     if document.protocol.name not in config.protocols:
         said = f"its protocol is {document.protocol.name}, you answer by {' or '.join(config.protocols)}"
-        raise _beyond(said, "protocols")
+        raise _beyond("consent.protocol", said, "protocols")
     epsilon = document.mechanism.epsilon_local
     if epsilon > config.most_eps_local:
-        raise _beyond(f"its ε_l is {epsilon:.6g}, your limit is {config.most_eps_local:.6g}", "most_eps_local")
+        raise _beyond(
+            "consent.eps_local",
+            f"its ε_l is {epsilon:.6g}, your limit is {config.most_eps_local:.6g}",
+            "most_eps_local",
+        )
     if document.minimum < config.least_reports:
         raise _beyond(
-            f"it may be shuffled with {document.minimum} reports, you ask for {config.least_reports}", "least_reports"
+            "consent.reports",
+            f"it may be shuffled with {document.minimum} reports, you ask for {config.least_reports}",
+            "least_reports",
         )
     if document.fakes < config.least_fakes:
-        raise _beyond(f"it has {document.fakes} fakes, you ask for {config.least_fakes}", "least_fakes")
+        raise _beyond(
+            "consent.fakes", f"it has {document.fakes} fakes, you ask for {config.least_fakes}", "least_fakes"
+        )
 
 
-def _beyond(sentence: str, key: str) -> Refused:
+def _beyond(id_: str, sentence: str, key: str) -> Refused:
     hint = f"nothing was sent; the limit is `{key}` of client.toml"
-    return Refused(f"the collection is beyond your limits: {sentence}", hint=hint)
+    return Refused(id_, f"the collection is beyond your limits: {sentence}", hint=hint)

@@ -109,10 +109,12 @@ class Preparer:
         collection, ticket = before
         if collection == self._opened.digest:
             raise Refused(
+                "consent.answered",
                 f"this collection was answered already, under the ticket {ticket.hex()[:8]}…",
                 hint="one answer a person: a second one would make the first less private",
             )
         raise Refused(
+            "consent.answered_question",
             f"this question was answered already, in collection {collection.hex()[:8]}…, and a remembered report goes "
             "into another collection only with tombstones of the first one's shufflers, which cannot be shown yet",
             hint="nothing was sent; the analyzer may ask anew under another epoch",
@@ -123,6 +125,7 @@ class Preparer:
         if spent + self._cost <= self._budget:
             return
         raise Refused(
+            "consent.budget",
             f"this answer costs ε_l = {shown(self._cost)}, and of the budget of {shown(self._budget)} "
             f"{shown(spent)} is spent{_on(self._memory.charges(user))}",
             hint="nothing was sent; the limit is `budget` of client.toml",

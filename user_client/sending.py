@@ -63,7 +63,7 @@ class Sending:
             for one, found in zip(batch, self._preparer.prepare(batch, expected=self._expected), strict=True):
                 id_ = one.ticket.id
                 if isinstance(found, Refused):
-                    own = Refusal(0, OURSELVES, str(found), found.hint)
+                    own = Refusal(0, OURSELVES, found.id, str(found), found.hint)
                     self._results[id_] = Result(id_, False, False, (own,))
                     continue
                 self._results[id_] = Result(id_, True, found.repeated)

@@ -2,14 +2,16 @@
 
 Keys have the 3072 bits of production. Batches include the making of their zeros from window tables already built; what
 building them costs is reported beside. Packed decryption depends on the passes before it; `attacked` is with one
-hostile row in a thousand. `phe` and SecretFlow's HEU are measured where they are installed.
+hostile row in a thousand. `phe` is measured beside, and SecretFlow's HEU where it is installed.
 """
 
+import importlib.metadata
 from collections.abc import Callable
 from typing import Any, Final
 
 import gmpy2
 import numpy as np
+from phe import paillier as phe
 
 from peos.bench import words as word_schemes
 from peos.bench.machine import (
@@ -118,24 +120,21 @@ def _paillier(private: PaillierPrivateKey, count: int, rng: Randomness) -> tuple
 
 
 def _phe(private: PaillierPrivateKey, plain: Any, sent: Packed) -> tuple[list[Work], str]:
-    """python-paillier's operations under the same key."""
-    library, version = optional("phe", "phe")
-    if library is None:
-        return [], version
-    public = library.PaillierPublicKey(int(private.public.modulus))
-    secret = library.PaillierPrivateKey(public, int(private.p), int(private.q))
+    """The operations of phe, the reference, under the same key."""
+    secret = private.to_phe()
+    public = secret.public_key
     words, ciphertexts = plain.tolist(), [int(c) for c in rows.integers(sent)]
     of = len(words)
 
     def rerandomise() -> None:
         for c, mask in zip(ciphertexts, words, strict=True):
-            (library.EncryptedNumber(public, c) + mask).obfuscate()
+            (phe.EncryptedNumber(public, c) + mask).obfuscate()
 
     return [
         ("phe", "encrypt", lambda: [public.raw_encrypt(m) for m in words], of),
         ("phe", "rerandomise", rerandomise, of),
         ("phe", "decrypt", lambda: [secret.raw_decrypt(c) for c in ciphertexts * 4], 4 * of),
-    ], version
+    ], importlib.metadata.version("phe")
 
 
 def _heu(bits: int, plain: Any) -> tuple[list[Work], str]:

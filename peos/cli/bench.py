@@ -77,7 +77,7 @@ def schemes(
     count: Annotated[int, typer.Option(help="Operations in a batch.", min=64)] = 1500,
     as_json: Json = False,
 ) -> None:
-    """Each operation of each encryption scheme on one core, with phe and HEU beside where they are installed."""
+    """Each operation of each encryption scheme on one core, with phe beside, and HEU where it is installed."""
     from peos.bench.schemes import lines, measure
 
     console = _console(as_json)

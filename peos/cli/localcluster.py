@@ -22,11 +22,11 @@ def localcluster(
     from peos.wire.parties import decode_card
 
     if not analyzer.is_file():
-        raise WrongInput(f"{analyzer} is no file", hint=_CARD)
+        raise WrongInput("card.unreadable", f"{analyzer} is no file", hint=_CARD)
     try:
         decode_card(analyzer.read_bytes())
     except BadEncoding as bad:
-        raise WrongInput(f"{analyzer} is not a card: {bad}", hint=_CARD) from None
+        raise WrongInput("card.unreadable", f"{analyzer} is not a card: {bad}", hint=_CARD) from None
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())

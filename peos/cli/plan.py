@@ -79,11 +79,17 @@ def plan(
 def _check_plot(path: Path, eps_server: float | None) -> None:
     """Said before anything is computed."""
     if path.suffix.lower() != ".svg":
-        raise WrongInput(f"the drawing is an SVG file, not {path.name!r}", hint="name it FILE.svg")
+        raise WrongInput("plan.drawing", f"the drawing is an SVG file, not {path.name!r}", hint="name it FILE.svg")
     if not path.parent.is_dir():
-        raise WrongInput(f"there is no folder {path.parent}", hint="make it, or choose another place for the drawing")
+        raise WrongInput(
+            "plan.drawing",
+            f"there is no folder {path.parent}",
+            hint="make it, or choose another place for the drawing",
+        )
     if eps_server is None:
-        raise WrongInput("the drawing is of error against the analyzer's ε", hint="give --eps-server as well")
+        raise WrongInput(
+            "plan.drawing", "the drawing is of error against the analyzer's ε", hint="give --eps-server as well"
+        )
 
 
 def _draw(path: Path, found: "Plan", server: float, others: float | None, local: float | None) -> None:

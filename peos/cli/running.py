@@ -1,7 +1,7 @@
 """Running a command line, ours or a role's: the one place where an error becomes a sentence and an exit code.
 
 Exit codes: 0 done, 1 failed, 2 wrong input, 3 refused by policy or infeasible, 130 interrupted. Errors go to standard
-error, so that standard output holds results only; with --json as {"error", "where", "hint"}.
+error, so that standard output holds results only; with --json as {"id", "error", "where", "hint"}.
 """
 
 import json
@@ -51,10 +51,10 @@ def run(app: typer.Typer, given: Sequence[str], name: str) -> int:
     except Ended as ended:
         return ended.code
     except PeosError as error:
-        _report(given, where, str(error), error.hint)
+        _report(given, where, error)
         return error.exit_code
     except _MISUSE as error:
-        _report(given, where, _misuse(error), f"see {where} --help")
+        _report(given, where, WrongInput("input.command", _misuse(error), hint=f"see {where} --help"))
         return WRONG_INPUT
     except (KeyboardInterrupt, typer.Abort):
         outcome = INTERRUPTED
@@ -63,24 +63,26 @@ def run(app: typer.Typer, given: Sequence[str], name: str) -> int:
         return FAILED
     except OSError as error:
         about = f": {error.filename}" if error.filename else ""
-        _report(
-            given, where, f"the system refuses: {in_words(error)}{about}", "look at that file or disk, and try again"
-        )
+        found = f"the system refuses: {in_words(error)}{about}"
+        _report(given, where, PeosError("program.system", found, hint="look at that file or disk, and try again"))
         return FAILED
     except Exception as error:  # its text may hold a value, its place does not
         found = f"a mistake of this program: {type(error).__name__} at {_place(error.__traceback__)}"
-        _report(given, where, found, "please report this line; what was acknowledged is kept")
+        hint = "please report this line; what was acknowledged is kept"
+        _report(given, where, PeosError("program.mistake", found, hint=hint))
         return FAILED
     if outcome == INTERRUPTED:
-        _report(given, where, "interrupted", "")
+        _report(given, where, PeosError("program.interrupted", "interrupted"))
     return outcome if isinstance(outcome, int) else 0
 
 
-def _report(given: Sequence[str], where: str, error: str, hint: str) -> None:
+def _report(given: Sequence[str], command: str, error: PeosError) -> None:
     if "--json" in given:
-        line = json.dumps({"error": error, "where": where, "hint": hint}, ensure_ascii=False)
+        shown = {"id": error.id, "error": error.sentence, "where": error.where or command, "hint": error.hint}
+        line = json.dumps(shown, ensure_ascii=False)
     else:
-        line = f"{where}: {error} ({hint})" if hint else f"{where}: {error}"
+        hint = f" ({error.hint})" if error.hint else ""
+        line = f"{command}: {error}{hint} [{error.id}]"
     typer.echo(line, err=True)
 
 

@@ -18,15 +18,16 @@ def check_delivery(document: Document, collection: bytes, encryption: Encryption
     """Whether a vector with this header can be a part of the collection's output; its bytes are still to come."""
     place, schedule = header.header, document.schedule
     if place.context.collection != collection:
-        raise _fault(header, "delivers a vector of another collection")
+        raise _fault("delivery.collection", header, "delivers a vector of another collection")
     if place.sender not in schedule.last:
-        raise _fault(header, "is not one of the last hiders, who alone deliver")
+        raise _fault("delivery.sender", header, "is not one of the last hiders, who alone deliver")
     if place.step != Step(len(schedule.rounds), Kind.DELIVERY):
-        raise _fault(header, "delivers at another step than the last")
+        raise _fault("delivery.step", header, "delivers at another step than the last")
     row_bytes = encryption.delivered_bytes(place.sender)
     least = document.minimum + len(document.dummies) + document.fakes
     if header.row_bytes != row_bytes or not least <= header.rows < MAX_ROWS:
         raise _fault(
+            "delivery.shape",
             header,
             f"delivers {header.rows} rows of {header.row_bytes} bytes, where there are at least {least} rows of "
             f"{row_bytes} bytes",
@@ -37,6 +38,7 @@ def require_sender(document: Document, sender: int, certificate: bytes) -> None:
     """Whoever calls as shuffler `sender` shows the certificate that the document names for it."""
     if not 1 <= sender <= len(document.shufflers) or document.shufflers[sender - 1].certificate != certificate:
         raise Refused(
+            "delivery.caller",
             f"the call does not come from shuffler {sender} of this collection",
             hint="shufflers call with the certificate that the document names",
         )
@@ -53,11 +55,16 @@ def judge_delivery(kept: Iterable[VectorHeader], new: VectorHeader) -> Verdict:
                 return Verdict.KNOWN
             what = "attempt" if known.header.context != new.header.context else "vector"
             raise Conflict(
+                "delivery.another",
                 f"shuffler {new.header.sender} has delivered another {what} before",
                 hint="one output is taken, and never a second",
             )
         if known.header.context == new.header.context and known.rows != new.rows:
-            raise _fault(new, f"delivers {new.rows} rows, where shuffler {known.header.sender} delivered {known.rows}")
+            raise _fault(
+                "delivery.shape",
+                new,
+                f"delivers {new.rows} rows, where shuffler {known.header.sender} delivered {known.rows}",
+            )
     return Verdict.STORE
 
 
@@ -70,5 +77,5 @@ def output(schedule: Schedule, kept: Iterable[VectorHeader]) -> dict[int, Vector
     return found if len(same) == 1 else None
 
 
-def _fault(header: VectorHeader, sentence: str) -> RemoteFault:
-    return RemoteFault(sentence, party=f"shuffler {header.header.sender}", step="delivery")
+def _fault(id_: str, header: VectorHeader, sentence: str) -> RemoteFault:
+    return RemoteFault(id_, sentence, party=f"shuffler {header.header.sender}", step="delivery")

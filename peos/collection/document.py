@@ -42,7 +42,7 @@ class Member:
     def __post_init__(self) -> None:
         _require_text(self.name, "a member's name", least=1)
         if len(self.identity) != PUBLIC_BYTES or len(self.certificate) != DIGEST_BYTES:
-            raise WrongInput(f"the identity and the certificate of {self.name} are 32 bytes each")
+            raise WrongInput("document.lengths", f"the identity and the certificate of {self.name} are 32 bytes each")
 
 
 @dataclass(frozen=True)
@@ -87,22 +87,26 @@ class Document:
         _require_text(self.question, "a question", least=1)
         _require_text(self.epoch, "an epoch", least=0)
         if not (0.0 < self.delta < 1.0 and math.isfinite(self.delta)):
-            raise WrongInput(f"delta lies strictly between 0 and 1, not at {self.delta}")
+            raise WrongInput("document.delta", f"delta lies strictly between 0 and 1, not at {self.delta}")
         if not (0 <= self.fakes < MAX_ROWS and 1 <= self.minimum < MAX_ROWS):
             raise WrongInput(
+                "document.rows",
                 f"{self.fakes} fakes and a minimum of {self.minimum} reports cannot be shuffled",
                 hint=f"at least one report, and each fewer than {MAX_ROWS:,}",
             )
         if len(self.dummies) < MIN_DUMMIES or len(set(self.dummies)) < len(self.dummies):
             raise WrongInput(
-                f"a collection commits to at least {MIN_DUMMIES} distinct dummies, not {len(self.dummies)}"
+                "document.dummies",
+                f"a collection commits to at least {MIN_DUMMIES} distinct dummies, not {len(self.dummies)}",
             )
         if any(len(commitment) != DIGEST_BYTES for commitment in self.dummies):
-            raise WrongInput("a dummy's commitment is 32 bytes")
+            raise WrongInput("document.lengths", "a dummy's commitment is 32 bytes")
         if len(self.enrolment_key) != PUBLIC_BYTES:
-            raise WrongInput("the enrolment key is 32 bytes")
+            raise WrongInput("document.lengths", "the enrolment key is 32 bytes")
         if not 0 < self.closes_at < self.shuffle_by < self.erase_by < 1 << 40:
-            raise WrongInput("a collection closes first, shuffles by a later time and erases by a still later one")
+            raise WrongInput(
+                "document.times", "a collection closes first, shuffles by a later time and erases by a still later one"
+            )
 
     def closing(self, now: float) -> str:
         """When it closes, beside what a clock says: to the person who reads both, a clock that is wrong shows."""
@@ -117,6 +121,7 @@ class Document:
         ):
             if len(set(keys)) < len(keys):
                 raise WrongInput(
+                    "document.same_party",
                     f"two of the organisations have the same {what}: they must be different",
                     hint="name the card of another organisation",
                 )
@@ -173,9 +178,11 @@ class Dummy:
 
 def _require_text(text: str, what: str, *, least: int) -> None:
     if not least <= len(text) <= TEXT_LIMIT:
-        raise WrongInput(f"{what} has between {least} and {TEXT_LIMIT} characters, not {len(text)}")
+        raise WrongInput(
+            "document.text_length", f"{what} has between {least} and {TEXT_LIMIT} characters, not {len(text)}"
+        )
     if any("\ud800" <= character <= "\udfff" for character in text):
-        raise WrongInput(f"{what} is Unicode text: half a surrogate pair cannot be sent")
+        raise WrongInput("document.text_unicode", f"{what} is Unicode text: half a surrogate pair cannot be sent")
 
 
 def _utc(moment: float) -> str:

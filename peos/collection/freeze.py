@@ -111,13 +111,15 @@ class Freeze:
             if one.shuffler > len(self._identities) or not one.verifies(
                 self._identities[one.shuffler - 1], self._collection
             ):
-                raise _fault(who, f"passed on an announcement that shuffler {one.shuffler} did not sign")
+                raise _fault(
+                    "freeze.announcement", who, f"passed on an announcement that shuffler {one.shuffler} did not sign"
+                )
             if len(known) < 2:
                 self._held[one.shuffler] = [*known, one]
         self._require_one_list_each()
         theirs = {one.shuffler for one in held}
         if who not in theirs:
-            raise _fault(who, "did not announce its list")
+            raise _fault("freeze.not_announced", who, "did not announce its list")
         if len(theirs) == len(self._identities):
             self._compared.add(who)
 
@@ -140,7 +142,7 @@ class Freeze:
         """Another shuffler's list, to be fed as it comes; NotYet before all announcements are compared."""
         self._require_other(who)
         if not self.may_show_list:
-            raise NotYet("lists are compared once all shufflers hold the same announcements")
+            raise NotYet("freeze.not_compared", "lists are compared once all shufflers hold the same announcements")
         (announced,) = self._held[who]
         return Listing(self, who, announced, self._common)
 
@@ -153,7 +155,7 @@ class Freeze:
     def rows(self) -> tuple[bytes, ...]:
         """What counts, in its order: what every shuffler holds."""
         if self.unshown:
-            raise _fault(self.unshown[0], "has not shown its list")
+            raise _fault("freeze.not_shown", self.unshown[0], "has not shown its list")
         return tuple(self._common)
 
     @property
@@ -170,9 +172,9 @@ class Freeze:
         """Another shuffler's signed digest, which must be this one's."""
         self._require_other(who)
         if not verifies(self._identities[who - 1], signature, "frozen", self._collection, digest):
-            raise _fault(who, "signed its frozen digest wrongly")
+            raise _fault("freeze.signature", who, "signed its frozen digest wrongly")
         if digest != self.digest:
-            raise _fault(who, "froze another list")
+            raise _fault("freeze.digest", who, "froze another list")
         self._confirmed.add(who)
 
     @property
@@ -180,7 +182,7 @@ class Freeze:
         """The frozen collection, once every other shuffler confirmed it."""
         missing = [who for who in range(1, len(self._identities) + 1) if who not in self._confirmed]
         if missing:
-            raise _fault(missing[0], "has not confirmed the frozen list")
+            raise _fault("freeze.not_confirmed", missing[0], "has not confirmed the frozen list")
         return Context(self._collection, self.digest)
 
     def _require_one_list_each(self) -> None:
@@ -189,14 +191,20 @@ class Freeze:
         who = self.evidence[0].shuffler
         if who == self._me:
             raise LocalFault(
+                "freeze.own_key_used",
                 "another list was signed with this shuffler's identity key",
                 hint="find out whether a second process or a copy of its folder uses the same keys",
             )
-        raise _fault(who, "signed two different lists", "its two signatures prove it; they are in the audit log")
+        raise _fault(
+            "freeze.two_lists",
+            who,
+            "signed two different lists",
+            "its two signatures prove it; they are in the audit log",
+        )
 
     def _require_other(self, who: int) -> None:
         if who == self._me or not 1 <= who <= len(self._identities):
-            raise _fault(who, "is not another shuffler of this collection")
+            raise _fault("freeze.stranger", who, "is not another shuffler of this collection")
 
 
 class Listing:
@@ -224,7 +232,7 @@ class Listing:
             if self._tree.count == self._announced.count:
                 raise self._another()
             if row[:ID_BYTES] <= self._last and self._tree.count:
-                raise _fault(self._who, "showed a list that is not sorted by distinct ids")
+                raise _fault("freeze.order", self._who, "showed a list that is not sorted by distinct ids")
             self._tree.add(leaf(row))
             self._last = row[:ID_BYTES]
             while at < len(so_far) and so_far[at] < row:
@@ -240,7 +248,7 @@ class Listing:
         self._freeze.listed(self._who, self._common)
 
     def _another(self) -> RemoteFault:
-        return _fault(self._who, "showed another list than it announced")
+        return _fault("freeze.another_list", self._who, "showed another list than it announced")
 
 
 def frozen_digest(collection: bytes, count: int, root: bytes) -> bytes:
@@ -257,6 +265,7 @@ def check_minimum(counted: int, dummies: int, minimum: int) -> None:
     """Refuse to shuffle too few, whatever the analyzer asks: dummies hide nobody."""
     if counted - dummies < minimum:
         raise Refused(
+            "freeze.minimum",
             f"{max(counted - dummies, 0)} reports, the minimum is {minimum}",
             hint="the collection is aborted; open another one for longer, or for more users",
         )
@@ -266,5 +275,5 @@ def _list(collection: bytes, count: int, root: bytes) -> tuple[bytes, bytes, byt
     return collection, struct.pack(">Q", count), root
 
 
-def _fault(who: int, sentence: str, hint: str = "") -> RemoteFault:
-    return RemoteFault(sentence, party=f"shuffler {who}", step=STEP, hint=hint)
+def _fault(id_: str, who: int, sentence: str, hint: str = "") -> RemoteFault:
+    return RemoteFault(id_, sentence, party=f"shuffler {who}", step=STEP, hint=hint)

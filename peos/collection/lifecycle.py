@@ -46,7 +46,7 @@ TABLES: Final = {"analyzer": ANALYZER, "shuffler": SHUFFLER}
 def advance(role: str, here: State, there: State) -> State:
     """`there`, if the role's table allows it from `here`."""
     if there not in TABLES[role].get(here, ()):  # not every role passes through every state
-        raise LocalFault(f"a collection that is {here} cannot become {there}")
+        raise LocalFault("collection.transition", f"a collection that is {here} cannot become {there}")
     return there
 
 

@@ -58,6 +58,7 @@ class Answer:
     hint: str = ""
     retry: bool = False
     receipt: Receipt | None = None  # of an acknowledgement
+    error_id: str = ""  # of a refusal
 
 
 @dataclass(frozen=True)
@@ -81,10 +82,17 @@ def check_roster(document: Document, cards: tuple[Card, ...]) -> None:
     """The cards must be the document's organisations: its shufflers in order, then its analyzer."""
     named = (*document.shufflers, document.analyzer)
     if len(cards) != len(named):
-        raise RemoteFault(f"{len(cards)} cards came for {len(named)} organisations", party="analyzer", step="proposal")
+        raise RemoteFault(
+            "proposal.cards",
+            f"{len(cards)} cards came for {len(named)} organisations",
+            party="analyzer",
+            step="proposal",
+        )
     for card, member in zip(cards, named, strict=True):
         if card.member != member:
-            raise RemoteFault(f"the card of {member.name} is not the one that the document names", party="analyzer")
+            raise RemoteFault(
+                "proposal.card", f"the card of {member.name} is not the one that the document names", party="analyzer"
+            )
     check_shufflers_keys(document, cards[:-1])
 
 
@@ -93,6 +101,7 @@ def check_shufflers_keys(document: Document, cards: tuple[Card, ...]) -> None:
     for number, card in enumerate(cards, start=1):
         if not document.protocol.is_own_key(document, number, card.onion_key):
             raise RemoteFault(
+                "proposal.onion_key",
                 f"the document's onion key of {card.name} is not the one of its card",
                 party="analyzer",
                 hint="its operator may have drawn its keys anew; the analyzer needs the card of today",

@@ -44,39 +44,63 @@ class Policy:
         That a question is answered once an epoch is the store's to refuse, which knows what was delivered.
         """
         if document.analyzer.identity not in self.analyzers:
-            raise _refused(f"the analyzer {document.analyzer.name} is not known here", "add its card to the policy")
+            raise _refused(
+                "policy.analyzer",
+                f"the analyzer {document.analyzer.name} is not known here",
+                "add its card to the policy",
+            )
         identities = [member.identity for member in document.shufflers]
         if me not in identities:
-            raise _refused("the document does not name this shuffler", "check which shufflers the analyzer configured")
+            raise _refused(
+                "policy.not_named",
+                "the document does not name this shuffler",
+                "check which shufflers the analyzer configured",
+            )
         if document.protocol.name not in self.protocols:
             raise _refused(
+                "policy.protocol",
                 f"its protocol is {document.protocol.name}, here it must be {' or '.join(self.protocols)}",
                 "ask for another protocol, or allow this one in the policy",
             )
         epsilon = document.mechanism.epsilon_local
         if epsilon > self.most_eps_local:
-            raise _refused(f"its ε_l is {epsilon:.4g}, the limit here is {self.most_eps_local:.4g}", "ask for less")
+            raise _refused(
+                "policy.eps_local",
+                f"its ε_l is {epsilon:.4g}, the limit here is {self.most_eps_local:.4g}",
+                "ask for less",
+            )
         if document.minimum < self.least_reports:
             raise _refused(
-                f"its minimum is {document.minimum} reports, here it must be {self.least_reports}", "raise the minimum"
+                "policy.minimum",
+                f"its minimum is {document.minimum} reports, here it must be {self.least_reports}",
+                "raise the minimum",
             )
         if document.fakes < self.least_fakes:
-            raise _refused(f"it has {document.fakes} fakes, here there must be {self.least_fakes}", "add fakes")
+            raise _refused(
+                "policy.few_fakes", f"it has {document.fakes} fakes, here there must be {self.least_fakes}", "add fakes"
+            )
         if document.fakes > self.most_fakes:
-            raise _refused(f"it has {document.fakes} fakes, at most {self.most_fakes} are made here", "ask for fewer")
+            raise _refused(
+                "policy.many_fakes",
+                f"it has {document.fakes} fakes, at most {self.most_fakes} are made here",
+                "ask for fewer",
+            )
         if document.erase_by > now + self.most_days * DAY:
             raise _refused(
+                "policy.duration",
                 f"it may last {(document.erase_by - now) / DAY:,.1f} days until everything of it is erased, the limit "
                 f"here is {self.most_days:g}",
                 "let it be shuffled and erased sooner",
             )
         if open_ >= self.most_open:
             raise _refused(
+                "policy.open",
                 f"{open_} collections of this analyzer are not over yet, the limit here is {self.most_open}",
                 "wait until some are over, or abort what is not needed any more",
             )
         if document.closes_at <= now:
             raise _refused(
+                "policy.closed",
                 f"it has closed already, {document.closing(now)}",
                 "set the clock that is wrong, or create another collection",
             )
@@ -97,6 +121,7 @@ class Policy:
         ):
             if found >= most:
                 raise _refused(
+                    "policy.often",
                     f"{found} of {of} came here within a day, the limit is {most}",
                     f"ask a day later, or ask the operator for a higher `{key}`",
                 )
@@ -107,7 +132,11 @@ class Policy:
         found = claims_of(document, document.minimum)  # which its dummies do not count towards (check_minimum)
         for claim, most in ((found.server, self.most_eps_server), (found.users, self.most_eps_users)):
             if most is not None and claim.epsilon > most:
-                raise _refused(_too_weak(claim, document.minimum, most), "ask for a higher minimum, or more fakes")
+                raise _refused(
+                    "policy.guarantee",
+                    _too_weak(claim, document.minimum, most),
+                    "ask for a higher minimum, or more fakes",
+                )
 
 
 def _too_weak(claim: Claim, minimum: int, most: float) -> str:
@@ -122,5 +151,5 @@ def _same(question: str) -> str:
     return " ".join(question.split()).casefold()
 
 
-def _refused(sentence: str, hint: str) -> Refused:
-    return Refused(f"the collection is not accepted: {sentence}", hint=hint)
+def _refused(id_: str, sentence: str, hint: str) -> Refused:
+    return Refused(id_, f"the collection is not accepted: {sentence}", hint=hint)

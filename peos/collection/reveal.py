@@ -75,26 +75,30 @@ def proved_case(
     public = encryption.public
     assert public is not None, "rows are followed where they are re-randomised under a key"
     if not is_signed(document, context, revealed, signed):
-        raise _refused("did not sign what it reveals")
+        raise _refused("inspection.signature", "did not sign what it reveals")
     due = document.dummies[
         : inspected_dummies(len(document.dummies), document.mechanism.words * public.ciphertext_bytes)
     ]
     if len(set(due)) < len(due):
-        raise _refused("committed to one dummy twice")
+        raise _refused("inspection.repeated", "committed to one dummy twice")
     if tuple(Dummy(one.salt, one.id, one.words).commitment for one in revealed) != due:
-        raise _refused(f"does not reveal the first {len(due)} dummies of the document in their order")
+        raise _refused(
+            "inspection.dummies", f"does not reveal the first {len(due)} dummies of the document in their order"
+        )
     frozen = {row[:ID_BYTES]: (place, row) for place, row in enumerate(rows)}
     start: dict[int, int] = {}  # which of the dummies, by their places
     for number, one in enumerate(revealed):
         if one.id in frozen:
             place, row = frozen[one.id]
             if _proved(one, document, encryption, context.collection) != row:
-                raise _refused("reveals parts of a dummy that are not those which were frozen")
+                raise _refused("inspection.not_frozen", "reveals parts of a dummy that are not those which were frozen")
             start[place] = number
     if len(start) < sum(one.id in frozen for one in revealed):
-        raise _refused("committed to two dummies under one id")
+        raise _refused("inspection.same_id", "committed to two dummies under one id")
     if not start:
-        raise RemoteFault("none of the dummies was frozen", step="inspection", hint="no row can be followed")
+        raise RemoteFault(
+            "inspection.none_frozen", "none of the dummies was frozen", step="inspection", hint="no row can be followed"
+        )
     total, order = len(rows) + document.fakes, tuple(sorted(start))
     numbers = tuple(start[place] for place in order)
     return known_case(document, public, context, transcript, total, (numbers, order), revealed, signed)
@@ -133,13 +137,13 @@ def known_case(
 def _proved(one: Revealed, document: Document, encryption: Encryption, collection: bytes) -> bytes:
     shufflers = len(document.shufflers)
     if [part.shuffler for part in one.parts] != list(range(1, shufflers + 1)):
-        raise _refused("does not reveal every part of a dummy")
+        raise _refused("inspection.part", "does not reveal every part of a dummy")
     try:
         found = {check_part(part, document, collection, encryption, part.shuffler) for part in one.parts}
     except RemoteFault as fault:
-        raise _refused(f"reveals a part of a dummy that none can be ({fault})") from None
+        raise _refused("inspection.part", f"reveals a part of a dummy that none can be ({fault})") from None
     if len(found) > 1:
-        raise _refused("reveals parts that are not of one submission")
+        raise _refused("inspection.part", "reveals parts that are not of one submission")
     return found.pop()
 
 
@@ -156,5 +160,5 @@ def _encoded(part: Part) -> bytes:
     return labelled("part", *fields, *part.hashes)
 
 
-def _refused(what: str) -> RemoteFault:
-    return RemoteFault(what, party="analyzer", step="inspection", hint="no row is opened to it")
+def _refused(id_: str, what: str) -> RemoteFault:
+    return RemoteFault(id_, what, party="analyzer", step="inspection", hint="no row is opened to it")

@@ -88,11 +88,17 @@ def check_part(part: Part, document: Document, collection: bytes, encryption: En
     What passes can spoil the sender's own report and nobody else's.
     """
     if part.collection != collection:
-        raise _refused("the submission belongs to another collection", "fetch the invitation again")
+        raise _refused(
+            "submit.collection", "the submission belongs to another collection", "fetch the invitation again"
+        )
     if part.shuffler != me:
-        raise _refused("the part is not the one for this shuffler", "send each part to the shuffler it names")
+        raise _refused(
+            "submit.shuffler", "the part is not the one for this shuffler", "send each part to the shuffler it names"
+        )
     if len(part.hashes) != len(document.shufflers):
-        raise _refused("the part does not have one hash for each shuffler", "fetch the invitation again")
+        raise _refused(
+            "submit.hashes", "the part does not have one hash for each shuffler", "fetch the invitation again"
+        )
     hashes = [("hash", hash_, DIGEST_BYTES) for hash_ in part.hashes]
     fixed = [
         ("id", part.id, ID_BYTES),
@@ -103,17 +109,29 @@ def check_part(part: Part, document: Document, collection: bytes, encryption: En
     ]
     for what, field, length in (*fixed, *hashes):
         if len(field) != length:
-            raise _refused(f"the part's {what} has {len(field)} bytes, not {length}", "use a client of this version")
+            raise _refused(
+                "submit.field_length",
+                f"the part's {what} has {len(field)} bytes, not {length}",
+                "use a client of this version",
+            )
     if len(part.share) != encryption.share_bytes(me):
-        raise _refused("the share has the wrong length", "use the mechanism that the document names")
+        raise _refused(
+            "submit.share_length", "the share has the wrong length", "use the mechanism that the document names"
+        )
     if _hash(part.salt, part.share) != part.hashes[me - 1]:
-        raise _refused("the share does not match its hash", "send the stored submission again")
+        raise _refused("submit.share_hash", "the share does not match its hash", "send the stored submission again")
     if not admits(document.enrolment_key, part.ticket, collection, part.id, part.user_key):
         raise _refused(
-            "the ticket is not valid for this collection, id and user key", "ask whoever enrols users for a ticket"
+            "submit.ticket",
+            "the ticket is not valid for this collection, id and user key",
+            "ask whoever enrols users for a ticket",
         )
     if not verifies(part.user_key, part.signature, "submission", part.digest):
-        raise _refused("the submission is not signed by the ticket's user key", "answer with the key of the ticket")
+        raise _refused(
+            "submit.signature",
+            "the submission is not signed by the ticket's user key",
+            "answer with the key of the ticket",
+        )
     encryption.check_share(part.share, me)
     return part.row
 
@@ -134,5 +152,5 @@ def _hash(salt: bytes, share: bytes) -> bytes:
     return hashlib.sha256(salt + share).digest()
 
 
-def _refused(sentence: str, hint: str) -> RemoteFault:
-    return RemoteFault(sentence, party="user", step="submission", hint=hint)
+def _refused(id_: str, sentence: str, hint: str) -> RemoteFault:
+    return RemoteFault(id_, sentence, party="user", step="submission", hint=hint)

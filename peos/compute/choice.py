@@ -53,6 +53,7 @@ def engine(workers: int | None = None, choice: Choice = PROCESSES) -> Engine:
             from peos.compute.dask_cluster import Dask
         except ImportError as missing:
             raise WrongInput(
+                "compute.not_installed",
                 f"the engine dask cannot be used: {missing.name} is not installed",
                 hint="pip install 'peos[cluster]', here and on the cluster's machines",
             ) from None
@@ -71,16 +72,24 @@ def _require_protected(address: str, tls: Tls | None) -> None:
     except ValueError:
         right = False
     if not right:
-        raise WrongInput(f"{address or 'nothing'} is not the address of a scheduler", hint="write tls://host:port")
+        raise WrongInput(
+            "compute.address", f"{address or 'nothing'} is not the address of a scheduler", hint="write tls://host:port"
+        )
     if parts.scheme == "tcp" and parts.hostname not in LOOPBACK:
         raise WrongInput(
-            f"the cluster at {address} would be reached without TLS", hint="write tls://host:port, and its certificates"
+            "compute.no_tls",
+            f"the cluster at {address} would be reached without TLS",
+            hint="write tls://host:port, and its certificates",
         )
     if parts.scheme == "tls" and tls is None:
         raise WrongInput(
-            f"the cluster at {address} needs certificates", hint="name the files of its authority, certificate and key"
+            "compute.certificates",
+            f"the cluster at {address} needs certificates",
+            hint="name the files of its authority, certificate and key",
         )
     if parts.scheme == "tcp" and tls is not None:
         raise WrongInput(
-            f"the cluster at {address} is reached without certificates", hint="write tls://host:port, or name none"
+            "compute.certificates",
+            f"the cluster at {address} is reached without certificates",
+            hint="write tls://host:port, or name none",
         )

@@ -115,6 +115,7 @@ class Dask(Engine):
 
     def _lost(self) -> LocalFault:
         return LocalFault(
+            "compute.unreachable",
             f"the scheduler of the cluster does not answer at {self.address}",
             hint="see that it runs, and that [compute] names its address and certificates",
         )
@@ -138,8 +139,8 @@ class Dask(Engine):
     def _open(self, number: int, sealed: bytes) -> bytes:
         result = self._shared.open(sealed, dask_worker.result_label(self._session, number))
         if result[:1] == dask_worker.FAILED:
-            name, sentence, hint = json.loads(result[1:])
-            told = named(name)(sentence, hint=hint)
+            name, id_, sentence, hint = json.loads(result[1:])
+            told = named(name)(id_, sentence, hint=hint)
             raise told
         return result[1:]
 
@@ -206,7 +207,11 @@ class _Work:
         if again:
             self._strangers += 1
             if self._strangers > _TRIES:
-                raise LocalFault("the cluster's workers change faster than they can be met", hint="look at their logs")
+                raise LocalFault(
+                    "compute.unstable",
+                    "the cluster's workers change faster than they can be met",
+                    hint="look at their logs",
+                )
             self._engine._introduce(self._client)
         return again
 
@@ -214,7 +219,9 @@ class _Work:
         try:
             return self._engine._open(number, sealed)
         except BadEncoding:
-            raise LocalFault("the cluster gave back something else than its worker's result") from None
+            raise LocalFault(
+                "compute.result", "the cluster gave back something else than its worker's result"
+            ) from None
 
     def _write(self, where: slice, result: bytes) -> None:
         shape = (where.stop - where.start, *self._out.shape[1:])
@@ -232,7 +239,9 @@ class _Work:
             return
         self._alone_since = self._alone_since or time.monotonic()
         if time.monotonic() - self._alone_since > _WITHOUT_WORKERS:
-            raise LocalFault("the cluster has no workers", hint="start some: `dask worker`, one process a core")
+            raise LocalFault(
+                "compute.no_workers", "the cluster has no workers", hint="start some: `dask worker`, one process a core"
+            )
 
 
 def _security(tls: Tls | None) -> Security | None:

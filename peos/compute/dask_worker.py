@@ -68,9 +68,10 @@ def work(session: bytes, number: int, sealed: bytes) -> bytes | None:
             job, *inputs = pickle.loads(shared.open(sealed, chunk_label(session, number)))  # noqa: S301 - authenticated
             result = DONE + np.ascontiguousarray(job.work(_supply, *inputs)).tobytes()
         except PeosError as error:
-            result = FAILED + json.dumps([type(error).__name__, str(error), error.hint]).encode()
+            result = FAILED + json.dumps([type(error).__name__, error.id, str(error), error.hint]).encode()
         except Exception as error:  # its text could hold what was worked on, and the cluster logs what tasks raise
-            result = FAILED + json.dumps(["LocalFault", f"a chunk failed with {type(error).__name__}", ""]).encode()
+            failed = ["LocalFault", "compute.chunk", f"a chunk failed with {type(error).__name__}", ""]
+            result = FAILED + json.dumps(failed).encode()
         return shared.seal(result, result_label(session, number), _supply.rng)
 
 

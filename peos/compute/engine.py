@@ -212,5 +212,7 @@ def cut(inputs: Sequence[Any], where: slice) -> tuple[Any, ...]:
 def given_up() -> LocalFault:
     """What a caller gets whose work was ended by `close`: nothing is wrong with the work, it can be done again."""
     return LocalFault(
-        "the work was given up, because this process is about to end", hint="it goes on at the next start"
+        "compute.stopped",
+        "the work was given up, because this process is about to end",
+        hint="it goes on at the next start",
     )

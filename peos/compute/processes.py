@@ -90,6 +90,7 @@ class Processes(Engine):
             broken = 0 if came else broken + 1
             if waiting and broken == _TRIES:
                 raise LocalFault(
+                    "compute.workers_died",
                     f"{_TRIES} times in a row the worker processes ended before they had worked anything",
                     hint="the system may be short of memory; see its log for processes that it killed",
                 )

@@ -73,7 +73,7 @@ class Taking:
 
     def __init__(self, ready: ReadyZeros | None, public: PublicKey) -> None:
         if ready is not None and ready.public != public:
-            raise LocalFault("zeros under one key are of no use under another")
+            raise LocalFault("compute.other_key", "zeros under one key are of no use under another")
         self._ready = ready
         self._none = np.empty((0, public.ciphertext_bytes), np.uint8)
 

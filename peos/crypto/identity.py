@@ -33,7 +33,7 @@ class Identity:
 
     def __post_init__(self) -> None:
         if len(self.secret) != SECRET_BYTES:
-            raise WrongInput(f"a signing key is {SECRET_BYTES} bytes, not {len(self.secret)}")
+            raise WrongInput("key.signing_length", f"a signing key is {SECRET_BYTES} bytes, not {len(self.secret)}")
 
     def __repr__(self) -> str:
         return f"Identity({self.public.hex()[:8]}…)"

@@ -29,7 +29,7 @@ class Context:
 
     def __post_init__(self) -> None:
         if len(self.collection) != DIGEST_BYTES or len(self.frozen) != DIGEST_BYTES:
-            raise LocalFault("a context is made of two 32-byte digests")
+            raise LocalFault("key.context", "a context is made of two 32-byte digests")
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class OnionKeys:
 
     def __post_init__(self) -> None:
         if len(set(self.points)) < len(self.points):
-            raise BadEncoding("two parties have the same onion key: each must draw its own")
+            raise BadEncoding("key.same_onion_key", "two parties have the same onion key: each must draw its own")
         _ = self._loaded  # all of them are points
 
     def __repr__(self) -> str:
@@ -97,7 +97,7 @@ class OnionPrivateKey:
 
     def __post_init__(self) -> None:
         if len(self.secret) != _SECRET_BYTES or not 0 < int.from_bytes(self.secret, "big") < _ORDER:
-            raise BadEncoding("these bytes are not a private onion key")
+            raise BadEncoding("key.onion_private", "these bytes are not a private onion key")
 
     def __repr__(self) -> str:
         return f"OnionPrivateKey({self.point.hex()[:10]}…)"
@@ -171,7 +171,7 @@ def read_point(point: bytes) -> EllipticCurvePublicKey:
             raise ValueError
         return EllipticCurvePublicKey.from_encoded_point(_CURVE, point)
     except ValueError:
-        raise BadEncoding("an onion key is no compressed point of P-256") from None
+        raise BadEncoding("key.onion_public", "an onion key is no compressed point of P-256") from None
 
 
 def without_copies(rows: Rows) -> Rows:

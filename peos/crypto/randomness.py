@@ -37,7 +37,7 @@ class Randomness:
 
     def __init__(self, key: bytes, *, _keyed_by_system: bool = False) -> None:
         if len(key) != KEY_BYTES:
-            raise LocalFault(f"a random stream is keyed by {KEY_BYTES} bytes, not {len(key)}")
+            raise LocalFault("random.key_length", f"a random stream is keyed by {KEY_BYTES} bytes, not {len(key)}")
         self._encryptor = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
         self._keyed_by_system = _keyed_by_system
         self._forks = _forks
@@ -46,12 +46,14 @@ class Randomness:
         return "Randomness(...)"
 
     def __reduce__(self) -> NoReturn:
-        raise LocalFault("a random stream is not copied: two copies would yield the same words")
+        raise LocalFault("random.copied", "a random stream is not copied: two copies would yield the same words")
 
     def fill(self, out: NDArray[np.uint8]) -> None:
         """Overwrite a contiguous byte vector with the next words of the stream."""
         if self._keyed_by_system and self._forks != _forks:
-            raise LocalFault("a random stream does not survive a fork", hint="spawn worker processes instead")
+            raise LocalFault(
+                "random.forked", "a random stream does not survive a fork", hint="spawn worker processes instead"
+            )
         view = out.data
         for start in range(0, len(view), _CHUNK):
             part = view[start : start + _CHUNK]
@@ -73,7 +75,7 @@ class Randomness:
         """Uniform words below each of `bounds` (all at least 1), exactly: by rejection, never by a biased remainder."""
         bounds = np.asarray(bounds, dtype=np.uint64)
         if bounds.size and int(bounds.min()) < 1:
-            raise LocalFault("a uniform word below zero was asked for")
+            raise LocalFault("random.range", "a uniform word below zero was asked for")
         out = np.empty_like(bounds)
         waiting = np.arange(bounds.size)
         flat_bounds, flat_out = bounds.reshape(-1), out.reshape(-1)
@@ -95,7 +97,7 @@ class Randomness:
     def integer_below(self, bound: int) -> int:
         """A uniform integer in [0, bound), of any size."""
         if bound < 1:
-            raise LocalFault("a uniform integer below zero was asked for")
+            raise LocalFault("random.range", "a uniform integer below zero was asked for")
         width = (bound - 1).bit_length()
         while True:
             draw = self.bits(width) if width else 0

@@ -41,7 +41,7 @@ class Receiver:
             secret = self._private.exchange(X25519PublicKey.from_public_bytes(point))
             return _once(secret, point, self.point).decrypt(bytes(NONCE_BYTES), message, None)
         except (InvalidTag, ValueError):
-            raise BadEncoding("a sealed message cannot be opened") from None
+            raise BadEncoding("key.sealed", "a sealed message cannot be opened") from None
 
 
 def seal(receiver: bytes, message: bytes, rng: Randomness) -> bytes:
@@ -51,7 +51,7 @@ def seal(receiver: bytes, message: bytes, rng: Randomness) -> bytes:
     try:
         secret = fresh.exchange(X25519PublicKey.from_public_bytes(receiver))
     except ValueError:  # not 32 bytes, or a point of small order
-        raise BadEncoding("a receiver's point is none") from None
+        raise BadEncoding("key.point", "a receiver's point is none") from None
     return point + _once(secret, point, receiver).encrypt(bytes(NONCE_BYTES), message, None)
 
 
@@ -74,7 +74,7 @@ class Shared:
         try:
             return self._cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], label)
         except (InvalidTag, ValueError):
-            raise BadEncoding("a sealed message cannot be opened") from None
+            raise BadEncoding("key.sealed", "a sealed message cannot be opened") from None
 
 
 def _once(secret: bytes, point: bytes, receiver: bytes) -> AESGCM:

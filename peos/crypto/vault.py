@@ -46,7 +46,9 @@ class Vault:
         try:
             return self._aead.decrypt(nonce, body, labelled(label, *fields))
         except (InvalidTag, ValueError):
-            raise LocalFault(f"the sealed {label} is damaged", hint="restore the folder that it lies in") from None
+            raise LocalFault(
+                "key.sealed_damaged", f"the sealed {label} is damaged", hint="restore the folder that it lies in"
+            ) from None
 
 
 def lock(passphrase: bytes, content: bytes, rng: Randomness) -> bytes:
@@ -65,10 +67,11 @@ def unlock(passphrase: bytes, data: bytes, rng: Randomness) -> bytes:
     head = data[: _HEAD.size]
     try:
         if len(head) < _HEAD.size or not head.startswith(_MAGIC) or head[len(_MAGIC)] != _COST:
-            raise LocalFault("not a file of keys")
+            raise LocalFault("key.file", "not a file of keys")
         return Vault(_stretched(passphrase, head), rng).open("keys", head, sealed=data[_HEAD.size :])
     except LocalFault:
         raise WrongInput(
+            "key.passphrase",
             "the passphrase does not open the keys",
             hint="look at passphrase_file; if it is right, the file of the keys is damaged: restore it",
         ) from None

@@ -37,7 +37,10 @@ class FrequencyOracle:
 
     def __post_init__(self) -> None:
         if not (0.0 <= self.q < self.p <= 1.0 and 0.0 <= self.u <= 1.0 and self.slack >= 0.0):
-            raise WrongInput("a report must support its own value likelier than another, with probabilities in [0, 1]")
+            raise WrongInput(
+                "estimate.probabilities",
+                "a report must support its own value likelier than another, with probabilities in [0, 1]",
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +99,7 @@ def variance_of_frequency(oracle: FrequencyOracle, *, users: int, fakes: int, fr
     """Exact variance of one estimated frequency whose true value is `frequency`."""
     _check(users, fakes)
     if not 0.0 <= frequency <= 1.0:
-        raise WrongInput(f"a frequency lies between 0 and 1, not at {frequency}")
+        raise WrongInput("estimate.probability", f"a frequency lies between 0 and 1, not at {frequency}")
     return float(_variance(oracle, np.float64(frequency), users, fakes))
 
 
@@ -105,7 +108,10 @@ def estimate_frequencies(oracle: FrequencyOracle, counts: NDArray[np.int64], *, 
     _check(users, fakes)
     given = np.asarray(counts)
     if given.dtype.kind not in "iu" or np.any(given < 0) or np.any(given > users + fakes):
-        raise WrongInput(f"support counts are whole numbers from 0 to the {users + fakes} reports of users and fakes")
+        raise WrongInput(
+            "estimate.counts",
+            f"support counts are whole numbers from 0 to the {users + fakes} reports of users and fakes",
+        )
     excess = given.astype(np.float64) - users * oracle.q - fakes * oracle.u
     frequency = np.asarray(excess / (users * (oracle.p - oracle.q)), dtype=np.float64)
     variance = np.asarray(_variance(oracle, np.clip(frequency, 0.0, 1.0), users, fakes), dtype=np.float64)
@@ -121,10 +127,11 @@ def _variance(oracle: FrequencyOracle, frequency: Floats | np.float64, users: in
 def _check(users: int, fakes: int) -> None:
     if not (isinstance(users, Integral) and isinstance(fakes, Integral)) or users < 1 or fakes < 0:
         raise WrongInput(
-            f"an estimate needs a whole number of users, at least 1, and of fakes, not {users} and {fakes}"
+            "estimate.sizes",
+            f"an estimate needs a whole number of users, at least 1, and of fakes, not {users} and {fakes}",
         )
 
 
 def _check_probability(level: float, what: str) -> None:
     if not 0.0 < level < 1.0:
-        raise WrongInput(f"{what} lies between 0 and 1, not at {level}")
+        raise WrongInput("estimate.probability", f"{what} lies between 0 and 1, not at {level}")

@@ -38,5 +38,5 @@ def from_parameters(name: str, domain: int, parameters: Mapping[str, int], quest
     """
     kind = _BY_NAME.get(name)
     if kind is None:
-        raise WrongInput(f"a mechanism is one of {', '.join(_BY_NAME)}")
+        raise WrongInput("mechanism.name", f"a mechanism is one of {', '.join(_BY_NAME)}")
     return kind.from_parameters(domain, parameters, question)

@@ -47,11 +47,11 @@ def whole_number(value: object, what: str, *, least: int, most: int) -> int:
             raise TypeError
         number = operator.index(value)
     except TypeError:
-        raise WrongInput(f"{what} is a whole number from {least} to {most}") from None
+        raise WrongInput("mechanism.range", f"{what} is a whole number from {least} to {most}") from None
     if not least <= number <= most:
         # An absurdly long number is not echoed: it may come from elsewhere.
         found = f", not {number}" if number.bit_length() <= 64 else ""
-        raise WrongInput(f"{what} is a whole number from {least} to {most}{found}")
+        raise WrongInput("mechanism.range", f"{what} is a whole number from {least} to {most}{found}")
     return number
 
 
@@ -60,7 +60,10 @@ def checked_parameters(
 ) -> dict[str, int]:
     """A document's parameters, exactly those of `ranges` and each within its range (least, most)."""
     if set(parameters) != set(ranges):
-        raise WrongInput(f"{mechanism} is described by {' and '.join(ranges)}, by each of them and nothing else")
+        raise WrongInput(
+            "mechanism.parameters",
+            f"{mechanism} is described by {' and '.join(ranges)}, by each of them and nothing else",
+        )
     return {
         key: whole_number(parameters[key], f"the {key} of {mechanism}", least=least, most=most)
         for key, (least, most) in ranges.items()
@@ -145,7 +148,7 @@ class Mechanism(ABC):
     def estimate(self, counts: Counts, users: int, fakes: int = 0) -> Estimate:
         """Unbiased frequencies with error bars from the support counts of `users` reports and `fakes` uniform ones."""
         if np.shape(counts) != (self.domain,):
-            raise WrongInput(f"there is one support count for each of the {self.domain} values")
+            raise WrongInput("mechanism.counts", f"there is one support count for each of the {self.domain} values")
         return estimate_frequencies(self.oracle, counts, users=users, fakes=fakes)
 
     def variance(self, users: int, fakes: int = 0, frequency: float = 0.0) -> float:
@@ -157,20 +160,23 @@ class Mechanism(ABC):
         try:
             given = np.asarray(values)
         except ValueError:
-            raise WrongInput("values must be a one-dimensional sequence of whole numbers") from None
+            raise WrongInput("mechanism.values", "values must be a one-dimensional sequence of whole numbers") from None
         if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-            raise WrongInput("values must be a one-dimensional sequence of whole numbers")
+            raise WrongInput("mechanism.values", "values must be a one-dimensional sequence of whole numbers")
         outside = (given < 0) | (given >= self.domain)
         if np.any(outside):
             raise WrongInput(
-                f"a value lies outside the domain 0 … {self.domain - 1}, at index {int(np.argmax(outside))}"
+                "mechanism.domain",
+                f"a value lies outside the domain 0 … {self.domain - 1}, at index {int(np.argmax(outside))}",
             )
         return given.astype(np.int64)
 
     def _words(self, words: U64) -> U64:
         given = np.asarray(words)
         if given.dtype != np.uint64 or given.ndim != 2 or given.shape[1] != self.words:
-            raise WrongInput(f"reports of this mechanism are a uint64 array of shape (n, {self.words})")
+            raise WrongInput(
+                "mechanism.reports", f"reports of this mechanism are a uint64 array of shape (n, {self.words})"
+            )
         return given
 
     @staticmethod

@@ -136,7 +136,7 @@ class LocalHash(Mechanism):
         """H_seed(value), the two broadcast together: for evaluation at candidates."""
         wide = np.asarray(seeds)
         if wide.dtype != np.uint64 or np.any(wide >> np.uint64(self._seed_bits)):
-            raise WrongInput(f"seeds are uint64 numbers of {self._seed_bits} bits")
+            raise WrongInput("mechanism.seeds", f"seeds are uint64 numbers of {self._seed_bits} bits")
         given = np.asarray(values)
         return self.family.hash(wide, self._values(given.reshape(-1)).reshape(given.shape))
 

@@ -34,10 +34,12 @@ _HALF: Final = np.uint64(32)
 def checked_epsilon(epsilon: object) -> float:
     """ε as asked, or one sentence why it cannot be."""
     if isinstance(epsilon, bool) or not isinstance(epsilon, Real):
-        raise WrongInput("epsilon is a number")
+        raise WrongInput("mechanism.epsilon", "epsilon is a number")
     asked = float(epsilon)
     if not MIN_EPSILON <= asked <= MAX_EPSILON:
-        raise WrongInput(f"epsilon lies between {MIN_EPSILON:g} and {MAX_EPSILON:g}, not at {asked}")
+        raise WrongInput(
+            "mechanism.epsilon", f"epsilon lies between {MIN_EPSILON:g} and {MAX_EPSILON:g}, not at {asked}"
+        )
     return asked
 
 
@@ -80,10 +82,15 @@ class Mixture:
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold < 2**self.coin_bits:
-            raise WrongInput("with this threshold a report would tell nothing of the value, or nothing else")
+            raise WrongInput(
+                "mechanism.threshold", "with this threshold a report would tell nothing of the value, or nothing else"
+            )
         # An ε is met from below, so what the smallest one leads to lies a step under it.
         if not MIN_EPSILON / 2 <= self.epsilon <= MAX_EPSILON:
-            raise WrongInput(f"with this threshold epsilon would not lie between {MIN_EPSILON:g} and {MAX_EPSILON:g}")
+            raise WrongInput(
+                "mechanism.threshold",
+                f"with this threshold epsilon would not lie between {MIN_EPSILON:g} and {MAX_EPSILON:g}",
+            )
 
     @property
     def blanket(self) -> Fraction:

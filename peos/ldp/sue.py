@@ -47,6 +47,7 @@ class SUE(Mechanism):
         if τ >= 2 ** (bits - 1):
             lowest = _epsilon(2 ** (bits - 1) - 1, bits)
             raise WrongInput(
+                "mechanism.fields",
                 f"fields of {bits} bits cannot keep epsilon to {asked}: {lowest:.4g} is the least they allow",
                 hint="use wider fields, up to 16 bits" if bits < MAX_FIELD_BITS else "ask for a larger epsilon",
             )

@@ -395,5 +395,7 @@ def caller_of(host: str) -> str:
 
 def _cannot_listen(address: str) -> WrongInput:
     return WrongInput(
-        f"cannot listen at {address}", hint="another process has the port, or the host is not this machine's"
+        "network.listen",
+        f"cannot listen at {address}",
+        hint="another process has the port, or the host is not this machine's",
     )

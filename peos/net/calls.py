@@ -43,7 +43,7 @@ def service(behaviours: Mapping[Method, Behaviour], *, meter: CollectionMeter | 
     """The calls of one service with what answers each; `meter` is told of the bytes that they take and give."""
     names = {method.service for method in behaviours}
     if len(names) != 1:
-        raise LocalFault(f"a service is offered by itself, and here are {len(names)}")
+        raise LocalFault("network.service", f"a service is offered by itself, and here are {len(names)}")
     name = f"peos.v1.{names.pop()}"
     handlers = {method.name: _handler(method, behaviour, meter) for method, behaviour in behaviours.items()}
     return Service(name, grpc.method_handlers_generic_handler(name, handlers))

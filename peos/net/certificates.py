@@ -45,7 +45,7 @@ def make_certificate(
 ) -> Certificate:
     """A fresh certificate, valid from an hour before `now` (clocks differ) for `days`."""
     if not 1 <= len(name) <= _NAME_LIMIT:
-        raise WrongInput(f"a certificate's name has 1 to {_NAME_LIMIT} characters, not {len(name)}")
+        raise WrongInput("certificate.name", f"a certificate's name has 1 to {_NAME_LIMIT} characters, not {len(name)}")
     key = ec.derive_private_key(rng.integer_below(_ORDER - 1) + 1, ec.SECP256R1())
     start = (now or datetime.datetime.now(datetime.UTC)) - datetime.timedelta(hours=1)
     shown = _shown(key.public_key())  # see `read_certificate`
@@ -95,29 +95,41 @@ def read_certificate(data: bytes) -> x509.Certificate:
         else:
             certificate, *more = x509.load_pem_x509_certificates(data)
             if more:
-                raise WrongInput("one certificate is pinned at a time, and this file has several", hint=_MAKE)
+                raise WrongInput(
+                    "certificate.several", "one certificate is pinned at a time, and this file has several", hint=_MAKE
+                )
         key = certificate.public_key()
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         is_authority = certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
         # The library reads these when they are asked for, and may fail as late as that.
         _ = certificate.subject, certificate.not_valid_before_utc, certificate.not_valid_after_utc
     except x509.ExtensionNotFound:
-        raise WrongInput("the certificate lacks an extension that every party's has", hint=_MAKE) from None
+        raise WrongInput(
+            "certificate.form", "the certificate lacks an extension that every party's has", hint=_MAKE
+        ) from None
     except WrongInput:
         raise
     except Exception:  # for a stranger's bytes the library raises ValueError, TypeError and kinds of its own
-        raise WrongInput("this is not a certificate", hint=_MAKE) from None
+        raise WrongInput("certificate.unreadable", "this is not a certificate", hint=_MAKE) from None
     if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
-        raise WrongInput("a port's certificate is on the curve P-256", hint=_MAKE)
+        raise WrongInput("certificate.form", "a port's certificate is on the curve P-256", hint=_MAKE)
     if names.get_values_for_type(x509.DNSName) != [TARGET_NAME] or is_authority:
-        raise WrongInput(f"a port's certificate is for {TARGET_NAME} and cannot sign others", hint=_MAKE)
+        raise WrongInput(
+            "certificate.form", f"a port's certificate is for {TARGET_NAME} and cannot sign others", hint=_MAKE
+        )
     named = [one.value for one in certificate.subject.get_attributes_for_oid(NameOID.SERIAL_NUMBER)]
     if named != [_shown(key)]:
-        raise WrongInput("the subject of a port's certificate names its key, and this one names another", hint=_MAKE)
+        raise WrongInput(
+            "certificate.form",
+            "the subject of a port's certificate names its key, and this one names another",
+            hint=_MAKE,
+        )
     try:
         certificate.verify_directly_issued_by(certificate)
     except (ValueError, TypeError, InvalidSignature):
-        raise WrongInput("a port's certificate is signed by its own key, and this one is not", hint=_MAKE) from None
+        raise WrongInput(
+            "certificate.form", "a port's certificate is signed by its own key, and this one is not", hint=_MAKE
+        ) from None
     return certificate
 
 
@@ -131,16 +143,20 @@ def require_pair(own: Certificate) -> None:
     try:
         key = load_pem_private_key(own.key, None)
     except Exception:  # whatever is wrong with a file that others may have written
-        raise WrongInput("the private key of a port's certificate cannot be read", hint=_RESTORE) from None
+        raise WrongInput(
+            "certificate.key_unreadable", "the private key of a port's certificate cannot be read", hint=_RESTORE
+        ) from None
     form = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     if key.public_key().public_bytes(*form) != read_certificate(own.pem).public_key().public_bytes(*form):
-        raise WrongInput("the private key does not belong to the certificate", hint=_RESTORE)
+        raise WrongInput("certificate.pair", "the private key does not belong to the certificate", hint=_RESTORE)
 
 
 def require_current(own: Certificate, port: str, *, hint: str) -> None:
     """WrongInput unless the certificate is valid by this machine's clock: whoever connects would be told nothing."""
     if is_expired(own.pem):
-        raise WrongInput(f"the certificate of the port for {port} is {validity(own.pem)}", hint=hint)
+        raise WrongInput(
+            "certificate.own_expired", f"the certificate of the port for {port} is {validity(own.pem)}", hint=hint
+        )
 
 
 def require_valid(data: bytes, what: str) -> None:
@@ -152,7 +168,7 @@ def require_valid(data: bytes, what: str) -> None:
         return
     is_early = datetime.datetime.now(datetime.UTC) < read_certificate(data).not_valid_before_utc
     why = "is not valid yet, so a clock is wrong" if is_early else "has expired"
-    raise WrongInput(f"{what} {why}: it is {validity(data)}")
+    raise WrongInput("certificate.expired", f"{what} {why}: it is {validity(data)}")
 
 
 def validity(data: bytes) -> str:

@@ -1,6 +1,6 @@
 """One table: what an exception becomes on the wire, and what the caller makes of it there.
 
-A caller is told what it must know to act, in the exception's own sentence where that sentence is about what the caller
+A caller is told what it must know to act, by the exception's own id and sentence where they are about what the caller
 sent; of this party's own troubles it is told only that there are some. The details go to our log.
 """
 
@@ -21,39 +21,44 @@ from peos.errors import (
     RemoteFault,
     Unknown,
     WrongInput,
+    id_from,
 )
 from peos.net.tls import grpc
 
 ERROR_KEY: Final = "peos-error"
+ID_KEY: Final = "peos-error-id"
 RETRY_KEY: Final = "peos-retry"
 HINT_KEY: Final = "peos-hint-bin"
 TEXT_LIMIT: Final = 500
 
 
 class Row(NamedTuple):
-    """A line of the table. An empty `text` stands for the exception's own sentence, and its own hint."""
+    """A line of the table. An empty `text` stands for the exception's own sentence, with its own id and hint."""
 
     status: grpc.StatusCode
     text: str
     retry: bool
     hint: str
     there: type[PeosError]  # what the caller raises
+    id: str = ""
 
 
 _Code = grpc.StatusCode
 _OURS: Final = "its operator finds the reason in its log"
 _OURS_TEXT: Final = "could not do this, for a reason of its own"
 TABLE: Final[dict[type[PeosError], Row]] = {
-    PeosError: Row(_Code.INTERNAL, _OURS_TEXT, False, _OURS, RemoteFault),
-    WrongInput: Row(_Code.INVALID_ARGUMENT, "cannot use what was sent", False, "run the same version", Refused),
+    PeosError: Row(_Code.INTERNAL, _OURS_TEXT, False, _OURS, RemoteFault, "network.internal"),
+    WrongInput: Row(
+        _Code.INVALID_ARGUMENT, "cannot use what was sent", False, "run the same version", Refused, "network.unusable"
+    ),
     Refused: Row(_Code.PERMISSION_DENIED, "", False, "", Refused),
     Unknown: Row(_Code.NOT_FOUND, "", False, "", Unknown),
     Closed: Row(_Code.FAILED_PRECONDITION, "", False, "", Closed),
     Conflict: Row(_Code.ALREADY_EXISTS, "", False, "", Conflict),
     NotYet: Row(_Code.UNAVAILABLE, "", True, "", NotYet),
     Full: Row(_Code.RESOURCE_EXHAUSTED, "", True, "", Full),
-    ProtocolError: Row(_Code.ABORTED, "the collection cannot go on", False, _OURS, RemoteFault),
-    LocalFault: Row(_Code.INTERNAL, _OURS_TEXT, False, _OURS, RemoteFault),
+    ProtocolError: Row(_Code.ABORTED, "the collection cannot go on", False, _OURS, RemoteFault, "network.aborted"),
+    LocalFault: Row(_Code.INTERNAL, _OURS_TEXT, False, _OURS, RemoteFault, "network.internal"),
     RemoteFault: Row(_Code.INVALID_ARGUMENT, "", False, "", Refused),
     BadEncoding: Row(_Code.INVALID_ARGUMENT, "", False, "run the same version everywhere", Refused),
 }
@@ -69,11 +74,13 @@ class Public:
     hint: str
     retry: bool
     name: str
+    id: str
 
     @property
     def metadata(self) -> tuple[tuple[str, str | bytes], ...]:
         """How it travels beside the status."""
-        return (ERROR_KEY, self.name), (RETRY_KEY, str(int(self.retry))), (HINT_KEY, self.hint.encode())
+        retry, hint = str(int(self.retry)), self.hint.encode()
+        return (ERROR_KEY, self.name), (ID_KEY, self.id), (RETRY_KEY, retry), (HINT_KEY, hint)
 
 
 def to_status(error: BaseException) -> Public:
@@ -81,13 +88,15 @@ def to_status(error: BaseException) -> Public:
     type_ = next((known for known in type(error).__mro__ if known in TABLE), PeosError)
     row = TABLE[type_]
     if row.text or not isinstance(error, PeosError):
-        return Public(row.status, row.text or _OURS_TEXT, row.hint, row.retry, type_.__name__)
-    return Public(row.status, _clean(str(error)), _clean(error.hint) or row.hint, row.retry, type_.__name__)
+        return Public(row.status, row.text or _OURS_TEXT, row.hint, row.retry, type_.__name__, row.id)
+    hint = _clean(error.hint) or row.hint
+    return Public(row.status, _clean(str(error)), hint, row.retry, type_.__name__, error.id)
 
 
 class _Reason(NamedTuple):
     """Why a call came to nothing before the other party could say so itself."""
 
+    id: str
     found: str  # in grpc's details
     sentence: str
     hint: str
@@ -97,29 +106,47 @@ class _Reason(NamedTuple):
 _RUNS: Final = "check that it runs, its address, and the network between"
 _TRANSPORT: Final = (
     _Reason(
+        "network.certificate",
         "CERTIFICATE_VERIFY_FAILED",
         "showed another certificate than the pinned one, or one that has expired or is not valid yet by the clock here",
         "compare the clocks, ask its operator, and go no further before you know why",
         False,
     ),
-    _Reason("Connection refused", "does not answer at its address", _RUNS, True),
-    _Reason("DNS resolution failed", "has an address that cannot be found", "check the name in its address", True),
+    _Reason("network.no_answer", "Connection refused", "does not answer at its address", _RUNS, True),
     _Reason(
+        "network.name",
+        "DNS resolution failed",
+        "has an address that cannot be found",
+        "check the name in its address",
+        True,
+    ),
+    _Reason(
+        "network.closed",
         "Socket closed",
         "closed the connection",
         "it may be restarting; if it goes on, it does not accept this party's certificate",
         True,
     ),
-    _Reason("SSL", "does not speak TLS 1.3 here, or refused this party's certificate", "ask its operator", False),
+    _Reason(
+        "network.tls",
+        "SSL",
+        "does not speak TLS 1.3 here, or refused this party's certificate",
+        "ask its operator",
+        False,
+    ),
 )
 _STATUS: Final = {
-    _Code.UNAVAILABLE: _Reason("", "cannot be reached", _RUNS, True),
-    _Code.DEADLINE_EXCEEDED: _Reason("", "did not answer in time", "the same call may be made again", True),
-    _Code.RESOURCE_EXHAUSTED: _Reason("", "has as much to do as it can take", "try again later", True),
-    _Code.UNIMPLEMENTED: _Reason("", "does not offer this call", "run the same version everywhere", False),
-    _Code.CANCELLED: _Reason("", "was not waited for", "", False),
+    _Code.UNAVAILABLE: _Reason("network.unreachable", "", "cannot be reached", _RUNS, True),
+    _Code.DEADLINE_EXCEEDED: _Reason(
+        "network.timeout", "", "did not answer in time", "the same call may be made again", True
+    ),
+    _Code.RESOURCE_EXHAUSTED: _Reason("network.busy", "", "has as much to do as it can take", "try again later", True),
+    _Code.UNIMPLEMENTED: _Reason(
+        "network.not_offered", "", "does not offer this call", "run the same version everywhere", False
+    ),
+    _Code.CANCELLED: _Reason("network.cancelled", "", "was not waited for", "", False),
 }
-_UNSAID: Final = _Reason("", "failed without saying why", _OURS, False)
+_UNSAID: Final = _Reason("network.unsaid", "", "failed without saying why", _OURS, False)
 
 
 def from_rpc_error(error: grpc.RpcError, party: str, step: str) -> PeosError:
@@ -128,14 +155,14 @@ def from_rpc_error(error: grpc.RpcError, party: str, step: str) -> PeosError:
     if said is None:
         reason = _reason(error)
         if reason is _STATUS[_Code.RESOURCE_EXHAUSTED]:
-            return Full(f"{party}, {step}: {reason.sentence}", hint=reason.hint)
-        return RemoteFault(reason.sentence, party=party, step=step, hint=reason.hint)
-    type_, hint = said
+            return Full(reason.id, reason.sentence, hint=reason.hint, where=f"{party}, {step}")
+        return RemoteFault(reason.id, reason.sentence, party=party, step=step, hint=reason.hint)
+    type_, id_, hint = said
     sentence = _clean(error.details() or "") or "gave no reason"
     there = TABLE[type_].there
     if issubclass(there, RemoteFault):
-        return there(sentence, party=party, step=step, hint=hint)
-    return there(f"{party}, {step}: {sentence}", hint=hint)
+        return there(id_, sentence, party=party, step=step, hint=hint)
+    return there(id_, sentence, hint=hint, where=f"{party}, {step}")
 
 
 def is_retryable(error: Exception) -> bool:
@@ -148,15 +175,16 @@ def is_retryable(error: Exception) -> bool:
     return _reason(error).retry if said is None else TABLE[said[0]].retry
 
 
-def _said(error: grpc.RpcError) -> tuple[type[PeosError], str] | None:
-    """The line of the table that the other party named, and its hint; nothing if it never came to speak."""
+def _said(error: grpc.RpcError) -> tuple[type[PeosError], str, str] | None:
+    """The line of the table that the other party named, its id and its hint; nothing if it never came to speak."""
     pairs: Iterable[tuple[str, str | bytes]] = error.trailing_metadata() or ()  # type: ignore[assignment]  # the stubs know one of its two forms
     metadata = dict(pairs)
     type_ = _BY_NAME.get(str(metadata.get(ERROR_KEY, "")))
     if type_ is None or TABLE[type_].status is not error.code():
         return None
     hint = metadata.get(HINT_KEY, b"")
-    return type_, _clean(hint.decode(errors="replace") if isinstance(hint, bytes) else hint)
+    said = _clean(hint.decode(errors="replace") if isinstance(hint, bytes) else hint)
+    return type_, id_from(str(metadata.get(ID_KEY, ""))), said
 
 
 def _reason(error: grpc.RpcError) -> _Reason:

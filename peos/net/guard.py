@@ -21,10 +21,19 @@ if TYPE_CHECKING:
 else:
     Handler = grpc.RpcMethodHandler  # generic in its stubs only
 
-_NO_TLS13: Final = Public(grpc.StatusCode.UNAUTHENTICATED, "TLS 1.3 is required", "", False, "Refused")
-_NO_CERTIFICATE: Final = Public(grpc.StatusCode.UNAUTHENTICATED, "a certificate is required", "", False, "Refused")
+_NO_TLS13: Final = Public(
+    grpc.StatusCode.UNAUTHENTICATED, "TLS 1.3 is required", "", False, "Refused", "network.old_tls"
+)
+_NO_CERTIFICATE: Final = Public(
+    grpc.StatusCode.UNAUTHENTICATED, "a certificate is required", "", False, "Refused", "network.no_certificate"
+)
 _NOT_TRUSTED: Final = Public(
-    grpc.StatusCode.PERMISSION_DENIED, "this certificate is not accepted here", "ask the operator", False, "Refused"
+    grpc.StatusCode.PERMISSION_DENIED,
+    "this certificate is not accepted here",
+    "ask the operator",
+    False,
+    "Refused",
+    "network.not_trusted",
 )
 _NOT_VALID: Final = Public(
     grpc.StatusCode.PERMISSION_DENIED,
@@ -32,6 +41,7 @@ _NOT_VALID: Final = Public(
     "compare the clocks; if they agree, make the certificate anew",
     False,
     "Refused",
+    "network.not_valid",
 )
 
 _fingerprint = lru_cache(maxsize=256)(fingerprint)

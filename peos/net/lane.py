@@ -71,7 +71,7 @@ def user_channel(who: str, card: Card, step: str) -> grpc.Channel:
         require_valid(card.user_certificate, "its certificate for users")
         return blocking_channel(card.user_address, card.user_certificate)
     except WrongInput as wrong:
-        raise RemoteFault(str(wrong), party=who, step=step, hint=_INVITE) from None
+        raise RemoteFault(wrong.id, str(wrong), party=who, step=step, hint=_INVITE) from None
 
 
 class Lane:
@@ -92,7 +92,11 @@ class Lane:
         self._pauses = 0
         self._resume_at = self._heard_at = self._progress_at = 0.0
         self._why: PeosError = RemoteFault(
-            "could not be sent to in the time that was given", party=self._who, step=STEP, hint=AGAIN
+            "submit.time_over",
+            "could not be sent to in the time that was given",
+            party=self._who,
+            step=STEP,
+            hint=AGAIN,
         )
         self._thread: threading.Thread | None = None
 
@@ -145,7 +149,9 @@ class Lane:
                     try:
                         self._one_stream(channel)
                         if self._in_flight:
-                            self._why = RemoteFault("ended its stream early", party=self._who, step=STEP, hint=AGAIN)
+                            self._why = RemoteFault(
+                                "submit.stream_ended", "ended its stream early", party=self._who, step=STEP, hint=AGAIN
+                            )
                     except grpc.RpcError as error:
                         if self._stopped:
                             return
@@ -157,11 +163,11 @@ class Lane:
             self._events.put(Lost(self._number, fault))
         except Exception as error:  # whoever waits for this lane would wait for ever
             sentence = f"sending to {self._who} broke off with {type(error).__name__}"
-            self._events.put(Lost(self._number, LocalFault(sentence)))
+            self._events.put(Lost(self._number, LocalFault("submit.broke_off", sentence)))
 
     def _fault(self, error: grpc.RpcError) -> PeosError:
         if error.code() is _Code.CANCELLED:  # by `watch`, or by a server that stops
-            return RemoteFault("did not answer in time", party=self._who, step=STEP, hint=AGAIN)
+            return RemoteFault("network.timeout", "did not answer in time", party=self._who, step=STEP, hint=AGAIN)
         return from_rpc_error(error, self._who, STEP)
 
     def _was_cut_off(self, error: grpc.RpcError) -> bool:
@@ -233,16 +239,19 @@ class Lane:
         try:
             answer: Answer = SUBMIT_MANY.decode_response(encoded)
         except BadEncoding as bad:
-            raise RemoteFault(f"sent what is no answer: {bad}", party=self._who, step=STEP) from None
+            raise RemoteFault("submit.answer", f"sent what is no answer: {bad}", party=self._who, step=STEP) from None
         with self._changed:
             if not self._in_flight or self._in_flight[0][1].id != answer.id:
-                raise RemoteFault("answered another part than the one it was sent", party=self._who, step=STEP)
+                raise RemoteFault(
+                    "submit.other_part", "answered another part than the one it was sent", party=self._who, step=STEP
+                )
             self._heard_at = time.monotonic()
             index, part = self._in_flight.popleft()
             if answer.refusal and answer.retry:
                 self._waiting.appendleft((index, part))
                 sentence = f"kept asking to wait: {plain_text(answer.refusal)}"
-                self._why = RemoteFault(sentence, party=self._who, step=STEP, hint=plain_text(answer.hint) or AGAIN)
+                hint = plain_text(answer.hint) or AGAIN
+                self._why = RemoteFault(answer.error_id, sentence, party=self._who, step=STEP, hint=hint)
                 self._pause()
             else:
                 self._progress_at, self._pauses = self._heard_at, 0

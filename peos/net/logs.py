@@ -113,7 +113,7 @@ def configure(path: Path | None = None, *, level: int = logging.INFO) -> logging
             handler = _File(path, encoding="utf-8")
         except OSError as error:
             raise WrongInput(
-                f"the log {path} cannot be written: {in_words(error)}", hint="give --log another file"
+                "config.log", f"the log {path} cannot be written: {in_words(error)}", hint="give --log another file"
             ) from None
     handler.setFormatter(JsonFormatter())
     root = logging.getLogger()
@@ -139,9 +139,10 @@ def _prefix(value: object) -> str:
 
 
 def _exception(error: BaseException) -> dict[str, object]:
-    """The type, the place, and our own sentence. Strangers' messages quote values: a KeyError shows the key."""
+    """The type, the place, and our own id and sentence. Strangers' messages quote values: a KeyError shows the key."""
     shown: dict[str, object] = {"exception": type(error).__name__}
     if isinstance(error, PeosError):
+        shown["id"] = _value(error.id)
         shown["sentence"] = _value(str(error))
     trace = error.__traceback__
     places = []

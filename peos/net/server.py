@@ -97,4 +97,6 @@ def _options(limits: Limits) -> Iterator[tuple[str, int]]:
 
 def _require_address(address: str) -> None:
     if not _ADDRESS.fullmatch(address) or int(address.rpartition(":")[2]) > 65_535:
-        raise WrongInput(f"an address is host:port, not {address[:80]!r}", hint="for example 127.0.0.1:7001")
+        raise WrongInput(
+            "config.address", f"an address is host:port, not {address[:80]!r}", hint="for example 127.0.0.1:7001"
+        )

@@ -41,6 +41,7 @@ class Refusal:
 
     shuffler: int
     name: str
+    error_id: str
     sentence: str
     hint: str = ""
 
@@ -85,7 +86,9 @@ def prove(number: int, card: Card, requests: Iterable[MembershipRequest]) -> lis
             except grpc.RpcError as error:
                 raise from_rpc_error(error, who, "membership") from None
             except BadEncoding as bad:
-                raise RemoteFault(f"sent what is no proof: {bad}", party=who, step="membership") from None
+                raise RemoteFault(
+                    "membership.proof", f"sent what is no proof: {bad}", party=who, step="membership"
+                ) from None
     return found
 
 
@@ -157,10 +160,10 @@ class _Sending:
     def offer(self, parts: tuple[Part, ...]) -> bool:
         """Send one more submission once there is room; False once a shuffler is lost."""
         if not parts or any(part.shuffler not in self._lanes for part in parts):
-            raise LocalFault("a submission has a part for each of the shufflers it is sent to")
+            raise LocalFault("submit.parts", "a submission has a part for each of the shufflers it is sent to")
         first = parts[0]
         if any((part.collection, part.row) != (first.collection, first.row) for part in parts):
-            raise LocalFault("these parts are not of one submission")
+            raise LocalFault("submit.parts", "these parts are not of one submission")
         for part in parts:
             while not self._has_room(part.shuffler) and not self._faults:
                 self._take(wait=True)
@@ -234,9 +237,11 @@ class _Sending:
         name = plain_text(self._cards[number - 1].name)
         fault = ""
         if answer.refusal:
-            here.refusals.append(Refusal(number, name, plain_text(answer.refusal), plain_text(answer.hint)))
+            said = plain_text(answer.refusal), plain_text(answer.hint)
+            here.refusals.append(Refusal(number, name, answer.error_id, *said))
         elif fault := _fault_of(answer, here.acknowledged, self._cards[number - 1]):
-            here.refusals.append(Refusal(number, name, fault, "tell the shuffler's operator; this must not happen"))
+            hint = "tell the shuffler's operator; this must not happen"
+            here.refusals.append(Refusal(number, name, "submit.acknowledgement", fault, hint))
         if self._on_answer is not None and (answer.refusal or not fault):
             self._on_answer(number, answer)
         if not here.missing:

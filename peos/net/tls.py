@@ -23,6 +23,7 @@ _SUITES: Final = "ECDHE-RSA-AES256-GCM-SHA384"
 
 if "grpc" in sys.modules and os.environ.get(_VARIABLE) != _SUITES:
     raise LocalFault(
+        "network.tls_late",
         "grpc was imported before TLS was confined to version 1.3",
         hint="import it from peos.net.tls, before anything else imports it",
     )
@@ -85,6 +86,7 @@ class Trust:
             subjects = [read_certificate(pem).subject for pem in (self._pinned | new).values()]
         if len(set(subjects)) < len(subjects):
             raise WrongInput(
+                "certificate.same_subject",
                 "two different certificates have one subject, and TLS could not tell them apart",
                 hint="their party used one key for both: it makes its certificates anew",
             )

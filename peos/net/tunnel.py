@@ -38,7 +38,9 @@ class Proxy:
         """From socks5://host:port or http://host:port."""
         found = _FORM.fullmatch(text)
         if not found or not 0 < int(found[3]) < 1 << 16:
-            raise WrongInput(f"{text[:80]!r} is no proxy", hint="a proxy is socks5://host:port or http://host:port")
+            raise WrongInput(
+                "config.proxy", f"{text[:80]!r} is no proxy", hint="a proxy is socks5://host:port or http://host:port"
+            )
         return cls(found[1], found[2].strip("[]"), int(found[3]))
 
     def __str__(self) -> str:
@@ -49,13 +51,13 @@ class Proxy:
         try:
             link = socket.create_connection((self.host, self.port), timeout=_SECONDS)
         except OSError as error:
-            raise self._fault(f"cannot be reached: {error.strerror or error}") from None
+            raise self._fault("proxy.unreachable", f"cannot be reached: {error.strerror or error}") from None
         try:
             (self._ask_socks if self.kind == SOCKS5 else self._ask_http)(link, host, port)
             link.settimeout(None)
         except OSError as error:
             link.close()
-            raise self._fault(f"broke off: {error.strerror or error}") from None
+            raise self._fault("proxy.broke_off", f"broke off: {error.strerror or error}") from None
         except BaseException:
             link.close()
             raise
@@ -64,15 +66,15 @@ class Proxy:
     def _ask_socks(self, link: socket.socket, host: str, port: int) -> None:
         link.sendall(b"\x05\x01\x00")  # version 5, one way to log in: none
         if self._read(link, 2) != b"\x05\x00":
-            raise self._fault("wants a password, or does not speak SOCKS5")
+            raise self._fault("proxy.protocol", "wants a password, or does not speak SOCKS5")
         name = host.encode("idna")
         link.sendall(b"\x05\x01\x00\x03" + bytes([len(name)]) + name + struct.pack(">H", port))
         version, reply, _, kind = self._read(link, 4)
         if version != 5 or reply:
-            raise self._fault(f"does not connect to {host}:{port} (SOCKS5 reply {reply})")
+            raise self._fault("proxy.target", f"does not connect to {host}:{port} (SOCKS5 reply {reply})")
         length = {1: 4, 3: 0, 4: 16}.get(kind)
         if length is None:
-            raise self._fault("does not speak SOCKS5")
+            raise self._fault("proxy.protocol", "does not speak SOCKS5")
         self._read(link, (length or self._read(link, 1)[0]) + 2)
 
     def _ask_http(self, link: socket.socket, host: str, port: int) -> None:
@@ -81,24 +83,24 @@ class Proxy:
         head = b""
         while not head.endswith(b"\r\n\r\n"):
             if len(head) >= _HEAD:
-                raise self._fault("does not speak HTTP")
+                raise self._fault("proxy.protocol", "does not speak HTTP")
             head += self._read(link, 1)  # not a byte of what follows the head may be read here
         status = head.split(b"\r\n", 1)[0].split(b" ")
         if len(status) < 2 or not status[0].startswith(b"HTTP/1.") or status[1] != b"200":
             shown = head.split(b"\r\n", 1)[0][:60].decode("ascii", "replace")
-            raise self._fault(f"does not connect to {where} ({shown!r})")
+            raise self._fault("proxy.target", f"does not connect to {where} ({shown!r})")
 
     def _read(self, link: socket.socket, count: int) -> bytes:
         found = b""
         while len(found) < count:
             block = link.recv(count - len(found))
             if not block:
-                raise self._fault("closed the connection")
+                raise self._fault("proxy.broke_off", "closed the connection")
             found += block
         return found
 
-    def _fault(self, sentence: str) -> RemoteFault:
-        return RemoteFault(sentence, party=f"the proxy {self}", step="connecting", hint="see [dummies] through")
+    def _fault(self, id_: str, sentence: str) -> RemoteFault:
+        return RemoteFault(id_, sentence, party=f"the proxy {self}", step="connecting", hint="see [dummies] through")
 
 
 class Tunnel:

@@ -36,7 +36,9 @@ def fourteen(delta: float) -> float:
     """14 ln(2/δ), the constant of every bound here."""
     if not 0.0 < delta < 1.0:
         raise WrongInput(
-            f"delta lies between 0 and 1, not at {delta:g}", hint="well below one over the number of users"
+            "plan.delta",
+            f"delta lies between 0 and 1, not at {delta:g}",
+            hint="well below one over the number of users",
         )
     return 14.0 * (math.log(2.0) - math.log(delta))
 
@@ -58,7 +60,7 @@ def mean_needed(epsilon: float, delta: float) -> float:
     Targets above 1 ask for what 1 asks for: the theorem claims nothing in between.
     """
     if not epsilon > 0.0:
-        raise WrongInput(f"a target for epsilon is above 0, not {epsilon:g}")
+        raise WrongInput("plan.epsilon", f"a target for epsilon is above 0, not {epsilon:g}")
     constant = fourteen(delta)
     least = max(constant / min(epsilon, LARGEST_EPSILON) ** 2, _LEAST_PRODUCT**2 / constant)
     return least * (1.0 + 4.0 * _SLACK)

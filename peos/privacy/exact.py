@@ -42,7 +42,7 @@ def delta(mechanism: Mechanism, users: int, fakes: int, epsilon: float, *, known
     blanket = _known_blanket(mechanism)
     others = _others(users, fakes, known)
     if not epsilon >= 0.0:
-        raise WrongInput(f"epsilon is at least 0, not {epsilon:g}")
+        raise WrongInput("plan.epsilon", f"epsilon is at least 0, not {epsilon:g}")
     roughly, _ = _at_mean(blanket, others, fakes, epsilon, cut=_LEAST_DELTA)
     return bound(blanket, others, fakes, epsilon, cut=max(roughly * _CUT, _LEAST_DELTA))
 
@@ -205,7 +205,7 @@ def _weights(left: Floats, right: Floats, N: Floats, chance: float) -> Floats:
 def _known_blanket(mechanism: Mechanism) -> Blanket:
     blanket = blanket_of(mechanism)
     if blanket is None:
-        raise WrongInput(f"exact accounting does not know {mechanism.name}")
+        raise WrongInput("plan.no_accounting", f"exact accounting does not know {mechanism.name}")
     return blanket
 
 
@@ -213,6 +213,7 @@ def _others(users: int, fakes: int, known: int) -> int:
     """The other users who hide the victim."""
     if users < 1 or fakes < 0 or not 0 <= known < users:
         raise WrongInput(
+            "plan.sizes",
             f"{users} users of whom {known} others are known, and {fakes} fakes, make no collection",
             hint="at least one user is not known, and no number is negative",
         )

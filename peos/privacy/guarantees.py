@@ -97,7 +97,8 @@ def guarantees(mechanism: Mechanism, users: int, fakes: int, delta: float, shuff
     """
     if users < 1 or fakes < 0:
         raise WrongInput(
-            f"a guarantee needs at least one user and no negative number of fakes, not {users} and {fakes}"
+            "plan.sizes",
+            f"a guarantee needs at least one user and no negative number of fakes, not {users} and {fakes}",
         )
     fourteen(delta)
     local = mechanism.epsilon_local

@@ -29,7 +29,7 @@ class Budget:
     def __post_init__(self) -> None:
         fourteen(self.delta)
         if not 0.0 < self.epsilon < float("inf"):
-            raise WrongInput(f"a budget's epsilon is a number above 0, not {self.epsilon:g}")
+            raise WrongInput("budget.epsilon", f"a budget's epsilon is a number above 0, not {self.epsilon:g}")
 
 
 @dataclass(frozen=True)
@@ -55,17 +55,19 @@ class Ledger:
     def with_release(self, release: Release) -> "Ledger":
         """The ledger with one more; Refused, naming the collections that spent the budget, if it would be exceeded."""
         if any(known.name == release.name for known in self.releases):
-            raise WrongInput(f"{release.name} is in the ledger already")
+            raise WrongInput("budget.name", f"{release.name} is in the ledger already")
         grown = replace(self, releases=(*self.releases, release))
         if grown.spent.epsilon > self.budget.epsilon:
             given = rounded_up(grown.spent.epsilon)
             limit = f"ε = {self.budget.epsilon:g} at δ = {self.budget.delta:g}"
             if not self.releases:
                 raise Refused(
+                    "budget.too_small",
                     f"{release.name} alone would give away {given}, and the budget is {limit}",
                     hint="ask for a smaller ε, or allow a larger budget",
                 )
             raise Refused(
+                "budget.spent",
                 f"with {release.name} the population would have given away {given}, and the "
                 f"budget is {limit}: {rounded_up(self.spent.epsilon)} of it was spent by {self._names()}",
                 hint="ask for a smaller ε, ask other users, or allow a larger budget",

@@ -176,20 +176,21 @@ class _Offer:
 
 def _check_accounting(accounting: str) -> None:
     if accounting not in ("exact", "theorem"):
-        raise WrongInput(f"accounting is exact or theorem, not {accounting!r}")
+        raise WrongInput("plan.accounting", f"accounting is exact or theorem, not {accounting!r}")
 
 
 def _kinds(targets: Targets, mechanism: str, accounting: str) -> tuple[str, ...]:
     """The mechanisms that may compete, or why the one asked for may not."""
     if mechanism not in ("auto", *MECHANISMS):
-        raise WrongInput(f"a mechanism is auto, {', '.join(MECHANISMS)}, not {mechanism!r}")
+        raise WrongInput("plan.mechanism", f"a mechanism is auto, {', '.join(MECHANISMS)}, not {mechanism!r}")
     shuffled = targets.server is not None or targets.others is not None
     if targets.d_prime is not None:
         if mechanism not in ("auto", "solh"):
-            raise WrongInput(f"d_prime belongs to local hashing (solh), not to {mechanism}")
+            raise WrongInput("plan.d_prime", f"d_prime belongs to local hashing (solh), not to {mechanism}")
         return ("solh",)
     if mechanism == "sue" and shuffled and accounting == "theorem":
         raise Refused(
+            "plan.unary",
             f"sue can claim its local epsilon only: {UNARY_CLAIMS_NOTHING}",
             hint="ask for exact accounting, for a local epsilon alone, or for another mechanism",
         )

@@ -44,6 +44,7 @@ def theorem_refusal(targets: Targets, kinds: Iterable[str]) -> Refused:
         at_hand = f"{targets.fakes:,} fakes"
     nearest.append(f"eps_local = {target:g}, which meets it without the shuffle")
     return Refused(
+        "plan.infeasible",
         f"{name} = {target:g} at delta = {targets.delta:g} cannot be met with {targets.users:,} users, {at_hand} and "
         f"reports that tell {cells:,} answers or more apart",
         hint=f"the nearest that can: {', or '.join(nearest)}",
@@ -87,6 +88,7 @@ def exact_refusal(targets: Targets, kinds: Iterable[str], limit: float) -> Refus
         if useful(replace(targets, fakes=None)):
             nearest.append("fakes = auto")
     return Refused(
+        "plan.useless",
         f"{name} = {target:g} at delta = {targets.delta:g} with {targets.users:,} users and {at_hand} leaves only "
         "estimates whose standard error is above one half",
         hint=f"the nearest that tells something: {', or '.join(nearest)}" if nearest else "ask for less",

@@ -73,7 +73,9 @@ def checked(
     """The targets, or one sentence about the first that makes no sense."""
     fourteen(delta)
     if eps_server is None and eps_users is None and eps_local is None:
-        raise WrongInput("no target was given", hint="give one or more of eps_server, eps_users and eps_local")
+        raise WrongInput(
+            "plan.no_target", "no target was given", hint="give one or more of eps_server, eps_users and eps_local"
+        )
     return Targets(
         users=whole_number(users, "the number of users", least=1, most=MOST_USERS),
         domain=whole_number(domain, "the size of the domain", least=2, most=MAX_ENUMERABLE),
@@ -91,9 +93,13 @@ def _target(value: float | None, name: str, most: float = math.inf) -> float | N
         return None
     if not 0.0 < value <= most or math.isinf(value):
         limit = "" if math.isinf(most) else f" and at most {most:g}"
-        raise WrongInput(f"{name} is a number above 0{limit}, not {value:g}")
+        raise WrongInput("plan.target", f"{name} is a number above 0{limit}, not {value:g}")
     if value < LEAST_TARGET:
-        raise WrongInput(f"{name} is at least {LEAST_TARGET:g}, not {value:g}", hint="nothing can be learned with less")
+        raise WrongInput(
+            "plan.target_small",
+            f"{name} is at least {LEAST_TARGET:g}, not {value:g}",
+            hint="nothing can be learned with less",
+        )
     return float(value)
 
 
@@ -102,6 +108,6 @@ def _fakes(value: int | str) -> int | None:
         return None
     if isinstance(value, str):
         if not (value.isascii() and value.isdigit() and len(value) <= 20):
-            raise WrongInput(f"the number of fakes is auto or a whole number, not {value[:40]!r}")
+            raise WrongInput("plan.fakes", f"the number of fakes is auto or a whole number, not {value[:40]!r}")
         value = int(value)
     return whole_number(value, "the number of fakes", least=0, most=MOST_FAKES_PER_USER * MOST_USERS)

@@ -35,5 +35,5 @@ def protocol_named(name: str) -> ShuffleProtocol:
     """The protocol of that name."""
     found = PROTOCOLS.get(name)
     if found is None:
-        raise WrongInput(f"the protocol {name!r} is not known", hint=f"known: {', '.join(PROTOCOLS)}")
+        raise WrongInput("input.protocol", f"the protocol {name!r} is not known", hint=f"known: {', '.join(PROTOCOLS)}")
     return found

@@ -82,6 +82,7 @@ class ShareEncryption(Encryption):
         """The encrypted share must be ciphertexts of this key; any words are a share of some report."""
         if shuffler == ENCRYPTED_SHARE and not self._are_ciphertexts(np.frombuffer(share, np.uint8)):
             raise RemoteFault(
+                "submit.ciphertext",
                 "the encrypted share is not a ciphertext of this key",
                 party="user",
                 step="submission",
@@ -144,7 +145,9 @@ class Peos(ShuffleProtocol):
     def check_terms(self, terms: Terms) -> None:
         """A scheme of ciphertexts, and no keys of shufflers."""
         if terms.scheme == ONION or terms.onion_keys:
-            raise WrongInput("the sequential shuffle, and it alone, has onions and an onion key of each shuffler")
+            raise WrongInput(
+                "document.onions", "the sequential shuffle, and it alone, has onions and an onion key of each shuffler"
+            )
 
     def encryption(self, terms: Terms, *, floor: int) -> ShareEncryption:
         """The analyzer's encryption key, every condition on it checked."""

@@ -71,6 +71,7 @@ class OnionEncryption(Encryption):
         """Of an onion only its length can be checked: one that does not open later is its sender's own loss."""
         if shuffler != FIRST and share != PRESENT:
             raise RemoteFault(
+                "submit.share_present",
                 "the share is not the one of a sequential shuffle",
                 party="user",
                 step="submission",
@@ -143,13 +144,19 @@ class Sequential(ShuffleProtocol):
     def scheme(self, named: str | None) -> str:
         """Onions; WrongInput if another was named."""
         if named is not None:
-            raise WrongInput("a sequential shuffle has onions, and no encryption scheme", hint="leave --scheme out")
+            raise WrongInput(
+                "plan.scheme_unused",
+                "a sequential shuffle has onions, and no encryption scheme",
+                hint="leave --scheme out",
+            )
         return ONION
 
     def check_terms(self, terms: Terms) -> None:
         """Onions, and a key of each shuffler."""
         if terms.scheme != ONION or len(terms.onion_keys) != len(terms.shufflers):
-            raise WrongInput("the sequential shuffle, and it alone, has onions and an onion key of each shuffler")
+            raise WrongInput(
+                "document.onions", "the sequential shuffle, and it alone, has onions and an onion key of each shuffler"
+            )
 
     def encryption(self, terms: Terms, *, floor: int) -> OnionEncryption:  # noqa: ARG002 - points have one size
         """Everybody's points."""
@@ -173,6 +180,7 @@ class Sequential(ShuffleProtocol):
         for name, key in shown:
             if not key:
                 raise WrongInput(
+                    "card.no_onion_key",
                     f"the card of {name} shows no onion key, which a sequential shuffle needs",
                     hint="its operator removes the card, runs `peos shuffler init` again, and hands the new one out",
                 )

@@ -50,7 +50,9 @@ def add_up(schedule: Schedule, parts: Mapping[int, Part], decrypted: U64) -> U64
     total = decrypted.copy()
     for who in schedule.last[1:]:
         if parts[who].vector.shape != total.shape:
-            raise RemoteFault("delivered a vector of another shape", party=f"shuffler {who}", step="delivery")
+            raise RemoteFault(
+                "delivery.shape", "delivered a vector of another shape", party=f"shuffler {who}", step="delivery"
+            )
         total += parts[who].vector.view(np.uint64)
     return total
 
@@ -58,12 +60,17 @@ def add_up(schedule: Schedule, parts: Mapping[int, Part], decrypted: U64) -> U64
 def _require_one_output(schedule: Schedule, parts: Mapping[int, Part]) -> None:
     missing = [who for who in schedule.last if who not in parts]
     if missing:
-        raise RemoteFault("has not delivered", party=f"shuffler {missing[0]}", step="delivery")
+        raise RemoteFault("delivery.missing", "has not delivered", party=f"shuffler {missing[0]}", step="delivery")
     holder, *others = schedule.last
     first = parts[holder]
     for who in others:
         if (parts[who].context, parts[who].transcript) != (first.context, first.transcript):
-            raise RemoteFault("delivered another shuffle than the rest", party=f"shuffler {who}", step="delivery")
+            raise RemoteFault(
+                "delivery.other_shuffle",
+                "delivered another shuffle than the rest",
+                party=f"shuffler {who}",
+                step="delivery",
+            )
 
 
 def without_dummies(
@@ -90,11 +97,17 @@ def without_dummies(
     found = "; ".join(map(str, findings))
     if lost:
         raise RemoteFault(
+            "result.dummies_lost",
             f"{lost} of {len(dummies)} dummies did not come out of the shuffle; "
             f"{found or 'nothing that was opened shows where they were lost'}",
             step="check of the dummies",
             hint=_NOT_USED,
         )
     if found:
-        raise RemoteFault(f"the shuffle was not done as it must be; {found}", step="inspection", hint=_NOT_USED)
+        raise RemoteFault(
+            "result.shuffle_wrong",
+            f"the shuffle was not done as it must be; {found}",
+            step="inspection",
+            hint=_NOT_USED,
+        )
     return reports[kept]

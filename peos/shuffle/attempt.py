@@ -100,7 +100,9 @@ class Attempt:
         self._check_awaited(step, sender)
         known = self._words.setdefault((step, sender), word.body)
         if known != word.body:
-            raise RemoteFault("sent two different words for one step", party=f"shuffler {sender}", step=str(step))
+            raise RemoteFault(
+                "shuffle.two_words", "sent two different words for one step", party=f"shuffler {sender}", step=str(step)
+            )
         return self._advance()
 
     def receive_vector(self, header: Header, vector: Handle) -> list[Effect]:
@@ -132,7 +134,9 @@ class Attempt:
 
     def _check_awaited(self, step: Step, sender: int) -> None:
         if (step, sender) not in self._awaited:
-            raise RemoteFault("sent what this step does not have", party=f"shuffler {sender}", step=str(step))
+            raise RemoteFault(
+                "shuffle.unexpected", "sent what this step does not have", party=f"shuffler {sender}", step=str(step)
+            )
 
     def _advance(self) -> list[Effect]:
         """Do whatever can be done with what has arrived."""
@@ -217,6 +221,7 @@ class Attempt:
         for who, contribution in contributions.items():
             if agreement.commitment(self.context, round_, who, contribution) != commitments[who]:
                 raise RemoteFault(
+                    "shuffle.commitment",
                     "revealed a contribution that it had not committed to",
                     party=f"shuffler {who}",
                     step=str(Step(round_, Kind.REVEAL)),
@@ -227,7 +232,7 @@ class Attempt:
         own = self._words[step, self._me]
         for who, confirmation in confirmations.items():
             if confirmation != own:
-                raise RemoteFault("confirmed another seed", party=f"shuffler {who}", step=str(step))
+                raise RemoteFault("shuffle.seed", "confirmed another seed", party=f"shuffler {who}", step=str(step))
 
     def _mix(self, hide: Hide) -> list[Effect]:
         seeds = self._from(hide.seeds_from, Step(hide.round, Kind.SEED))
@@ -299,7 +304,11 @@ class Attempt:
         for number, hiders in enumerate(self._schedule.rounds, start=1):
             step = Step(number, Kind.CONFIRM)
             if len({said[step, who] for who in hiders}) > 1:
-                raise RemoteFault(f"shufflers {', '.join(map(str, hiders))} confirmed different seeds", step=str(step))
+                raise RemoteFault(
+                    "shuffle.seeds_differ",
+                    f"shufflers {', '.join(map(str, hiders))} confirmed different seeds",
+                    step=str(step),
+                )
 
     # Bookkeeping.
 

@@ -49,7 +49,7 @@ class AbstractBench(ABC):
         handle = f"{place.context.attempt}/from {place.sender}/{place.step.kind.name.lower()}/{place.step.round}"
         known = self._hashes.get(handle)
         if known is not None and known != header.sha256:
-            raise fault_of(place, "sent two different vectors for one step")
+            raise fault_of("shuffle.two_vectors", place, "sent two different vectors for one step")
         return handle if known is None else None
 
     def take_in(self, handle: Handle, header: VectorHeader, rows: Packed) -> None:
@@ -64,6 +64,6 @@ class AbstractBench(ABC):
         self._hashes = {name: hash_ for name, hash_ in self._hashes.items() if not name.startswith(prefix)}
 
 
-def fault_of(place: Header, sentence: str) -> RemoteFault:
+def fault_of(id_: str, place: Header, sentence: str) -> RemoteFault:
     """The sender's fault, at its step."""
-    return RemoteFault(sentence, party=f"shuffler {place.sender}", step=str(place.step))
+    return RemoteFault(id_, sentence, party=f"shuffler {place.sender}", step=str(place.step))

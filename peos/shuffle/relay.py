@@ -85,6 +85,7 @@ class Relay(AbstractBench):
         most = self.line.frozen + self.line.fakes_up_to(self._number - 1)
         if header.rows > most or header.row_bytes != self.line.row_bytes(self._number):
             raise fault_of(
+                "shuffle.onions",
                 header.header,
                 f"sent {header.rows} onions of {header.row_bytes} bytes, which cannot be those of the step",
             )
@@ -92,7 +93,7 @@ class Relay(AbstractBench):
     def work(self, task: Task) -> bytes:
         """Remove the layer, add the fakes, permute; the root of the result."""
         if not isinstance(task, Peel):
-            raise LocalFault("a sequential shuffle has no such step")
+            raise LocalFault("shuffle.no_step", "a sequential shuffle has no such step")
         rows = self._peeled(self.vectors[task.source])
         self.vectors[task.out] = moved = rows[task.permutation.stream().permutation(len(rows))]
         return merkle.root(moved, task.salt)
@@ -104,6 +105,7 @@ class Relay(AbstractBench):
         reports = len(own) - line.fakes_up_to(self._number - 1)
         if reports < line.least:
             raise Refused(
+                "shuffle.too_few",
                 f"{max(reports, 0)} reports are left of {line.frozen}, too few to be handed on",
                 hint="onions did not open; the collection is aborted",
             )

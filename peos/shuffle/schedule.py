@@ -72,6 +72,7 @@ class Schedule:
     def __post_init__(self) -> None:
         if not MIN_SHUFFLERS <= self.shufflers <= MAX_SHUFFLERS:
             raise WrongInput(
+                "plan.shufflers",
                 f"{self.shufflers} shufflers cannot run a collection",
                 hint=f"between {MIN_SHUFFLERS} and {MAX_SHUFFLERS} organisations are needed",
             )

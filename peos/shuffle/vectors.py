@@ -121,14 +121,14 @@ class Workbench(AbstractBench):
         """RemoteFault if a vector is announced that has not the shape of its step."""
         row = self._row_bytes(encrypted=header.header.step.kind is Kind.HANDOVER)
         if (header.rows, header.row_bytes) != (self._shape[0], row):
-            raise fault_of(header.header, "sent a vector of another shape")
+            raise fault_of("shuffle.shape", header.header, "sent a vector of another shape")
 
     def take_in(self, handle: Handle, header: VectorHeader, rows: Packed) -> None:
         """Keep a vector that came whole; what claims to be ciphertexts must be."""
         if header.header.step.kind is Kind.HANDOVER:
             for where in stretches(*rows.shape):
                 if not bool(np.all(self.public.check(rows[where].reshape(-1, self.public.ciphertext_bytes)))):
-                    raise fault_of(header.header, "handed over what is no ciphertext")
+                    raise fault_of("shuffle.not_ciphertexts", header.header, "handed over what is no ciphertext")
         super().take_in(handle, header, rows)
         if header.header.step.kind is not Kind.HANDOVER:
             self.vectors[handle] = as_words(rows[:])

@@ -99,7 +99,9 @@ class Node:
         row = check_part(part, self.document, self.signed.digest, self.encryption, self.number)
         stored = self.parts.get(part.id)
         if judge(stored.row if stored else None, row) is Verdict.CONFLICT:
-            raise RemoteFault("another submission was made under this ticket", party="user", step="submission")
+            raise RemoteFault(
+                "submit.ticket_used", "another submission was made under this ticket", party="user", step="submission"
+            )
         self.parts[part.id] = part
         return row
 

@@ -122,7 +122,11 @@ class Simulation:
         identities = [Identity.generate(self.rng) for _ in range(shufflers)]
         question = mechanism.question
         if question.analyzer not in (b"", self.analyzer.public):
-            raise WrongInput("the mechanism is salted for another analyzer", hint="leave its question's analyzer empty")
+            raise WrongInput(
+                "mechanism.salted",
+                "the mechanism is salted for another analyzer",
+                hint="leave its question's analyzer empty",
+            )
         self.document = Document(
             question=question.question or "simulation",
             epoch=question.epoch,
@@ -315,12 +319,16 @@ class Simulation:
             case Rpc.NOTICE:
                 signed = shuffles.decode_notice(messages[0])
                 if signed.context != node.context or not signed.verifies(node.identity_of(signed.notice.sender)):
-                    raise RemoteFault("signed its notice wrongly", party=f"shuffler {sender}", step="delivery")
+                    raise RemoteFault(
+                        "delivery.notice", "signed its notice wrongly", party=f"shuffler {sender}", step="delivery"
+                    )
                 return Heard(signed.notice)
             case Rpc.RECEIPT:
                 receipt = shuffles.decode_receipt(messages[0])
                 if not receipt.verifies(node.document.analyzer.identity):
-                    raise RemoteFault("signed its receipt wrongly", party="analyzer", step="delivery")
+                    raise RemoteFault(
+                        "delivery.receipt", "signed its receipt wrongly", party="analyzer", step="delivery"
+                    )
                 return Receipt(receipt.context.attempt)
 
     # Deliver, inspect, and publish.
@@ -338,7 +346,12 @@ class Simulation:
     def take_in(self, sender: int, rows: Packed) -> Vector:
         """A delivered vector, checked."""
         if (check := self.encryption.delivered_check(sender)) is not None and not check(rows):
-            raise RemoteFault("delivered what is no ciphertext", party=f"shuffler {sender}", step="delivery")
+            raise RemoteFault(
+                "delivery.not_ciphertexts",
+                "delivered what is no ciphertext",
+                party=f"shuffler {sender}",
+                step="delivery",
+            )
         return rows if sender == self.document.schedule.last[0] else as_words(rows)
 
     def inspect(self) -> None:
@@ -406,7 +419,7 @@ class Simulation:
         reports = analyzer.without_dummies(combined, owned, self.findings.get(ANALYZER, ()))
         if unseen := set(self.not_seen) - self.unopened:
             whom = ", ".join(f"shuffler {who}" for who in sorted(unseen))
-            raise RemoteFault(f"the rows of {whom} were not seen", step="the inspection")
+            raise RemoteFault("result.not_seen", f"the rows of {whom} were not seen", step="the inspection")
         mechanism, document = self.mechanism, self.document
         users = len(reports) - document.fakes
         counts = mechanism.support_counts(reports)

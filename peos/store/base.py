@@ -229,12 +229,16 @@ class ShufflerStore(ABC):
         while block := list(islice(shares, next(stretches(length, width), slice(0, 1)).stop)):
             end = row + len(block)
             if end > length or any(len(share) != width for share in block):
-                raise LocalFault("the stored shares do not fit the shape that the collection has", hint=_DAMAGED)
+                raise LocalFault(
+                    "store.shares_shape",
+                    "the stored shares do not fit the shape that the collection has",
+                    hint=_DAMAGED,
+                )
             out[row:end] = np.frombuffer(b"".join(block), np.uint8).reshape(len(block), width)
             row = end
         frozen = self.collection(digest).frozen
         if frozen is None or row != frozen.count:
-            raise LocalFault("fewer shares are stored than were frozen", hint=_DAMAGED)
+            raise LocalFault("store.shares_missing", "fewer shares are stored than were frozen", hint=_DAMAGED)
 
     @abstractmethod
     def fake_seed(self, digest: bytes, rng: Randomness) -> bytes:

@@ -1,10 +1,14 @@
-"""The SQLite file behind a store: opened for one process, synchronous, and its failures in one sentence."""
+"""The SQLite file behind a store: opened, brought to the present version, synchronous, its failures in one sentence.
+
+Every store of every party is one: a shuffler's, a collection's submissions, the analyzer's, a user's memory.
+"""
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,10 +16,9 @@ from peos.errors import Full, LocalFault, PeosError
 from peos.store.folder import has_descriptors, is_full, private_file, sync_folder
 
 SEAL_BYTES: Final = 16
-_BUSY_MS: Final = 5_000
 _MOMENT_MS: Final = 200  # that a checkpoint waits for a reader; it is repeated later
+_PATIENCE: Final = "PRAGMA busy_timeout = 30000"  # for as long as another process writes
 _SETTINGS: Final = (
-    f"PRAGMA busy_timeout = {_BUSY_MS}",
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",  # in WAL mode only this makes a commit wait for the disk
     "PRAGMA foreign_keys = ON",
@@ -28,27 +31,36 @@ _SETTINGS: Final = (
 
 @dataclass(frozen=True)
 class Layout:
-    """What a database file is made of."""
+    """What a database file is made of, and how one of an older version becomes one of this."""
 
+    what: str  # in sentences
     version: int
     application: int  # in the file's header: what it is for
-    cache_kib: int
-    tables: tuple[str, ...]  # with their triggers
+    tables: tuple[str, ...]  # with their triggers, as this version makes them
+    steps: Mapping[int, tuple[str, ...]] = field(default_factory=dict)  # by the version that they lead away from
+    unmarked: frozenset[str] = frozenset()  # the tables of files from before they bore the application
+    cache_kib: int = 2 << 10
 
 
 class Database:
-    """One connection, of one thread."""
+    """One connection; of one thread, unless `threads` may share it."""
 
-    def __init__(self, path: Path, layout: Layout) -> None:
+    def __init__(self, path: Path, layout: Layout, *, threads: bool = False) -> None:
         private_file(path)
-        self._path = path
+        self._path, self._layout = path, layout
+        self._lock = threading.RLock()
         with self._sentences():
-            self._connection = sqlite3.connect(path, isolation_level=None, cached_statements=64)
+            # Autocommit: transactions are begun and ended here, and nowhere by the library.
+            self._connection = sqlite3.connect(
+                path, isolation_level=None, cached_statements=64, check_same_thread=not threads
+            )
             self._connection.row_factory = sqlite3.Row
             try:
+                self._connection.execute(_PATIENCE)
+                self._version()  # another program's file is refused before a setting of ours is written to it
                 for setting in (*_SETTINGS, f"PRAGMA cache_size = -{layout.cache_kib}"):
                     self._connection.execute(setting)
-                self._settle(path, layout)
+                self._settle()
             except BaseException:
                 self._connection.close()
                 raise
@@ -62,6 +74,11 @@ class Database:
         """One statement."""
         with self._sentences():
             return self._connection.execute(sql, values)
+
+    def run_many(self, sql: str, rows: Iterable[tuple[object, ...]]) -> None:
+        """One statement for each row of values."""
+        with self._sentences():
+            self._connection.executemany(sql, rows)
 
     def rows(self, sql: str, *values: object) -> list[Any]:
         """All rows of one query."""
@@ -82,56 +99,108 @@ class Database:
                 yield
                 commit(self._connection)
             except BaseException:
-                if self._connection.in_transaction:
+                if self._connection.in_transaction:  # a full disk has rolled back already
                     self._connection.execute("ROLLBACK")
                 raise
 
     def require_sound(self) -> None:
         """LocalFault if the file's pages do not fit together; what stands in their cells, seals say."""
         with self._sentences():
-            require_sound(self._connection, self._path)
+            found = str(self._connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+            if found != "ok":
+                raise self.damaged(" ".join(found.replace("*** in database main ***", "").split()))
 
     def damaged(self, what: str) -> LocalFault:
-        """For a cell that is not what was written."""
-        return damaged(self._path, what)
+        """For a file, or a cell in it, that is not what was written."""
+        return LocalFault(
+            "store.damaged",
+            f"{self._layout.what} {self._path.parent.name}/{self._path.name} is damaged ({what})",
+            hint=f"stop, check the disk, and restore the folder of {self._path} from a backup",
+        )
 
     def empty_log(self) -> bool:
         """See `empty_log`."""
         with self._sentences():
             return empty_log(self._connection)
 
-    def _settle(self, path: Path, layout: Layout) -> None:
-        """Make the tables of a new file; check those of another."""
-        version = self._connection.execute("PRAGMA user_version").fetchone()[0]
-        tables = self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-        if version == 0 and tables == 0:
-            with self.transaction():
-                for statement in layout.tables:
-                    self._connection.execute(statement)
-                self._connection.execute(f"PRAGMA application_id = {layout.application}")
-                self._connection.execute(f"PRAGMA user_version = {layout.version}")
-            sync_folder(path.parent)
+    def _settle(self) -> None:
+        """Make the tables of a new file; bring an older one to this version, whole or not at all."""
+        layout = self._layout
+        if self._version() == layout.version:
             return
-        application = self._connection.execute("PRAGMA application_id").fetchone()[0]
-        if application != layout.application:
-            raise LocalFault(f"{path} is not a store of this program", hint="name another folder")
-        if version != layout.version:
+        sync_folder(self._path.parent)  # its name is durable before anything is kept in it
+        with self.transaction():
+            version = self._version()  # again: another process may have been first
+            steps = layout.tables if version is None else self._way_from(version)
+            for statement in steps:
+                self._connection.execute(statement)
+            self._connection.execute(f"PRAGMA application_id = {layout.application}")
+            self._connection.execute(f"PRAGMA user_version = {layout.version}")
+
+    def _version(self) -> int | None:
+        """The version of the file; None of one that is new."""
+        version, application = (
+            int(self._connection.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("user_version", "application_id")
+        )
+        tables = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        if not (version or application or tables):
+            return None
+        is_unmarked = application == 0 and bool(self._layout.unmarked) and self._layout.unmarked <= tables
+        if application != self._layout.application and not is_unmarked:
             raise LocalFault(
-                f"{path} is of version {version}, and this program reads version {layout.version}",
-                hint="run the program of that version until its collections have ended",
+                "store.not_ours", f"{self._path} is not {self._layout.what} of this program", hint="name another folder"
             )
+        return version
+
+    def _way_from(self, version: int) -> list[str]:
+        layout = self._layout
+        if version > layout.version:
+            raise LocalFault(
+                "store.version",
+                f"{layout.what} {self._path} is of version {version}, and this program reads up to {layout.version}",
+                hint="install the version of this program that wrote it, or a newer one",
+            )
+        if not all(number in layout.steps for number in range(version, layout.version)):
+            raise LocalFault(
+                "store.version_old",
+                f"{layout.what} {self._path} is of version {version}, older than any that this program can bring up "
+                f"to its own, {layout.version}",
+                hint="run the program of that version until its collections have ended, then name another folder",
+            )
+        return [statement for number in range(version, layout.version) for statement in layout.steps[number]]
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:
         """SQLite's errors as ours. Their texts name tables and values; those are not passed on."""
         try:
-            yield
-        except PeosError:
-            raise
+            with self._lock:
+                yield
         except sqlite3.ProgrammingError:
-            raise LocalFault("the store was used after its end or from another thread than its own") from None
+            raise LocalFault(
+                "store.misused", f"{self._layout.what} was used after its end or from another thread"
+            ) from None
         except sqlite3.Error as error:
-            raise failure(error, "the store", self._path) from None
+            raise self._failure(error) from None
+
+    def _failure(self, error: sqlite3.Error) -> PeosError:
+        """What SQLite met, in a sentence: a disk without room shows in several ways, and is not a broken one."""
+        name = getattr(error, "sqlite_errorname", "") or type(error).__name__
+        what, folder = self._layout.what, self._path.parent
+        if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+            return self.damaged(name)
+        if name.startswith("SQLITE_FULL") or (name.startswith("SQLITE_IOERR") and is_full(folder)):
+            return Full(
+                "store.no_room",
+                f"there is no room left where {what} is",
+                hint="make room; nothing acknowledged is lost",
+            )
+        if name.startswith(("SQLITE_CANTOPEN", "SQLITE_IOERR")) and not has_descriptors():
+            return Full(
+                "store.open_files",
+                f"{what} cannot be opened: this process has as many files open as it may have",
+                hint="raise the limit of open files (`ulimit -n`); servers go on by themselves",
+            )
+        return LocalFault("store.failed", f"{what} failed ({name})", hint=f"check the disk, then {folder}")
 
 
 def seal(*cells: bytes) -> bytes:
@@ -140,21 +209,6 @@ def seal(*cells: bytes) -> bytes:
     for cell in cells:
         whole.update(len(cell).to_bytes(8, "big") + cell)
     return whole.digest()[:SEAL_BYTES]
-
-
-def require_sound(connection: sqlite3.Connection, path: Path) -> None:
-    """LocalFault if the pages of the file do not fit together."""
-    found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
-    if found != "ok":
-        raise damaged(path, " ".join(found.replace("*** in database main ***", "").split()))
-
-
-def damaged(path: Path, what: str) -> LocalFault:
-    """For a file that is not what was written to it."""
-    return LocalFault(
-        f"the store {path.parent.name}/{path.name} is damaged ({what})",
-        hint=f"stop, check the disk, and restore the folder of {path} from a backup",
-    )
 
 
 def commit(connection: sqlite3.Connection) -> None:
@@ -174,18 +228,3 @@ def empty_log(connection: sqlite3.Connection) -> bool:
         return not is_busy
     finally:
         connection.execute(f"PRAGMA busy_timeout = {patience}")
-
-
-def failure(error: sqlite3.Error, what: str, path: Path) -> PeosError:
-    """What SQLite met, in a sentence: a disk without room shows in several ways, and is not a broken one."""
-    name, folder = getattr(error, "sqlite_errorname", "") or type(error).__name__, path.parent
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return damaged(path, name)
-    if name.startswith("SQLITE_FULL") or (name.startswith("SQLITE_IOERR") and is_full(folder)):
-        return Full(f"there is no room left where {what} is", hint="make room; nothing acknowledged is lost")
-    if name.startswith(("SQLITE_CANTOPEN", "SQLITE_IOERR")) and not has_descriptors():
-        return Full(
-            f"{what} cannot be opened: this process has as many files open as it may have",
-            hint="raise the limit of open files (`ulimit -n`); servers go on by themselves",
-        )
-    return LocalFault(f"{what} failed ({name})", hint=f"check the disk, then {folder}")

@@ -31,7 +31,9 @@ def private_folder(path: Path) -> None:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise WrongInput(
-            f"the folder {path} cannot be made: {in_words(error)}", hint="name a folder where this account may write"
+            "localcluster.folder",
+            f"the folder {path} cannot be made: {in_words(error)}",
+            hint="name a folder where this account may write",
         ) from None
     _require_private(path, "folder", "0700")
 
@@ -44,7 +46,9 @@ def private_file(path: Path) -> None:
         if error.errno in (*_NO_ROOM, *_NO_DESCRIPTOR):
             raise failure(error, path, "opened") from None
         raise WrongInput(
-            f"the file {path} cannot be opened: {in_words(error)}", hint="it must be this account's to read and write"
+            "store.file_access",
+            f"the file {path} cannot be opened: {in_words(error)}",
+            hint="it must be this account's to read and write",
         ) from None
     _require_private(path, "file", "0600")
 
@@ -52,9 +56,11 @@ def private_file(path: Path) -> None:
 def _require_private(path: Path, what: str, mode: str) -> None:
     found = path.stat()
     if found.st_uid != os.geteuid():
-        raise WrongInput(f"the {what} {path} belongs to another user", hint="run as its owner")
+        raise WrongInput("store.owner", f"the {what} {path} belongs to another user", hint="run as its owner")
     if found.st_mode & _OTHERS:
-        raise WrongInput(f"the {what} {path} is open to other users", hint=f"chmod {mode} {path}")
+        raise WrongInput(
+            "store.open_to_others", f"the {what} {path} is open to other users", hint=f"chmod {mode} {path}"
+        )
 
 
 def lock(path: Path) -> int:
@@ -66,7 +72,7 @@ def lock(path: Path) -> int:
     except OSError:
         os.close(handle)
         raise WrongInput(
-            f"another process is using {path.parent}", hint="stop it first, or use another folder"
+            "store.in_use", f"another process is using {path.parent}", hint="stop it first, or use another folder"
         ) from None
     return handle
 
@@ -107,14 +113,19 @@ def in_sentences(path: Path, done: str) -> Iterator[None]:
 def failure(error: OSError, path: Path, done: str) -> PeosError:
     """What the operating system met, in a sentence: room and descriptors come back by themselves, a fault does not."""
     if error.errno in _NO_ROOM:
-        return Full(f"there is no room left in {path.parent}", hint="make room, and give the command again")
+        return Full(
+            "store.folder_full", f"there is no room left in {path.parent}", hint="make room, and give the command again"
+        )
     if error.errno in _NO_DESCRIPTOR:
         return Full(
+            "store.open_files",
             f"{path.name} cannot be {done} in {path.parent}: {in_words(error)}",
             hint="raise the limit of open files (`ulimit -n`); servers go on by themselves",
         )
     return LocalFault(
-        f"{path.name} cannot be {done} in {path.parent}: {in_words(error)}", hint="check the disk and the folder"
+        "store.file_failed",
+        f"{path.name} cannot be {done} in {path.parent}: {in_words(error)}",
+        hint="check the disk and the folder",
     )
 
 
@@ -201,7 +212,9 @@ def read_mark(path: Path) -> Mark | None:
     except ValueError:
         head = ""
     if head != _HEAD:
-        raise LocalFault(f"the witness {path} cannot be read", hint="it is not a file to edit; see its backup")
+        raise LocalFault(
+            "store.witness", f"the witness {path} cannot be read", hint="it is not a file to edit; see its backup"
+        )
     return mark
 
 

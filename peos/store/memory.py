@@ -70,7 +70,9 @@ class MemoryStore(ShufflerStore):
         known = self._kept.get(digest)
         if known is not None:
             if (known.here.signed, known.here.roster) != (signed, roster):
-                raise Conflict("this collection is kept here with other addresses or another signature")
+                raise Conflict(
+                    "collection.differs", "this collection is kept here with other addresses or another signature"
+                )
             return
         before = self.delivered_before(question)
         if before is not None:
@@ -201,7 +203,7 @@ class MemoryStore(ShufflerStore):
         """See the contract."""
         vector = self._of(digest).vector
         if vector is None:
-            raise LocalFault("no final vector is kept for this collection")
+            raise LocalFault("store.no_vector", "no final vector is kept for this collection")
         return vector
 
     def erase(self, digest: bytes) -> None:
@@ -234,10 +236,8 @@ class MemoryStore(ShufflerStore):
 
     def audit(self, event: str, fields: Mapping[str, Plain]) -> None:
         """See the contract."""
-        number, at = len(self._log) + 1, round(self._clock() * 1000)
-        head = self._log[-1].hash if self._log else audit.GENESIS
-        hash_ = audit.link(head, number, at, event, audit.encode_fields(fields))
-        self._log.append(AuditEntry(number, at / 1000, event, dict(fields), hash_))
+        last = (self._log[-1].number, self._log[-1].hash) if self._log else audit.START
+        self._log.append(audit.following(last, self._clock(), event, fields))
 
     def audit_entries(self) -> Iterator[AuditEntry]:
         """See the contract."""

@@ -7,7 +7,7 @@ it is lost, open collections too: since the backup they may have gone any distan
 from collections.abc import Callable
 
 from peos.errors import LocalFault
-from peos.store.audit import GENESIS
+from peos.store import audit
 from peos.store.database import Database
 from peos.store.folder import Mark
 from peos.store.rules import UNFINISHED
@@ -16,8 +16,7 @@ from peos.store.rules import UNFINISHED
 def mark_of(database: Database) -> Mark:
     """What the witness should say of the database as it is."""
     identity, generation = database.row("SELECT identity, generation FROM store")
-    last = database.row("SELECT number, hash FROM audit ORDER BY number DESC LIMIT 1")
-    return Mark(identity, generation, *(last if last is not None else (0, GENESIS)))
+    return Mark(identity, generation, *audit.last(database))
 
 
 def settle_witness(
@@ -33,6 +32,7 @@ def settle_witness(
         return 0
     if not accept:
         raise LocalFault(
+            "store.older",
             f"{reason}: it was restored from a backup, or is lost",
             hint="look for the newer one; without it, say `restored`, which gives up what was unfinished",
         )

@@ -20,25 +20,38 @@ SEED_BYTES: Final = 32
 
 def unknown(digest: bytes) -> Unknown:
     """There is no such collection."""
-    return Unknown(f"there is no collection {digest.hex()[:16]}… here", hint="ask the analyzer for the invitation")
+    return Unknown(
+        "collection.unknown",
+        f"there is no collection {digest.hex()[:16]}… here",
+        hint="ask the analyzer for the invitation",
+    )
 
 
 def closed(state: State, *, lost: bool, erased: bool) -> Closed | None:
     """Why nothing new is taken in; None where it is."""
     if erased:
-        return Closed("the collection takes no more submissions: it was erased", hint="wait for the next one")
+        return Closed(
+            "submit.erased", "the collection takes no more submissions: it was erased", hint="wait for the next one"
+        )
     if state is State.DRAFT:
-        return Closed("the collection is not open yet", hint="wait until every shuffler has accepted it")
+        return Closed(
+            "submit.not_open", "the collection is not open yet", hint="wait until every shuffler has accepted it"
+        )
     if lost:
-        return Closed("the collection takes no more submissions here: this store was restored from a backup")
+        return Closed(
+            "submit.restored", "the collection takes no more submissions here: this store was restored from a backup"
+        )
     if state is not State.OPEN:
-        return Closed(f"the collection takes no more submissions: it is {state}", hint="wait for the next one")
+        return Closed(
+            "submit.closed", f"the collection takes no more submissions: it is {state}", hint="wait for the next one"
+        )
     return None
 
 
 def answered_before(other: bytes) -> Refused:
     """The same question would be answered twice."""
     return Refused(
+        "collection.answered",
         f"this question and epoch are answered by collection {other.hex()[:16]}… already",
         hint="a second output of the same users could give one of them away; ask for another epoch",
     )
@@ -47,7 +60,7 @@ def answered_before(other: bytes) -> Refused:
 def require_first_state(state: State) -> None:
     """A collection begins as a draft, or open."""
     if state not in (State.DRAFT, State.OPEN):
-        raise LocalFault(f"a collection does not begin as {state}")
+        raise LocalFault("collection.transition", f"a collection does not begin as {state}")
 
 
 def is_answered(here: Collection) -> bool:
@@ -64,7 +77,7 @@ def asked_by(analyzer: bytes, came: Iterable[Collection]) -> list[str]:
 def next_state(here: Collection, there: State) -> State | None:
     """`there`, if a collection may go on to it, or None if it is there already; FROZEN comes with what was frozen."""
     if there is State.FROZEN:
-        raise LocalFault("a collection becomes frozen together with what was frozen")
+        raise LocalFault("collection.transition", "a collection becomes frozen together with what was frozen")
     if here.lost and there is not State.ABORTED:
         raise restored()
     return None if there is here.state else advance("shuffler", here.state, there)
@@ -73,6 +86,7 @@ def next_state(here: Collection, there: State) -> State | None:
 def restored() -> LocalFault:
     """Whatever was signed for this collection after the backup is forgotten here."""
     return LocalFault(
+        "collection.restored",
         "this collection was restored from a backup, and nothing may be signed for it any more",
         hint="abort it; where it is unknown whether delivery happened, it happened",
     )
@@ -97,20 +111,24 @@ def require_standing(here: Collection, new: Standing, vector: Rows | None, *, ha
     if here.lost:
         raise restored()
     if new.attempt < old.attempt or new.left < old.left:
-        raise LocalFault("attempts are never entered or left again")
+        raise LocalFault("store.attempt", "attempts are never entered or left again")
     if vector is not None and (len(vector.shape) != 2 or vector.dtype != "uint8"):
-        raise LocalFault("a final vector is rows of bytes")
+        raise LocalFault("store.vector_type", "a final vector is rows of bytes")
     if vector is not None and (new.place not in KEEPS_VECTOR or here.erased):
-        raise LocalFault("no final vector is kept in this standing, or after the erasure")
+        raise LocalFault("store.vector_state", "no final vector is kept in this standing, or after the erasure")
     same = (old.attempt, old.transcript) == (new.attempt, new.transcript)
     if new.place in KEEPS_VECTOR and vector is None and not (has_vector and same):
-        raise LocalFault(f"a shuffler that is {new.place} has the final vector of that attempt")
+        raise LocalFault("store.vector_missing", f"a shuffler that is {new.place} has the final vector of that attempt")
 
 
 def require_same_vector(*, same: bool) -> None:
     """Of one standing there is one final vector: some of it may have left already."""
     if not same:
-        raise LocalFault("another final vector is kept for this standing", hint="it stays; nothing was changed")
+        raise LocalFault(
+            "store.vector_differs",
+            "another final vector is kept for this standing",
+            hint="it stays; nothing was changed",
+        )
 
 
 def standing_fields(digest: bytes, standing: Standing) -> dict[str, str | int]:
@@ -134,7 +152,7 @@ def uncounted(own: Iterator[bytes], counted: Iterable[bytes]) -> tuple[list[byte
             left_out.append(here[:ID_BYTES])
             here = next(own, None)
         if here != row:
-            raise LocalFault("what was frozen is not kept here, or not in order")
+            raise LocalFault("store.frozen_missing", "what was frozen is not kept here, or not in order")
         count += 1
     left_out.extend(row[:ID_BYTES] for row in own)
     return left_out, count
@@ -145,7 +163,9 @@ def require_frozen(here: Collection) -> None:
     if here.lost:
         raise restored()
     if here.erased or here.frozen is None:
-        raise LocalFault("shares and the seed of the fakes are there from the freeze to the erasure")
+        raise LocalFault(
+            "store.shares_state", "shares and the seed of the fakes are there from the freeze to the erasure"
+        )
 
 
 def require_listed(here: Collection) -> None:
@@ -153,17 +173,20 @@ def require_listed(here: Collection) -> None:
     if here.frozen is None:
         if here.state is State.ABORTED:
             raise Closed(
-                f"the collection was aborted before its reports were frozen: {here.reason or 'without a reason'}"
+                "collection.aborted_early",
+                f"the collection was aborted before its reports were frozen: {here.reason or 'without a reason'}",
             )
-        raise NotYet("the collection is not frozen yet", hint="ask again when its result is published")
+        raise NotYet(
+            "collection.not_frozen", "the collection is not frozen yet", hint="ask again when its result is published"
+        )
 
 
 def rows_are_gone() -> Closed:
     """What is kept for users is kept until the document's `erase_by`."""
-    return Closed("the lists of this collection are erased: nothing can be shown any more")
+    return Closed("collection.lists_erased", "the lists of this collection are erased: nothing can be shown any more")
 
 
 def require_reasons(reasons: Iterable[str]) -> None:
     """Reasons are short and few: they end in every status."""
     if any(not 0 < len(reason) <= 200 for reason in reasons):
-        raise WrongInput("a reason for refusing has 1 to 200 characters")
+        raise WrongInput("store.reason_length", "a reason for refusing has 1 to 200 characters")

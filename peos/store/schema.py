@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from peos.store import audit
 from peos.store.database import Layout
 
 _TABLES: Final = (
@@ -50,15 +51,6 @@ _TABLES: Final = (
         PRIMARY KEY (collection, reason)
     ) STRICT, WITHOUT ROWID
     """,
-    """
-    CREATE TABLE audit (                        -- all fixed; rows only come
-        number      INTEGER PRIMARY KEY,
-        at          INTEGER NOT NULL,           -- milliseconds since 1970, UTC
-        event       TEXT NOT NULL,
-        fields      TEXT NOT NULL,              -- JSON, in its one form
-        hash        BLOB NOT NULL               -- peos.store.audit
-    ) STRICT
-    """,
 )
 
 _TRIGGERS: Final = (
@@ -83,8 +75,12 @@ _TRIGGERS: Final = (
     BEGIN SELECT RAISE(ABORT, 'only grows'); END
     """,
     "CREATE TRIGGER collections_stay BEFORE DELETE ON collections BEGIN SELECT RAISE(ABORT, 'fixed'); END",
-    "CREATE TRIGGER audit_fixed BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'fixed'); END",
-    "CREATE TRIGGER audit_stay BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'fixed'); END",
 )
 
-LAYOUT: Final = Layout(version=2, application=0x70656F73, cache_kib=8 << 10, tables=(*_TABLES, *_TRIGGERS))
+LAYOUT: Final = Layout(
+    what="the store",
+    version=2,
+    application=0x70656F73,
+    tables=(*_TABLES, *_TRIGGERS, *audit.TABLES),
+    cache_kib=8 << 10,
+)

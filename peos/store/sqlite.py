@@ -28,7 +28,6 @@ from peos.store.submissions import SubmissionFile, read_lists, wipe, write_lists
 from peos.store.vectors import Named, VectorFiles
 
 IDENTITY_BYTES: Final = 16
-_STRETCH: Final = 4096  # rows in memory at a time
 _STRETCH_BYTES: Final = 16 << 20
 _OPEN_FILES: Final = 4
 _ERASED: Final = 2
@@ -138,7 +137,9 @@ class SqliteStore(ShufflerStore):
         known = self._database.row("SELECT signed, roster FROM collections WHERE digest = ?", digest)
         if known is not None:
             if tuple(known) != (signed, roster):
-                raise Conflict("this collection is kept here with other addresses or another signature")
+                raise Conflict(
+                    "collection.differs", "this collection is kept here with other addresses or another signature"
+                )
             self.settle()
             return
         before = self.delivered_before(question)
@@ -315,7 +316,7 @@ class SqliteStore(ShufflerStore):
         """See the contract."""
         named = _named(self._row(digest))
         if named is None:
-            raise LocalFault("no final vector is kept for this collection")
+            raise LocalFault("store.no_vector", "no final vector is kept for this collection")
         return self._vectors.read(named)
 
     def erase(self, digest: bytes) -> None:
@@ -341,6 +342,7 @@ class SqliteStore(ShufflerStore):
         wipe(self._path(digest))
         if not self._database.empty_log():  # which still holds the seed of the fakes
             raise NotYet(
+                "store.erasing",
                 "what was erased is still in the log of the database, because another process reads it",
                 hint="end what reads the shuffler's database; the erasure is repeated by itself",
             )
@@ -374,27 +376,15 @@ class SqliteStore(ShufflerStore):
     def audit(self, event: str, fields: Mapping[str, Plain]) -> None:
         """See the contract."""
         with self._database.transaction():
-            self._append(event, fields)
+            audit.append(self._database, self._clock(), event, fields)
 
     def audit_entries(self) -> Iterator[AuditEntry]:
         """See the contract."""
-        last = 0
-        sql = "SELECT number, at, event, fields, hash FROM audit WHERE number > ? ORDER BY number LIMIT ?"
-        while stretch := self._database.rows(sql, last, _STRETCH):
-            yield from (AuditEntry(row[0], row[1] / 1000, row[2], json.loads(row[3]), row[4]) for row in stretch)
-            last = stretch[-1]["number"]
+        return audit.entries(self._database)
 
     def verify_audit(self) -> int:
         """See the contract."""
-        return audit.verify(self.audit_entries(), folder.read_mark(self._witness))
-
-    def _append(self, event: str, fields: Mapping[str, Plain]) -> None:
-        text = audit.encode_fields(fields)
-        last = self._database.row("SELECT number, hash FROM audit ORDER BY number DESC LIMIT 1")
-        number, head = (last["number"] + 1, last["hash"]) if last is not None else (1, audit.GENESIS)
-        at = round(self._clock() * 1000)
-        hash_ = audit.link(head, number, at, event, text)
-        self._database.run("INSERT INTO audit VALUES (?, ?, ?, ?, ?)", number, at, event, text, hash_)
+        return audit.verify(audit.entries(self._database), folder.read_mark(self._witness))
 
     # Within.
 
@@ -408,7 +398,7 @@ class SqliteStore(ShufflerStore):
         self._witnessed = False
         with self._database.transaction():
             yield
-            self._append(event, fields)
+            audit.append(self._database, self._clock(), event, fields)
             if "collection" in fields:
                 self._seal(_COLLECTION, bytes.fromhex(str(fields["collection"])))
             self._database.run("UPDATE store SET generation = generation + 1")

@@ -28,6 +28,7 @@ _COUNTED_SHARES: Final = f"SELECT id, share, seal, number {_COUNTED} ORDER BY id
 _ALL_SHARES: Final = f"SELECT id, share, seal, number {_KEPT} ORDER BY id LIMIT ?"
 
 LAYOUT: Final = Layout(
+    what="the store",
     version=2,
     application=0x70656F74,
     cache_kib=64 << 10,  # the indices of a million submissions stay in memory
@@ -57,7 +58,11 @@ class SubmissionFile:
 
     def __init__(self, path: Path, *, new: bool = False) -> None:
         if not new and not path.exists():
-            raise LocalFault(f"the submissions {path.name} are gone", hint="look for the file before anything else")
+            raise LocalFault(
+                "store.submissions_gone",
+                f"the submissions {path.name} are gone",
+                hint="look for the file before anything else",
+            )
         self._database = Database(path, LAYOUT)
 
     def close(self) -> None:
@@ -156,7 +161,9 @@ def read_lists(path: Path) -> Lists:
     """What `write_lists` wrote."""
     data = path.read_bytes()
     if len(data) % _RECORD:
-        raise LocalFault(f"the lists {path.name} are damaged", hint="restore the file, or remove it")
+        raise LocalFault(
+            "store.lists_damaged", f"the lists {path.name} are damaged", hint="restore the file, or remove it"
+        )
     records = [(data[at : at + ROW_BYTES], data[at + ROW_BYTES]) for at in range(0, len(data), _RECORD)]
     return Lists([row for row, _ in records], [row for row, counts in records if counts])
 

@@ -63,7 +63,9 @@ class VectorFiles:
             raise folder.failure(error, path, "read") from None
         if not intact or sha256_of(vector) != named.hash:
             raise LocalFault(
-                f"the final vector {named.name} is damaged or gone", hint="check the disk; this delivery cannot go on"
+                "store.vector_damaged",
+                f"the final vector {named.name} is damaged or gone",
+                hint="check the disk; this delivery cannot go on",
             )
         return vector
 

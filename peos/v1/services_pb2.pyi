@@ -87,20 +87,22 @@ class Order(_message.Message):
     def __init__(self, version: _Optional[int] = ..., collection: _Optional[bytes] = ..., abort: _Optional[bool] = ..., signature: _Optional[bytes] = ...) -> None: ...
 
 class Answer(_message.Message):
-    __slots__ = ("version", "id", "acknowledgement", "refusal", "hint", "retry")
+    __slots__ = ("version", "id", "acknowledgement", "refusal", "hint", "retry", "error")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     ID_FIELD_NUMBER: _ClassVar[int]
     ACKNOWLEDGEMENT_FIELD_NUMBER: _ClassVar[int]
     REFUSAL_FIELD_NUMBER: _ClassVar[int]
     HINT_FIELD_NUMBER: _ClassVar[int]
     RETRY_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
     version: int
     id: bytes
     acknowledgement: bytes
     refusal: str
     hint: str
     retry: bool
-    def __init__(self, version: _Optional[int] = ..., id: _Optional[bytes] = ..., acknowledgement: _Optional[bytes] = ..., refusal: _Optional[str] = ..., hint: _Optional[str] = ..., retry: _Optional[bool] = ...) -> None: ...
+    error: str
+    def __init__(self, version: _Optional[int] = ..., id: _Optional[bytes] = ..., acknowledgement: _Optional[bytes] = ..., refusal: _Optional[str] = ..., hint: _Optional[str] = ..., retry: _Optional[bool] = ..., error: _Optional[str] = ...) -> None: ...
 
 class StatusReply(_message.Message):
     __slots__ = ("version", "collection", "state", "reason", "reports", "step", "waited_for", "done", "total", "seconds", "refused", "known")

@@ -40,7 +40,7 @@ def decode_signed_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> Signe
     exactly(message.signature, SIGNATURE_BYTES, "a document's signature")
     document = decode_document(message.document, floor=floor)
     if not verifies(document.analyzer.identity, message.signature, "document", message.document):
-        raise BadEncoding("the document is not signed by the analyzer that it names")
+        raise BadEncoding("document.signature", "the document is not signed by the analyzer that it names")
     return SignedDocument(message.document, message.signature, document)
 
 
@@ -80,9 +80,11 @@ def decode_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> Document:
     message = parse(pb.Document, data)
     names = [parameter.name for parameter in message.mechanism.parameters]
     if names != sorted(set(names)):
-        raise BadEncoding("a mechanism's parameters are not sorted by distinct names")
+        raise BadEncoding("document.form", "a mechanism's parameters are not sorted by distinct names")
     if message.protocol == DEFAULT.name:
-        raise BadEncoding(f"a document does not name the protocol {DEFAULT.name}, which it has if it names none")
+        raise BadEncoding(
+            "document.form", f"a document does not name the protocol {DEFAULT.name}, which it has if it names none"
+        )
     try:
         document = Document(
             question=message.question,
@@ -110,7 +112,7 @@ def decode_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> Document:
         # The mechanism is built on the way, so that its ranges are refused here.
         _require_room(document, document.encryption(floor=floor))
     except WrongInput as wrong:
-        raise BadEncoding(f"the document cannot be used: {wrong}", hint=wrong.hint) from None
+        raise BadEncoding("document.unusable", f"the document cannot be used: {wrong}", hint=wrong.hint) from None
     return document
 
 
@@ -119,6 +121,7 @@ def _require_room(document: Document, encryption: Encryption) -> None:
     needed = encryption.share_bytes(ENCRYPTED_SHARE)
     if needed > MAX_SHARE_BYTES:
         raise WrongInput(
+            "document.row_too_long",
             f"{document.mechanism.words} words encrypt to {needed} bytes, and {MAX_SHARE_BYTES} fit into a part",
             hint="ask about a smaller domain, or use a mechanism of shorter reports",
         )

@@ -41,7 +41,7 @@ def decode_announcements(data: bytes) -> Announcements:
         for one in message.held
     )
     if any((left.shuffler, left.list) >= (right.shuffler, right.list) for left, right in pairwise(held)):
-        raise BadEncoding("announcements are not sorted by distinct lists")
+        raise BadEncoding("freeze.announcements", "announcements are not sorted by distinct lists")
     return Announcements(collection, held)
 
 
@@ -68,13 +68,13 @@ def decode_stretch(data: bytes) -> Stretch:
     within(message.total, 0, MAX_ROWS, "a list's total")
     packed = message.rows
     if len(packed) % ROW_BYTES:
-        raise BadEncoding(f"a list of {len(packed)} bytes is not made of rows of {ROW_BYTES}")
+        raise BadEncoding("freeze.list_form", f"a list of {len(packed)} bytes is not made of rows of {ROW_BYTES}")
     rows = tuple(packed[at : at + ROW_BYTES] for at in range(0, len(packed), ROW_BYTES))
     within(message.first + len(rows), len(rows), message.total, "the end of a stretch")
     if message.total and not rows:
-        raise BadEncoding("a stretch of a list that is not empty brings nothing")
+        raise BadEncoding("freeze.list_form", "a stretch of a list that is not empty brings nothing")
     if any(left[:ID_BYTES] >= right[:ID_BYTES] for left, right in pairwise(rows)):
-        raise BadEncoding("a list is not sorted by distinct ids")
+        raise BadEncoding("freeze.list_order", "a list is not sorted by distinct ids")
     return Stretch(message.collection, message.total, message.first, rows)
 
 

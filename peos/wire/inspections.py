@@ -70,7 +70,9 @@ def check_announced(header: VectorHeader) -> None:
     """BadEncoding if what is announced cannot be an opening, or a path."""
     limit = _PATH_LIMIT if header.header.step.kind is Kind.PATH else OPENING_LIMIT
     if header.row_bytes != 1 or header.rows > limit:
-        raise BadEncoding(f"{header.rows} rows of {header.row_bytes} bytes are not what an inspection sends")
+        raise BadEncoding(
+            "inspection.rows", f"{header.rows} rows of {header.row_bytes} bytes are not what an inspection sends"
+        )
 
 
 def decode_opening(sender: int, rows: NDArray[np.uint8]) -> Opening:
@@ -79,13 +81,13 @@ def decode_opening(sender: int, rows: NDArray[np.uint8]) -> Opening:
     revealed = _decode_signed(message.revealed) if message.revealed or not message.nothing else None
     if message.nothing:
         if message.paths or message.shown or message.said or message.claim or message.dummies:
-            raise BadEncoding("an opening shows something and says that it shows nothing")
+            raise BadEncoding("inspection.opening_form", "an opening shows something and says that it shows nothing")
         why = Nothing(within(message.nothing, min(Nothing), max(Nothing), "the reason why nothing is shown"))
         return Opening(sender, revealed=revealed, nothing=why)
     shown = dict(map(_decode_shown, message.shown))
     said = dict(map(_decode_said, message.said))
     if len(shown) < len(message.shown) or len(said) < len(message.said):
-        raise BadEncoding("an opening says something twice")
+        raise BadEncoding("inspection.opening_form", "an opening says something twice")
     claim = _decode_places(message.claim) if message.claim else None
     paths, dummies = tuple(map(_decode_places, message.paths)), _decode_places(message.dummies)
     if (
@@ -93,7 +95,7 @@ def decode_opening(sender: int, rows: NDArray[np.uint8]) -> Opening:
         or max(dummies) >= MAX_INSPECTED
         or any(len(dummies) != len(one) for one in paths)
     ):
-        raise BadEncoding("an opening does not say whose rows it shows")
+        raise BadEncoding("inspection.opening_form", "an opening does not say whose rows it shows")
     return Opening(sender, paths, shown, said, claim, revealed, dummies)
 
 
@@ -111,7 +113,7 @@ def _encode_shown(place: Place, shown: Shown) -> pb.Shown:
 def _decode_shown(message: pb.Shown) -> tuple[Place, Shown]:
     width = within(message.row_bytes, 1, MAX_ROW_BYTES, "an opened row")
     if len(message.rows) % width or not 1 <= len(message.rows) // width <= MAX_INSPECTED:
-        raise BadEncoding("opened rows do not have the length that they claim")
+        raise BadEncoding("inspection.opening_form", "opened rows do not have the length that they claim")
     place = Place(
         message.round,
         What(within(message.what, min(What), max(What), "what is opened")),
@@ -123,7 +125,7 @@ def _decode_shown(message: pb.Shown) -> tuple[Place, Shown]:
 
 def _decode_proof(data: bytes) -> Proof:
     if not SALT_BYTES <= len(data) <= _MAX_PROOF or (len(data) - SALT_BYTES) % DIGEST_BYTES:
-        raise BadEncoding("a proof of a row is not a salt and whole nodes")
+        raise BadEncoding("inspection.row_proof", "a proof of a row is not a salt and whole nodes")
     nodes = range(SALT_BYTES, len(data), DIGEST_BYTES)
     return Proof(data[:SALT_BYTES], tuple(data[at : at + DIGEST_BYTES] for at in nodes))
 
@@ -131,7 +133,7 @@ def _decode_proof(data: bytes) -> Proof:
 def _decode_said(message: pb.Said) -> tuple[Said, bytes]:
     kind = Kind(within(message.kind, min(Kind), max(Kind), "a message's kind"))
     if kind not in PUBLIC:
-        raise BadEncoding(f"a {kind.name.lower()} is not said to all shufflers")
+        raise BadEncoding("inspection.receivers", f"a {kind.name.lower()} is not said to all shufflers")
     sender = within(message.sender, 1, MAX_SHUFFLERS, "a message's sender")
     return (Step(message.round, kind), sender), exactly(message.body, WORD_BYTES, "a word")
 
@@ -142,7 +144,7 @@ def _encode_places(places: Places) -> bytes:
 
 def _decode_places(data: bytes) -> Places:
     if len(data) % _PLACE.itemsize or not 1 <= len(data) // _PLACE.itemsize <= MAX_INSPECTED:
-        raise BadEncoding("a path does not name the places of dummies")
+        raise BadEncoding("inspection.path", "a path does not name the places of dummies")
     return tuple(int(place) for place in np.frombuffer(data, _PLACE))
 
 
@@ -187,13 +189,13 @@ def gathered(parts: Sequence[RevealedPart | SignedReveal]) -> tuple[list[Reveale
     *others, signed = parts if parts else [None]
     for one in others:
         if not isinstance(one, RevealedPart):
-            raise BadEncoding("the dummies go on behind the analyzer's signature")
+            raise BadEncoding("inspection.revealed", "the dummies go on behind the analyzer's signature")
         own.append(one.part)
         if one.words is not None:
             found.append(Revealed(one.salt, one.words, tuple(own)))
             own = []
     if own or len(found) > MAX_INSPECTED or not isinstance(signed, SignedReveal):
-        raise BadEncoding("the dummies that are revealed are not whole, too many, or not signed")
+        raise BadEncoding("inspection.revealed", "the dummies that are revealed are not whole, too many, or not signed")
     return found, signed
 
 
@@ -210,12 +212,12 @@ def decode_revealed(data: bytes) -> RevealedPart | SignedReveal:
     message = parse(pb.RevealedPart, data)
     if message.signature:
         if message.part or message.salt or message.words:
-            raise BadEncoding("a part of a dummy and the end of the dummies came in one")
+            raise BadEncoding("inspection.revealed", "a part of a dummy and the end of the dummies came in one")
         return _decode_signed(message.signature)
     part = decode_part(message.part)
     if not message.salt and not message.words:
         return RevealedPart(part)
     if not message.words or len(message.words) % 8:
-        raise BadEncoding("a dummy's words are whole words")
+        raise BadEncoding("inspection.revealed", "a dummy's words are whole words")
     words = np.frombuffer(message.words, "<u8").astype(np.uint64)
     return RevealedPart(part, exactly(message.salt, _COMMITMENT_SALT, "a dummy's salt"), words)

@@ -9,7 +9,7 @@ from peos.collection.receipts import Acknowledgement
 from peos.crypto.identity import PUBLIC_BYTES, SIGNATURE_BYTES, Identity, verifies
 from peos.crypto.kdf import DIGEST_BYTES
 from peos.crypto.onion import read_point
-from peos.errors import BadEncoding
+from peos.errors import BadEncoding, id_from
 from peos.shuffle.schedule import MAX_SHUFFLERS, MIN_SHUFFLERS
 from peos.v1 import services_pb2 as pb
 from peos.wire.strict import VERSION, exactly, parse, serialize, within
@@ -71,7 +71,7 @@ def decode_card(data: bytes) -> Card:
     exactly(message.identity, PUBLIC_BYTES, "a card's identity")
     exactly(signed.signature, SIGNATURE_BYTES, "a card's signature")
     if not verifies(message.identity, signed.signature, "card", signed.card):
-        raise BadEncoding("a card is not signed by its own identity")
+        raise BadEncoding("card.signature", "a card is not signed by its own identity")
     within(len(message.name), 1, TEXT_LIMIT, "the length of a card's name")
     for address in (message.peer_address, message.user_address):
         within(len(address), 0, TEXT_LIMIT, "the length of a card's address")
@@ -113,7 +113,7 @@ def decode_invitation(data: bytes) -> Invitation:
     within(len(message.cards), MIN_SHUFFLERS, MAX_SHUFFLERS, "the number of an invitation's cards")
     cards = tuple(map(decode_card, message.cards))
     if any(not card.user_address or not card.user_certificate for card in cards):
-        raise BadEncoding("an invitation names a shuffler without a port for users")
+        raise BadEncoding("card.no_user_port", "an invitation names a shuffler without a port for users")
     return Invitation(exactly(message.collection, DIGEST_BYTES, "an invitation's collection"), cards)
 
 
@@ -148,6 +148,7 @@ def encode_answer(answer: Answer) -> bytes:
             refusal=answer.refusal,
             hint=answer.hint,
             retry=answer.retry,
+            error=answer.error_id,
         )
     )
 
@@ -157,16 +158,19 @@ def decode_answer(data: bytes) -> Answer:
     message = parse(pb.Answer, data)
     exactly(message.id, ID_BYTES, "an answer's id")
     if bool(message.acknowledgement) == bool(message.refusal):
-        raise BadEncoding("an answer is an acknowledgement or a refusal")
+        raise BadEncoding("submit.answer_form", "an answer is an acknowledgement or a refusal")
     for text in (message.refusal, message.hint):
         within(len(text), 0, TEXT_LIMIT, "the length of a refusal")
     if message.refusal:
-        return Answer(bytes(DIGEST_BYTES), message.id, b"", message.refusal, message.hint, message.retry)
-    if message.hint or message.retry:
-        raise BadEncoding("an acknowledgement comes with a hint or asks for another try")
+        if id_from(message.error) != message.error:
+            raise BadEncoding("submit.answer_form", "a refusal does not name its id")
+        said = message.refusal, message.hint, message.retry
+        return Answer(bytes(DIGEST_BYTES), message.id, b"", *said, error_id=message.error)
+    if message.hint or message.retry or message.error:
+        raise BadEncoding("submit.answer_form", "an acknowledgement comes with a hint or asks for another try")
     taken = decode_acknowledgement(message.acknowledgement)
     if taken.row[:ID_BYTES] != message.id:
-        raise BadEncoding("an answer acknowledges another part")
+        raise BadEncoding("submit.answer_form", "an answer acknowledges another part")
     return Answer(taken.collection, message.id, taken.row, receipt=taken.receipt)
 
 

@@ -21,19 +21,21 @@ def parse(type_: type[M], data: bytes, *, limit: int = MESSAGE_LIMIT) -> M:
     name = type_.DESCRIPTOR.name
     name = f"an {name}" if name[0] in "AEIOU" else f"a {name}"
     if len(data) > limit:
-        raise BadEncoding(f"{name} of {len(data)} bytes is too long, {limit} is the limit")
+        raise BadEncoding("encoding.too_long", f"{name} of {len(data)} bytes is too long, {limit} is the limit")
     message = type_()
     try:
         message.ParseFromString(data)
     except DecodeError:
-        raise BadEncoding(f"these bytes are not {name}") from None
+        raise BadEncoding("encoding.unreadable", f"these bytes are not {name}") from None
     understood = type_()
     understood.CopyFrom(message)
     understood.DiscardUnknownFields()
     if understood.SerializeToString(deterministic=True) != data:
-        raise BadEncoding(f"{name} has something left over or is not in its one encoding")
+        raise BadEncoding("encoding.not_canonical", f"{name} has something left over or is not in its one encoding")
     if getattr(message, "version", None) != VERSION:
-        raise BadEncoding(f"{name} of another version than {VERSION}", hint="run the same version everywhere")
+        raise BadEncoding(
+            "encoding.version", f"{name} of another version than {VERSION}", hint="run the same version everywhere"
+        )
     return message
 
 
@@ -45,12 +47,12 @@ def serialize(message: Message) -> bytes:
 def exactly(data: bytes, length: int, what: str) -> bytes:
     """`data`, which must have this length."""
     if len(data) != length:
-        raise BadEncoding(f"{what} has {len(data)} bytes, not {length}")
+        raise BadEncoding("encoding.length", f"{what} has {len(data)} bytes, not {length}")
     return data
 
 
 def within(number: int, low: int, high: int, what: str) -> int:
     """`number`, which must lie in low … high."""
     if not low <= number <= high:
-        raise BadEncoding(f"{what} is {number}, outside {low} … {high}")
+        raise BadEncoding("encoding.range", f"{what} is {number}, outside {low} … {high}")
     return number

@@ -44,7 +44,7 @@ def decode_part(data: bytes) -> Part:
     """A part of the right shape; `collection.submission.check_part` says whether to take it."""
     message = parse(pb.Part, data)
     if not message.share:
-        raise BadEncoding("a part has no share")
+        raise BadEncoding("submit.no_share", "a part has no share")
     count = within(len(message.hashes), MIN_SHUFFLERS, MAX_SHUFFLERS, "the number of a part's hashes")
     return Part(
         collection=exactly(message.collection, DIGEST_BYTES, "a part's collection"),
@@ -166,7 +166,7 @@ def decode_receipt(data: bytes) -> Receipt:
     try:
         message.ParseFromString(data)
     except DecodeError:
-        raise BadEncoding("these bytes are not a receipt") from None
+        raise BadEncoding("submit.receipt", "these bytes are not a receipt") from None
     return _read_receipt(message)
 
 
@@ -195,6 +195,6 @@ def _read_shown(message: pb.ShownRow) -> Shown:
 
 def _read_path(packed: bytes, what: str) -> tuple[bytes, ...]:
     if len(packed) % NODE_BYTES:
-        raise BadEncoding(f"{what} of {len(packed)} bytes is not made of nodes of {NODE_BYTES}")
+        raise BadEncoding("membership.path", f"{what} of {len(packed)} bytes is not made of nodes of {NODE_BYTES}")
     within(len(packed) // NODE_BYTES, 0, MAX_PATH, f"the length of {what}")
     return tuple(packed[at : at + NODE_BYTES] for at in range(0, len(packed), NODE_BYTES))

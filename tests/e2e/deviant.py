@@ -21,6 +21,7 @@ from peos.store.submissions import SubmissionFile
 from shuffler.bench import Bench
 from shuffler.evidence import Evidence
 from shuffler.inspecting import Inspecting
+from tests.networks.launcher import shift_clock
 
 DEVIATION: Final = "PEOS_TEST_DEVIATION"
 DROPPED: Final = "PEOS_TEST_DROPPED"
@@ -81,11 +82,17 @@ def drop_a_user() -> None:
     SubmissionFile.leave_out_all_but = leave_out_all_but  # type: ignore[method-assign]  # likewise
 
 
+def live_later() -> None:
+    """A clock that is a month ahead: the time by which everything is erased has passed."""
+    shift_clock(30 * 86_400.0)
+
+
 DEVIATIONS: Final = {
     "replace rows": replace_rows,
     "leave zeros out": leave_zeros_out,
     "drop a user": drop_a_user,
     "plead": plead,
+    "live later": live_later,
 }
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def test_every_user_learns_that_she_was_counted_and_who_dropped_her(
         deviating.module = "tests.e2e.deviant"
         cluster.restart(deviating)
 
-        client = town.open("honest", VALUES, "--scheme", "jl", domain=4)
+        client = client_of_honest = town.open("honest", VALUES, "--scheme", "jl", domain=4)
         early = verify(town, "honest", client)
         assert early.code == 3
         assert "the collection is not frozen yet" in early.out
@@ -65,3 +65,16 @@ def test_every_user_learns_that_she_was_counted_and_who_dropped_her(
         other = verify(town, "dropped", client, "--result", published)
         assert other.code == 2
         assert "is the result of another collection" in other.err
+
+        forgetful = cluster.shufflers[0]
+        (kept,) = forgetful.folder.rglob(f"{digest}.rows")
+        monkeypatch.setenv(DEVIATION, "live later")
+        forgetful.stop()
+        forgetful.module = "tests.e2e.deviant"
+        cluster.restart(forgetful)
+        until(lambda: not kept.exists(), "nothing is kept for users after `erase_by`")
+        late = verify(town, "honest", client_of_honest)
+        assert (late.code, late.json["counted"]) == (0, len(VALUES)), "the others still prove it"
+        (sentence,) = late.json["findings"]
+        assert "shuffler 1 (shuffler-1)" in sentence
+        assert "the lists of this collection are erased: nothing can be shown any more" in sentence

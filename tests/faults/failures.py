@@ -117,7 +117,7 @@ def _analyzing() -> list[Change]:
 def _answering() -> list[Change]:
     client, opened, memory = ("client",), Stage.OPEN, "user_client.memory:Memory"
     return [
-        Change("memory made", f"{memory}._make", client, _AT_COMMIT, stage=opened),
+        Change("memory made", "peos.store.database:Database._settle", client, _AT_COMMIT, stage=opened),
         Change("memory opened", f"{memory}.__init__", client, (Fails.CHECKPOINT,), stage=opened),
         Change("remembered", "user_client.preparing:Preparer.prepare", client, _AT_COMMIT, stage=opened),
         Change("answers", f"{memory}.note_answers", client, _AT_COMMIT, stage=opened),

@@ -173,7 +173,7 @@ def strike(point: Point, trace: str) -> None:
     os.fsync(descriptor)
     os.close(descriptor)
     if point.fails is Fails.WITNESS:
-        raise Full("there is no room left where the witness is")
+        raise Full("test.full", "there is no room left where the witness is")
     if point.fails is not None:
         error = sqlite3.OperationalError("disk I/O error")
         error.sqlite_errorname = "SQLITE_IOERR_FSYNC"

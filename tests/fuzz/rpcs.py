@@ -48,6 +48,8 @@ _TIMEOUT: Final = 60.0
 _OPEN: Final = 0.7  # of the calls, while the collection is open
 _WARM: Final = 0.1
 _NEW: Final = 25  # proposals of documents that the analyzer signs after they were changed: each may be accepted
+_REFUSED: Final = "RST_STREAM with error code 7"  # REFUSED_STREAM: nothing was done, the same call may come again
+_TRIES: Final = 3
 _BROKEN_OFF: Final = "Internal error from Core"  # what grpc.aio says to a caller that writes on after the answer
 _FAILED: Final = frozenset({grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.DEADLINE_EXCEEDED})
 
@@ -152,18 +154,24 @@ class Calls:
     async def _answer(self, port: Port, method: Method, requests: Sequence[bytes]) -> str:
         own: Any = port.channel  # whose stubs have a kind of call for each of the four, and no common one
         options: dict[str, Any] = {"timeout": _TIMEOUT, "metadata": self._metadata(method)}
-        try:
-            if method.streams_in and method.streams_out:
-                said = [one async for one in own.stream_stream(method.path)(_each(requests), **options)]
-                return f"{len(said)} answers"
-            if method.streams_in:
-                await own.stream_unary(method.path)(_each(requests), **options)
-            elif method.streams_out:
-                _ = [one async for one in own.unary_stream(method.path)(requests[0], **options)]
-            else:
-                await own.unary_unary(method.path)(requests[0], **options)
-        except grpc.RpcError as error:
-            return self._judge(port, method, requests, error)
+        for left in reversed(range(_TRIES)):
+            try:
+                return await self._asked(own, method, requests, options)
+            except grpc.RpcError as error:
+                if not left or _REFUSED not in str(error.details()):
+                    return self._judge(port, method, requests, error)
+        raise AssertionError("the last try returns")
+
+    async def _asked(self, own: Any, method: Method, requests: Sequence[bytes], options: dict[str, Any]) -> str:
+        if method.streams_in and method.streams_out:
+            said = [one async for one in own.stream_stream(method.path)(_each(requests), **options)]
+            return f"{len(said)} answers"
+        if method.streams_in:
+            await own.stream_unary(method.path)(_each(requests), **options)
+        elif method.streams_out:
+            _ = [one async for one in own.unary_stream(method.path)(requests[0], **options)]
+        else:
+            await own.unary_unary(method.path)(requests[0], **options)
         return "answered"
 
     def _judge(self, port: Port, method: Method, requests: Sequence[bytes], error: Any) -> str:

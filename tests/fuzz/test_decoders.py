@@ -34,7 +34,9 @@ def test_inputs_that_are_nearly_right_are_read_or_refused(tmp_path: Path) -> Non
     assert not silent, "nothing right and nothing wrong was among their inputs"
 
 
-@pytest.mark.parametrize("wrong", [KeyError("a"), MemoryError(), RecursionError(), WrongInput("another kind")])
+@pytest.mark.parametrize(
+    "wrong", [KeyError("a"), MemoryError(), RecursionError(), WrongInput("test.wronginput", "another kind")]
+)
 def test_what_a_reader_does_not_document_is_found(wrong: Exception) -> None:
     def read(data: bytes) -> None:
         if data[:1] == b"!":

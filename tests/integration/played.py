@@ -201,9 +201,9 @@ class Played:
 
     async def _dummies(self, digest: bytes, _: Context) -> AsyncIterator[inspections.RevealedPart | SignedReveal]:
         if digest != self.digest or not self._revealed:
-            raise Closed("nothing is inspected here")
+            raise Closed("test.closed", "nothing is inspected here")
         if self.holds_dummies_back:
-            raise NotYet("the dummies are not revealed yet")
+            raise NotYet("test.notyet", "the dummies are not revealed yet")
         for part in inspections.revealed_parts(self._revealed, self._signed()):
             yield part
 
@@ -222,7 +222,7 @@ class Played:
 
     async def _receipt(self, digest: bytes, _: Context) -> SignedReceipt:
         if digest != self.digest or len(self.parts) < len(self.document.schedule.last):
-            raise NotYet("the output is not complete")
+            raise NotYet("test.notyet", "the output is not complete")
         part = next(iter(self.parts.values()))
         return SignedReceipt.sign(self.town.identity, part.context, part.transcript)
 

@@ -74,8 +74,10 @@ def test_a_shuffler_without_room_acknowledges_nothing_and_takes_the_same_parts_l
             by_second = sum(number == 2 for number, _ in acknowledged)
             (_, here, _) = await play.status()
             assert by_second <= here.reports < 230, "acknowledged is kept, and not all was"
+            assert "submissions cannot be kept at the moment: there is no room left" in here.reason
             ballast.unlink()
             assert await sending, "the same call went on by itself"
+            assert [status.reason for status in await play.status()] == [""] * 3
             assert len(acknowledged) == 3 * 230
             assert [status.reports for status in await play.status()] == [230] * 3
             town.shufflers[1].stop(kill=True)

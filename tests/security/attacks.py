@@ -61,10 +61,7 @@ PRIVACY: Final = (
                 "no_coalition_of_up_to_c_learns_more_than_the_words_in_output_order",
                 "what_members_make_of_their_vectors_adds_nothing",
             ),
-            *_in(
-                "security/linear/test_linking_attack",
-                "users_who_chose_their_shares_are_not_linked_in_the_protocol",
-            ),
+            *_in("security/linear/test_linking_attack", "users_who_chose_their_shares_are_not_linked_in_the_protocol"),
         ),
         (
             *_in(
@@ -74,8 +71,7 @@ PRIVACY: Final = (
                 "a_pass_that_does_not_rerandomise_or_does_not_mask_shows_all_to_everybody",
             ),
             *_in(
-                "security/linear/test_linking_attack",
-                "users_who_chose_their_shares_are_linked_in_the_broken_variants",
+                "security/linear/test_linking_attack", "users_who_chose_their_shares_are_linked_in_the_broken_variants"
             ),
         ),
     ),
@@ -256,8 +252,7 @@ PRIVACY: Final = (
             ),
         ),
         _in(
-            "security/test_asking_again",
-            "without_the_policy_a_thousand_collections_that_differ_by_her_tell_her_value",
+            "security/test_asking_again", "without_the_policy_a_thousand_collections_that_differ_by_her_tell_her_value"
         ),
     ),
     Attack(
@@ -310,10 +305,7 @@ INTEGRITY: Final = (
             "a_huge_plaintext_is_one_report_like_any_other",
             "a_second_report_under_one_ticket_is_refused",
         ),
-        _in(
-            "security/test_targeted_promotion",
-            "the_gain_is_what_theory_says_and_no_more_than_one_report_each_allows",
-        ),
+        _in("security/test_targeted_promotion", "the_gain_is_what_theory_says_and_no_more_than_one_report_each_allows"),
     ),
     Attack(
         "replace or drop rows",
@@ -331,10 +323,7 @@ INTEGRITY: Final = (
         "a holder",
         "the inspection",
         _in("security/test_inspection", "a_holder_that_does_not_rerandomise_is_named_though_every_dummy_came_out"),
-        _in(
-            "security/test_inspection",
-            "without_the_inspection_nobody_notices_a_holder_that_does_not_rerandomise",
-        ),
+        _in("security/test_inspection", "without_the_inspection_nobody_notices_a_holder_that_does_not_rerandomise"),
     ),
     Attack(
         "lie in the inspection, to open a user's row or to accuse an honest party",
@@ -431,6 +420,16 @@ INTEGRITY: Final = (
         _in("unit/collection/test_freeze_model", "the_check_sees_announcements_that_are_not_compared"),
     ),
     Attack(
+        "leave chosen users out of the list after acknowledging their reports",
+        "a shuffler",
+        "receipts and lists are signed, and a user may ask whether she was counted",
+        _in(
+            "unit/collection/test_membership",
+            "a_shuffler_that_leaves_out_what_it_acknowledged_is_convicted_alone",
+            "it_cannot_show_the_row_in_its_list_nor_keep_from_being_named_by_hiding_it",
+        ),
+    ),
+    Attack(
         "spoil other users' reports by an oversized plaintext",
         "a user",
         "the check of packed decryption",
@@ -475,4 +474,23 @@ SEQUENTIAL: Final = (
     ),
 )
 
-ATTACKS: Final = (*PRIVACY, *INTEGRITY, *SEQUENTIAL)
+AVAILABILITY: Final = (
+    Attack(
+        "end a collection, or hold it up, by connections and streams that say nothing",
+        "anybody without a ticket or a certificate",
+        "limits for each address, time limits, descriptors kept for disk and peers",
+        _in("outsiders/test_outsiders", "a_collection_completes_under_an_attack"),
+    ),
+    Attack(
+        "crash a party, or make it hang or grow, by bytes that are nearly right",
+        "anybody",
+        "readers that refuse what they do not document, in bounded time and memory",
+        (
+            *_in("fuzz/test_decoders", "inputs_that_are_nearly_right_are_read_or_refused"),
+            *_in("fuzz/test_rpcs", "parties_refuse_what_is_nearly_right_and_the_result_is_the_users"),
+        ),
+        _in("fuzz/test_decoders", "what_a_reader_does_not_document_is_found", "a_second_encoding_is_found"),
+    ),
+)
+
+ATTACKS: Final = (*PRIVACY, *INTEGRITY, *SEQUENTIAL, *AVAILABILITY)

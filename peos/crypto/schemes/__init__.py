@@ -20,4 +20,4 @@ def scheme(name: str) -> Scheme:
         if known.name == name:
             return known
     names = ", ".join(known.name for known in SCHEMES)
-    raise WrongInput(f"the encryption scheme {name!r} cannot be used", hint=f"choose one of {names}")
+    raise WrongInput("input.scheme", f"the encryption scheme {name!r} cannot be used", hint=f"choose one of {names}")

@@ -133,7 +133,9 @@ class DGKPrivateKey(PrivateKey):
         logarithm = word_logarithm(gmpy2.powmod(self.g, self.v_p, p), p)
         found = logarithm.of(list(gmpy2.powmod_base_list(powers, f, p)))
         if NONE in found:
-            raise LocalFault("rows that are no ciphertexts were to be decrypted", hint="check them first")
+            raise LocalFault(
+                "key.not_ciphertexts", "rows that are no ciphertexts were to be decrypted", hint="check them first"
+            )
         unscaled = pow(int(f), -1, _WORD)
         return [word * unscaled % _WORD for word in found]
 
@@ -153,7 +155,9 @@ class DGK(Scheme):
         g, h = _joined(g_p, g_q, p, q), _joined(h_p, h_q, p, q)
         key = DGKPrivateKey(p, q, v_p, v_q, g, h)
         if fault := _private_fault(key, bits):
-            raise LocalFault(f"a fresh key is unfit: {fault}", hint="the source of randomness is broken")
+            raise LocalFault(
+                "key.fresh_unfit", f"a fresh key is unfit: {fault}", hint="the source of randomness is broken"
+            )
         return key
 
     def public_key(self, data: bytes, *, floor: int = KEY_BITS_FLOOR) -> DGKPublicKey:
@@ -164,7 +168,7 @@ class DGK(Scheme):
         reader.end()
         require_modulus(modulus, bits)
         if modulus % _WORD != 1:  # as the product of two primes that are
-            raise BadEncoding("the modulus is not 1 mod 2^64")
+            raise BadEncoding("key.modulus_form", "the modulus is not 1 mod 2^64")
         require_element("g", g, modulus)
         require_element("h", h, modulus)
         return DGKPublicKey(modulus, g, h)
@@ -177,7 +181,7 @@ class DGK(Scheme):
         key = DGKPrivateKey(*(reader.integer(width) for width in (half, half, short, short, whole, whole)))
         reader.end()
         if fault := _private_fault(key, bits):
-            raise BadEncoding(fault)
+            raise BadEncoding("key.unfit", fault)
         return key
 
 

@@ -26,7 +26,7 @@ def length_fault(bits: int) -> str:
 def require_length(bits: int) -> None:
     """WrongInput unless a key of `bits` bits can be made."""
     if fault := length_fault(bits):
-        raise WrongInput(fault)
+        raise WrongInput("input.key_bits", fault)
 
 
 def encode_key(version: int, bits: int, *fields: tuple[Any, int]) -> bytes:
@@ -49,12 +49,12 @@ class KeyReader:
         """The length of the modulus, once version, length and floor are right."""
         found = self._take(1)[0]
         if found != version:
-            raise BadEncoding(f"the {self._what} has version {found}, where only {version} is known")
+            raise BadEncoding("key.version", f"the {self._what} has version {found}, where only {version} is known")
         bits = int.from_bytes(self._take(2), "big")
         if fault := length_fault(bits):
-            raise BadEncoding(fault)
+            raise BadEncoding("key.unfit", fault)
         if bits < floor:
-            raise BadEncoding(f"the modulus has {bits} bits, under the floor of {floor}")
+            raise BadEncoding("key.too_short", f"the modulus has {bits} bits, under the floor of {floor}")
         return bits
 
     def integer(self, width: int) -> mpz:
@@ -65,11 +65,11 @@ class KeyReader:
         """Nothing may follow."""
         left = len(self._data) - self._at
         if left:
-            raise BadEncoding(f"bytes are left over after the {self._what}: {left}")
+            raise BadEncoding("key.leftover", f"bytes are left over after the {self._what}: {left}")
 
     def _take(self, count: int) -> bytes:
         part = self._data[self._at : self._at + count]
         if len(part) < count:
-            raise BadEncoding(f"the {self._what} ends too early, after {len(self._data)} bytes")
+            raise BadEncoding("key.truncated", f"the {self._what} ends too early, after {len(self._data)} bytes")
         self._at += count
         return part

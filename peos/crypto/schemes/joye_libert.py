@@ -110,7 +110,9 @@ class JoyeLibertPrivateKey(PrivateKey):
             found = logarithm.of(list(gmpy2.powmod_base_list(reduced, odd, p)))
             if NONE in found:
                 # p' kills all but the group of order 2^64, which y^p' generates: only a multiple of p has no word.
-                raise LocalFault("rows that are no ciphertexts were to be decrypted", hint="check them first")
+                raise LocalFault(
+                    "key.not_ciphertexts", "rows that are no ciphertexts were to be decrypted", hint="check them first"
+                )
             words[block] = found
         return words
 
@@ -128,7 +130,9 @@ class JoyeLibert(Scheme):
         while gmpy2.legendre(y, p) != -1 or gmpy2.legendre(y, q) != -1:
             y = random_unit(p * q, rng)
         if fault := _private_fault(p, q, y, bits):
-            raise LocalFault(f"a fresh key is unfit: {fault}", hint="the source of randomness is broken")
+            raise LocalFault(
+                "key.fresh_unfit", f"a fresh key is unfit: {fault}", hint="the source of randomness is broken"
+            )
         return JoyeLibertPrivateKey(p, q, y)
 
     def public_key(self, data: bytes, *, floor: int = KEY_BITS_FLOOR) -> JoyeLibertPublicKey:
@@ -139,7 +143,7 @@ class JoyeLibert(Scheme):
         reader.end()
         require_modulus(modulus, bits)
         if modulus % 4 != 3:
-            raise BadEncoding("the modulus is not 3 mod 4")
+            raise BadEncoding("key.modulus_form", "the modulus is not 3 mod 4")
         require_element("y", y, modulus)
         return JoyeLibertPublicKey(modulus, y)
 
@@ -150,7 +154,7 @@ class JoyeLibert(Scheme):
         p, q, y = reader.integer(bits // 16), reader.integer(bits // 16), reader.integer(bits // 8)
         reader.end()
         if fault := _private_fault(p, q, y, bits):
-            raise BadEncoding(fault)
+            raise BadEncoding("key.unfit", fault)
         return JoyeLibertPrivateKey(p, q, y)
 
 

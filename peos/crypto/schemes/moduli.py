@@ -74,19 +74,23 @@ def require_modulus(modulus: mpz, bits: int) -> None:
     primes, only its maker can show (docs/limitations.md). A modulus that passed is not looked at again.
     """
     if modulus.bit_length() != bits:
-        raise BadEncoding(f"the modulus has {modulus.bit_length()} bits where {bits} are stated")
+        raise BadEncoding("key.modulus_length", f"the modulus has {modulus.bit_length()} bits where {bits} are stated")
     if modulus % 2 == 0:
-        raise BadEncoding("the modulus is even")
+        raise BadEncoding("key.modulus_even", "the modulus is even")
     if gmpy2.gcd(_small_primes() % modulus, modulus) != 1:
-        raise BadEncoding(f"the modulus has a prime factor below {TRIAL_BOUND}")
+        raise BadEncoding("key.modulus_small_factor", f"the modulus has a prime factor below {TRIAL_BOUND}")
     if gmpy2.is_power(modulus):
-        raise BadEncoding("the modulus is a perfect power")
+        raise BadEncoding("key.modulus_power", "the modulus is a perfect power")
     if is_prime(modulus):
-        raise BadEncoding("the modulus is prime")
+        raise BadEncoding("key.modulus_prime", "the modulus is prime")
     if _is_nearly_square(modulus):
-        raise BadEncoding("the primes of the modulus are so close to each other that anybody finds them")
+        raise BadEncoding(
+            "key.primes_close", "the primes of the modulus are so close to each other that anybody finds them"
+        )
     if _has_smooth_prime(modulus):
-        raise BadEncoding(f"the modulus has a prime p whose p - 1 has no prime factor above {SMOOTH_BOUND}")
+        raise BadEncoding(
+            "key.prime_smooth", f"the modulus has a prime p whose p - 1 has no prime factor above {SMOOTH_BOUND}"
+        )
 
 
 def primes_fault(p: mpz, q: mpz, bits: int) -> str:

@@ -4,7 +4,10 @@
 
 The plaintext space is Z_N, not Z_{2^64}: a decryption is an integer whose high part would tell how often a ciphertext
 was touched. So each pass adds 2^64·ρ beside its mask, wide enough to bury all that was added before it, and the
-analyzer reduces mod 2^64. Keys and ciphertexts are those of `phe`.
+analyzer reduces mod 2^64.
+
+Keys are made by `phe`, and keys and ciphertexts are its own: `to_phe` gives the same key as its types, so that a client
+that has nothing but `phe` can submit, and an auditor can decrypt with it. What works on whole vectors is ours.
 
 Trusted: the key holder sees plaintexts and nothing that links them to earlier ciphertexts, provided that whoever
 re-randomises is honest. A holder that deviates can mark ciphertexts for the key holder in their high bits.
@@ -19,12 +22,13 @@ import gmpy2
 import numpy as np
 from gmpy2 import mpz
 from numpy.typing import NDArray
+from phe import paillier as phe
 
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes import rows
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, Packed, PrivateKey, PublicKey, Scheme, ZeroSource
 from peos.crypto.schemes.encoding import KeyReader, encode_key, require_length
-from peos.crypto.schemes.moduli import primes_fault, random_prime, require_modulus
+from peos.crypto.schemes.moduli import primes_fault, require_modulus
 from peos.crypto.schemes.paillier_halves import Halves
 from peos.crypto.schemes.paillier_packed import PackedDecryption
 from peos.crypto.schemes.paillier_zeros import PowerZeros, WindowZeros, window_width
@@ -72,6 +76,10 @@ class PaillierPublicKey(PublicKey):
     def bits(self) -> int:
         """|N|."""
         return int(self.modulus.bit_length())
+
+    def to_phe(self) -> phe.PaillierPublicKey:
+        """The same key, as phe has it."""
+        return phe.PaillierPublicKey(int(self.modulus))
 
     @property
     def ciphertext_bytes(self) -> int:
@@ -125,8 +133,9 @@ class PaillierPublicKey(PublicKey):
         rows.require_rows(zeros, self.ciphertext_bytes, count=len(masks))
         if not 1 <= hop <= self.most_hops:
             raise LocalFault(
+                "key.passes",
                 f"pass {hop} was asked of a Paillier key of {self.bits} bits, which has room for passes 1 to "
-                f"{self.most_hops}"
+                f"{self.most_hops}",
             )
         n, square, size = self.modulus, self.square, self.ciphertext_bytes
         out = np.empty_like(ciphertexts)
@@ -187,6 +196,10 @@ class PaillierPrivateKey(PrivateKey):
         """The matching public key."""
         return PaillierPublicKey(self.p * self.q)
 
+    def to_phe(self) -> phe.PaillierPrivateKey:
+        """The same key, as phe has it."""
+        return phe.PaillierPrivateKey(self.public.to_phe(), int(self.p), int(self.q))
+
     def encode(self) -> bytes:
         """u8 version ‖ u16 bits ‖ p ‖ q."""
         width = self.public.bits // 16
@@ -233,12 +246,20 @@ class Paillier(Scheme):
 
     name: ClassVar[str] = "paillier"
 
-    def generate(self, rng: Randomness, *, bits: int = KEY_BITS_FLOOR) -> PaillierPrivateKey:
-        """A fresh key pair of exactly `bits` bits."""
+    def generate(
+        self,
+        rng: Randomness,  # noqa: ARG002 - phe asks the operating system itself
+        *,
+        bits: int = KEY_BITS_FLOOR,
+    ) -> PaillierPrivateKey:
+        """A fresh key pair of exactly `bits` bits, made by `phe` and held to what we ask of any private key."""
         require_length(bits)
-        p, q = sorted((random_prime(bits // 2, rng), random_prime(bits // 2, rng)))
+        _, made = phe.generate_paillier_keypair(n_length=bits)
+        p, q = sorted((mpz(made.p), mpz(made.q)))
         if fault := primes_fault(p, q, bits):
-            raise LocalFault(f"a fresh key is unfit: {fault}", hint="the source of randomness is broken")
+            raise LocalFault(
+                "key.fresh_unfit", f"a fresh key is unfit: {fault}", hint="the source of randomness is broken"
+            )
         return PaillierPrivateKey(p, q)
 
     def public_key(self, data: bytes, *, floor: int = KEY_BITS_FLOOR) -> PaillierPublicKey:
@@ -257,5 +278,5 @@ class Paillier(Scheme):
         p, q = reader.integer(bits // 16), reader.integer(bits // 16)
         reader.end()
         if fault := primes_fault(p, q, bits):
-            raise BadEncoding(fault)
+            raise BadEncoding("key.unfit", fault)
         return PaillierPrivateKey(p, q)

@@ -25,7 +25,7 @@ class WordLogarithm:
 
     def __init__(self, base: mpz, prime: mpz) -> None:
         if gmpy2.powmod(base, mpz(1) << WORD - 1, prime) != prime - 1:
-            raise LocalFault("a logarithm to a base that does not have order 2^64 was asked for")
+            raise LocalFault("key.logarithm", "a logarithm to a base that does not have order 2^64 was asked for")
         self._prime = prime
         leaf = gmpy2.powmod(base, mpz(1) << WORD - LEAF, prime)
         self._leaves = {element: digit for digit, element in enumerate(windows.powers(leaf, LEAF, prime))}

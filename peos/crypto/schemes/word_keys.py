@@ -82,6 +82,6 @@ class WordPublicKey(PublicKey):
 def require_element(name: str, element: mpz, modulus: mpz) -> None:
     """BadEncoding unless a key's element lies strictly between 1 and N and has Jacobi symbol +1."""
     if not 1 < element < modulus:
-        raise BadEncoding(f"{name} does not lie strictly between 1 and the modulus")
+        raise BadEncoding("key.element", f"{name} does not lie strictly between 1 and the modulus")
     if gmpy2.jacobi(element, modulus) != 1:
-        raise BadEncoding(f"the Jacobi symbol of {name} is not +1")
+        raise BadEncoding("key.element", f"the Jacobi symbol of {name} is not +1")

@@ -155,5 +155,5 @@ def _carried(messages: tuple[bytes, ...]) -> Carried:
         chunk[first:end], size[first:end] = number, len(data)
     rows = np.frombuffer(bytes(whole), np.uint8).reshape(header.rows, header.row_bytes)
     if hashlib.sha256(rows.tobytes()).digest() != header.sha256:
-        raise BadEncoding("a recorded vector is not the one that was announced")
+        raise BadEncoding("test.badencoding", "a recorded vector is not the one that was announced")
     return Carried(header, rows, chunk, size)

@@ -130,10 +130,11 @@ class FakeShuffler:
         async for part in parts:
             row = check_part(part, document, self.signed.digest, encryption, self.number)
             if self.refuse_parts:
-                yield Answer(self.signed.digest, part.id, b"", self.refuse_parts)
+                yield Answer(self.signed.digest, part.id, b"", self.refuse_parts, error_id="submit.closed")
                 continue
             if self.parts.setdefault(part.id, part.share) != part.share:
-                yield Answer(self.signed.digest, part.id, b"", "another submission was made under this ticket")
+                said = "another submission was made under this ticket"
+                yield Answer(self.signed.digest, part.id, b"", said, error_id="submit.ticket_used")
                 continue
             self.submitted.append(context.peer())
             yield Answer(self.signed.digest, part.id, row, receipt=receipt_of(self.identity, part))

@@ -46,6 +46,10 @@ def test_what_was_changed_or_taken_out_is_noticed(world: World, tampered: str) -
     world.open(home)
     home.store.audit_log()
     with sqlite3.connect(home.config.folder / "analyzer.sqlite") as base:
+        with pytest.raises(sqlite3.IntegrityError, match="fixed"):
+            base.execute(tampered)  # not by a slip
+        for trigger in ("audit_fixed", "audit_stay"):
+            base.execute(f"DROP TRIGGER {trigger}")
         base.execute(tampered)
     with pytest.raises(LocalFault, match="audit log was changed, or one before it is missing"):
         home.store.audit_log()

@@ -22,10 +22,11 @@ from analyzer.keeper import Keeper
 from analyzer.orders import abort
 from analyzer.publishing import RESULT, Publishing
 from analyzer.receiving import VECTORS
+from analyzer.status import in_words, status
 from analyzer.store import Kept
 from peos.collection.lifecycle import State
 from peos.compute import Inline
-from peos.errors import Conflict, LocalFault, PeosError
+from peos.errors import Conflict, Full, LocalFault, PeosError
 from peos.net.logs import Log
 from peos.store.folder import write_durably
 from tests.unit.analyzer.world import World, take
@@ -149,7 +150,11 @@ def test_errors_of_the_store_do_not_end_the_turns_over_the_collections(world: Wo
     home = world.home()
     made = delivered(world, home)
     keeper = Keeper(home, world.receiving(home), made, Log("tests.analyzer"))
-    errors: list[Exception] = [OSError(24, "too many open files"), LocalFault("the store failed"), ValueError()]
+    errors: list[Exception] = [
+        OSError(24, "too many open files"),
+        LocalFault("test.localfault", "the store failed"),
+        ValueError(),
+    ]
 
     def noticed() -> None:
         if errors:
@@ -165,3 +170,53 @@ def test_errors_of_the_store_do_not_end_the_turns_over_the_collections(world: Wo
 
     asyncio.run(asyncio.wait_for(turn(), 60))
     assert errors == []
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (
+            Full("test.full", "there is no room left in home"),
+            "the publishing is tried again: there is no room left in home",
+        ),
+        (ValueError("a secret"), r"the publishing is tried again: it failed (ValueError): see the log"),
+    ],
+)
+def test_what_keeps_a_collection_from_moving_on_is_in_its_status_for_as_long_as_it_lasts(
+    world: World, error: Exception, sentence: str
+) -> None:
+    home, lasts = world.home(), [True]
+    delivered(world, home)
+
+    class Troubled(Publishing):
+        def publish(self, kept: Kept) -> None:
+            if lasts:
+                raise error
+            super().publish(kept)
+
+    log = Log("tests.analyzer")
+    made = Troubled(home, world.receiving(home), world.inspecting(home), Inline(), log)
+
+    def said() -> str:
+        """By another process: `peos analyzer status`."""
+        other = world.home()
+        try:
+            return "\n".join(in_words(status(other, [other.kept("fruit")])[0]))
+        finally:
+            other.close()
+
+    async def turns() -> None:
+        running = asyncio.ensure_future(Keeper(home, world.receiving(home), made, log).run(lambda: None))
+        while sentence not in (line := await asyncio.to_thread(said)):
+            assert "a secret" not in line
+            await asyncio.sleep(0.05)
+        lasts.clear()
+        while "published" not in (line := await asyncio.to_thread(said)):
+            await asyncio.sleep(0.05)
+        while "tried again" in await asyncio.to_thread(said):
+            await asyncio.sleep(0.05)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    asyncio.run(asyncio.wait_for(turns(), 60))
+    assert not (world.config.folder / "troubles.json").exists()

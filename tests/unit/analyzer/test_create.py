@@ -2,14 +2,17 @@
 
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from analyzer import home as home_
 from analyzer.create import open_collection, write_invitation
 from analyzer.draft import draft
 from peos.collection.lifecycle import State
 from peos.collection.party import Status
 from peos.errors import Closed, PeosError, Refused, WrongInput
+from peos.net.tls import Trust
 from peos.wire.parties import decode_invitation
 from tests.unit.analyzer.fakes import FLOOR
 from tests.unit.analyzer.world import DOMAIN, FAKES, Silent, World, request
@@ -71,7 +74,9 @@ def test_a_shuffler_that_is_down_is_waited_for(world: World) -> None:
 
 
 def test_a_policy_that_says_no_is_told_and_may_change_its_mind(world: World) -> None:
-    world.shufflers[0].refuse_proposals = Refused("the collection is not accepted: its minimum is 20 reports")
+    world.shufflers[0].refuse_proposals = Refused(
+        "test.refused", "the collection is not accepted: its minimum is 20 reports"
+    )
     home = world.home()
     kept = draft(home, request(), Silent())
     with pytest.raises(Refused, match=r"shuffler 1 \(organisation 1\).*its minimum is 20 reports"):
@@ -147,3 +152,19 @@ def test_a_plan_that_cannot_be_had_is_refused_before_anything_is_drawn(world: Wo
         draft(home, request(eps_server=0.001, eps_local=None, fakes="0"), Silent())
     assert home.store.all() == []
     assert not (tmp_path / "home" / "collections").exists()
+
+
+def test_shufflers_are_let_in_until_their_collection_is_over_everywhere(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = world.home()
+    kept = world.open(opened)
+    trust, known, theirs = Trust(), dict[bytes, int](), world.certificate(1)
+    opened.trust(trust, known)
+    assert theirs in trust
+    opened.store.move(kept.digest, State.ABORTED)
+    opened.trust(trust, known)
+    assert theirs in trust, "others may not have heard that it is over"
+    monkeypatch.setattr(home_, "time", SimpleNamespace(time=lambda: float(known[kept.digest])))
+    opened.trust(trust, known)
+    assert theirs not in trust

@@ -175,7 +175,7 @@ class _Stopping(Engine):
     ) -> Any:
         """As the engine of a process that is told to end."""
         if not self.blocks:
-            raise LocalFault("the work was given up, because this process is about to end")
+            raise LocalFault("compute.stopped", "the work was given up, because this process is about to end")
         self.blocks -= 1
         self.rows += len(rows)
         self.passes.add(passes)
@@ -266,7 +266,7 @@ def test_a_stop_between_the_result_and_the_erasure_is_made_good(world: World, mo
 
 
 def _stopped(*_: object) -> None:
-    raise LocalFault("stopped here")
+    raise LocalFault("test.localfault", "stopped here")
 
 
 def test_progress_is_there_for_status_while_it_decrypts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

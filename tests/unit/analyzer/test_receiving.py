@@ -207,7 +207,7 @@ def test_a_stop_between_the_last_vector_and_the_receipt_is_made_good_at_the_next
 
 
 def _stopped(*_: object) -> None:
-    raise PeosError("stopped here")
+    raise PeosError("test.peoserror", "stopped here")
 
 
 def test_what_was_half_written_when_the_process_stopped_is_swept_away(world: World, sent: dict[int, Delivery]) -> None:

@@ -77,7 +77,7 @@ def test_a_page_that_is_missing_is_made_again_and_one_that_is_there_is_left(worl
 
 def test_no_trouble_with_the_page_keeps_the_reports_or_the_key(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> None:
-        raise LocalFault("no page can be made")
+        raise LocalFault("test.localfault", "no page can be made")
 
     monkeypatch.setattr(publishing, "write_report", fails)
     opened = world.home()

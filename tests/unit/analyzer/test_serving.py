@@ -281,7 +281,7 @@ def test_a_passer_bys_end_does_not_end_a_delivery_that_is_under_way(world: World
     assert keeper.lost(document, set(), [ended, going, going]) == ""
     assert keeper.lost(document, set(), [going, ended, going]) == "shuffler 2 (organisation 2) aborted: gone"
     assert keeper.lost(document, {2}, [ended, ended, going]) == ""
-    assert keeper.lost(document, {2}, [ended, ended, RemoteFault("cannot be reached")]) == ""
+    assert keeper.lost(document, {2}, [ended, ended, RemoteFault("test.remotefault", "cannot be reached")]) == ""
     assert keeper.lost(document, {2, 3}, [ended, ended, ended]) == "every shuffler aborted: gone"
 
 

@@ -1,6 +1,7 @@
 """An output of which some rows were not seen: delivered until the analyst gives the word, which the result repeats."""
 
 import json
+import sqlite3
 import time
 from typing import Any
 
@@ -14,10 +15,11 @@ from analyzer.status import in_words, status
 from analyzer.store import Kept
 from peos.collection.lifecycle import State
 from peos.compute import Inline
-from peos.errors import Closed, NotYet, Refused, WrongInput
+from peos.errors import Closed, LocalFault, NotYet, Refused, WrongInput
 from peos.net.logs import Log
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
 from peos.shuffle.opening import Nothing, Opening
+from peos.store import database
 from peos.wire.inspections import encode_opening
 from peos.wire.shuffles import decode_receipt
 from tests.unit.analyzer.test_publishing import VALUES
@@ -95,6 +97,30 @@ def test_until_the_word_is_given_it_stays_delivered_and_status_says_whom_it_is_a
     assert line.fields["shufflers"] == "1, 2, 3"
     with pytest.raises(Closed, match="fruit is published"):
         orders.publish(home, kept(home), frozenset())
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_a_word_whose_commit_failed_is_given_again(
+    world: World, home: Home, behind: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for who in (1, 2, 3):
+        say_nothing(home, who)
+    made = publishing(world, home, patience=-1e9)
+    made.publish(kept(home))
+    commit = database.commit
+
+    def fails(connection: sqlite3.Connection) -> None:
+        monkeypatch.setattr(database, "commit", commit)
+        if behind:
+            commit(connection)
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(database, "commit", fails)
+    with pytest.raises(LocalFault, match="the analyzer's database failed"):
+        orders.publish(home, kept(home), frozenset({1, 2, 3}))
+    orders.publish(home, kept(home), frozenset({1, 2, 3}))
+    made.publish(kept(home))
+    assert result(home)["inspection"]["not_opened"] == [1, 2, 3]
 
 
 def test_who_is_not_heard_of_is_waited_for_and_then_named(world: World, home: Home) -> None:

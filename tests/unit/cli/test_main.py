@@ -81,18 +81,18 @@ def test_with_json_an_error_is_an_object_on_standard_error(
     assert main([*arguments, "--json"]) == code
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert set(json.loads(one_sentence(shown.err))) == {"error", "where", "hint"}
+    assert set(json.loads(one_sentence(shown.err))) == {"id", "error", "where", "hint"}
 
 
 @pytest.mark.parametrize(
     ("raised", "code", "sentence"),
     [
         (
-            ProtocolError("the hand-over stopped", hint="start again"),
+            ProtocolError("test.protocolerror", "the hand-over stopped", hint="start again"),
             1,
-            "peos plan: the hand-over stopped (start again)",
+            "peos plan: the hand-over stopped (start again) [test.protocolerror]",
         ),
-        (KeyboardInterrupt(), 130, "peos plan: interrupted"),
+        (KeyboardInterrupt(), 130, "peos plan: interrupted [program.interrupted]"),
     ],
 )
 def test_failures_and_interrupts_have_their_own_codes(

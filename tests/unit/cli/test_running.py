@@ -43,7 +43,7 @@ def raise_(error: BaseException) -> object:
     [
         (OSError(28, "No space left on device", "/a/b"), 1, "the system refuses: no space left on device: /a/b"),
         (OSError(5, "Input/output error"), 1, "the system refuses: input/output error"),
-        (WrongInput("no such thing", hint="take another"), 2, "no such thing (take another)"),
+        (WrongInput("test.wronginput", "no such thing", hint="take another"), 2, "no such thing (take another)"),
         (KeyboardInterrupt(), 130, "interrupted"),
         (typer.Abort(), 130, "interrupted"),
     ],
@@ -81,7 +81,7 @@ def test_sigterm_ends_a_command_as_an_interrupt_does_and_only_there(capsys: pyte
 
     assert run(with_command(body), [], "peos go") == INTERRUPTED
     assert kept == ["tidied"]
-    assert capsys.readouterr().err == "peos go: interrupted\n"
+    assert capsys.readouterr().err == "peos go: interrupted [program.interrupted]\n"
     assert signal.getsignal(signal.SIGTERM) is before
 
 

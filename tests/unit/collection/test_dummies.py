@@ -79,6 +79,20 @@ def test_users_who_all_come_at_once_have_them_among_them_too() -> None:
     assert abs(found - 0.5) <= allowed, f"mean place {found:.4f}, allowed 0.5 ± {allowed:.4f}"
 
 
+def test_if_it_is_closed_at_half_its_time_half_of_them_are_among_the_users_and_the_rest_at_the_end() -> None:
+    """What limitations.md says of an early freeze."""
+    half, places, early = WINDOW / 2, [], 0
+    for seed in range(RUNS):
+        users, dummies = _arrivals(seed, _evenly(seed), USERS, stop=half)
+        among = [time for time in dummies if time <= half]
+        places.append(_place([time for time in users if time <= half], among))
+        early += len(among)
+        assert max(dummies) <= half + REST_SECONDS + 1e-9
+    found, allowed = float(np.mean(places)), SIGMAS * sqrt((1 / 12) * (2 / DUMMIES + 2 / USERS) / RUNS) + 0.025
+    assert abs(found - 0.5) <= allowed, f"mean place {found:.4f}, allowed 0.5 ± {allowed:.4f}"
+    assert 0.45 < early / RUNS / DUMMIES < 0.6, f"{early / RUNS:.1f} of {DUMMIES} are in before it is closed"
+
+
 def test_an_analyzer_that_sends_them_first_is_seen_by_the_same_test() -> None:
     users = _evenly(1)
     assert _place(users, [0.0] * DUMMIES) == 0.0

@@ -223,7 +223,7 @@ def test_work_that_fails_or_is_given_up_brings_no_zero_back(either: Engine, rng:
     assert after_failure < 400
 
     def leave(*_: int) -> None:
-        raise LocalFault("the attempt was left")
+        raise LocalFault("test.localfault", "the attempt was left")
 
     with pytest.raises(LocalFault, match="left"):
         either.remask(PUBLIC, sent, words, 1, ready=ready, progress=leave)

@@ -15,13 +15,13 @@ from peos.crypto.schemes.paillier import Paillier, PaillierPrivateKey
 @pytest.fixture(scope="module")
 def theirs(private: PaillierPrivateKey) -> PhePublicKey:
     """Our public key, as phe has it."""
-    return PhePublicKey(int(private.public.modulus))
+    return private.public.to_phe()
 
 
 @pytest.fixture(scope="module")
-def their_private(private: PaillierPrivateKey, theirs: PhePublicKey) -> PhePrivateKey:
+def their_private(private: PaillierPrivateKey) -> PhePrivateKey:
     """Our private key, as phe has it."""
-    return PhePrivateKey(theirs, int(private.p), int(private.q))
+    return private.to_phe()
 
 
 WORDS = np.array([0, 1, 2**63, 2**64 - 1, 0x0123456789ABCDEF], dtype=np.uint64)
@@ -77,6 +77,11 @@ def test_a_row_of_phe_goes_through_our_passes_and_decrypts_under_both(
     assert private.decrypt(row).tolist() == total.tolist()
     assert [their_private.raw_decrypt(int(c)) % 2**64 for c in rows.integers(row)] == total.tolist()
     assert private.decrypt_integers(row) == [their_private.raw_decrypt(int(c)) for c in rows.integers(row)]
+
+
+def test_the_types_of_phe_are_the_same_key(private: PaillierPrivateKey) -> None:
+    assert private.public.to_phe() == PhePublicKey(int(private.p * private.q))
+    assert (private.to_phe().p, private.to_phe().q) == (int(private.p), int(private.q))
 
 
 def test_a_key_that_phe_made_is_a_key_of_ours(rng: Randomness) -> None:

@@ -188,6 +188,8 @@ def most_false(repeats: int) -> int:
     ("domain", "users", "limits"),
     [
         (1000, 400, {"eps_server": 1.0, "eps_users": 1.0, "eps_local": 4.0}),  # those of `peos demo`
+        (1000, 1000, {"eps_server": 1.0, "eps_users": 1.0, "eps_local": 4.0}),
+        (42_178, 400, {"eps_server": 1.0, "eps_users": 1.0, "eps_local": 4.0}),
         (42_178, 1000, {"eps_server": 1.0, "eps_users": 1.0, "eps_local": 4.0}),
         (1000, 400, {"eps_local": 5.0}),
     ],
@@ -200,10 +202,13 @@ def test_on_large_domains_no_noise_is_presented_as_found_and_what_a_tenth_hold_i
     values = np.random.default_rng(1).choice(domain, size=users, p=weights / weights.sum())
     values[: users // 10] = domain - 1
     false, hit, by_interval = runs(planned.randomizer, planned.fakes, values, repeats)
+    told = f"a false value in {false} of {repeats}, {by_interval:.0f} false ones each by intervals, {hit:.2f} found"
+    print(told)  # noqa: T201 - figures to report, shown by -s
     assert false < most_false(repeats), (false, repeats)
     assert by_interval > 5, "intervals that exclude zero are no finding: many of them are false"
     # The demo's limits leave 40 holders of 400 with 12 supports among 5 of others: no rule could be sure of them.
-    assert hit > (0.98 if users == 1000 or "eps_server" not in limits else 0.6), hit
+    least = 0.98 if users == 1000 or "eps_server" not in limits else {1000: 0.6, 42_178: 0.5}[domain]
+    assert hit > least, hit
 
 
 def test_mechanisms_that_a_device_needs_come_without_the_library_of_tails() -> None:

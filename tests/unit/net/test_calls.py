@@ -63,7 +63,7 @@ def test_a_list_streams_back() -> None:
 def test_an_error_in_the_middle_of_a_stream_is_the_same_sentence() -> None:
     async def listed(_: bytes, __: Context) -> AsyncIterator[Stretch]:
         yield stretch(0)
-        raise Refused("the rest is not for you")
+        raise Refused("test.refused", "the rest is not for you")
 
     async def whole() -> None:
         async with offered({GET_LIST: listed}) as caller:
@@ -83,7 +83,7 @@ def test_chunks_stream_in_with_metadata_and_are_sent_again_whole_after_a_failure
         headers.append(dict(context.invocation_metadata() or ())[VECTOR_HEADER])
         arrived.append([chunk async for chunk in chunks])
         if len(arrived) == 1:
-            raise Full("no room at the moment")
+            raise Full("test.full", "no room at the moment")
 
     async def whole() -> None:
         async with offered({CARRY: carried}, backoff=Backoff(attempts=2, base=0.001)) as caller:

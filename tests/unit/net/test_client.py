@@ -60,7 +60,7 @@ def asked_of(flaky: Flaky, waited: list[tuple[str, float]]) -> Awaitable[FrozenD
     return whole()
 
 
-@pytest.mark.parametrize("error", [NotYet("its list is not closed yet"), Full("no room")])
+@pytest.mark.parametrize("error", [NotYet("test.notyet", "its list is not closed yet"), Full("test.full", "no room")])
 def test_what_may_succeed_later_is_tried_again_and_each_wait_has_its_reason(error: PeosError) -> None:
     waited: list[tuple[str, float]] = []
     flaky = Flaky(3, error)
@@ -71,13 +71,13 @@ def test_what_may_succeed_later_is_tried_again_and_each_wait_has_its_reason(erro
 
 
 def test_after_the_last_attempt_the_sentence_is_raised() -> None:
-    flaky = Flaky(9, NotYet("its list is not closed yet"))
+    flaky = Flaky(9, NotYet("test.notyet", "its list is not closed yet"))
     with pytest.raises(NotYet, match="shuffler 2, freeze: its list is not closed yet"):
         run(asked_of(flaky, []))
     assert flaky.calls == QUICK.attempts
 
 
-@pytest.mark.parametrize("error", [Closed("it is closed"), KeyError("x")])
+@pytest.mark.parametrize("error", [Closed("test.closed", "it is closed"), KeyError("x")])
 def test_what_cannot_succeed_is_not_tried_again(error: Exception) -> None:
     flaky, waited = Flaky(1, error), list[tuple[str, float]]()
     with pytest.raises((Closed, RemoteFault)):

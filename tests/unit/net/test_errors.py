@@ -61,7 +61,7 @@ def test_every_line_is_fit_to_be_shown() -> None:
 
 @pytest.mark.parametrize("type_", list(TABLE))
 def test_an_error_arrives_as_the_table_says(type_: type[PeosError]) -> None:
-    seen = raised(type_(f"the reason, {QUOTED}", hint="what to do"))
+    seen = raised(type_("test.planted", f"the reason, {QUOTED}", hint="what to do"))
     row = TABLE[type_]
     assert type(seen) is row.there
     assert str(seen).startswith("shuffler 1, freeze: ")
@@ -82,18 +82,18 @@ def test_a_subclass_that_the_table_does_not_know_goes_by_its_parent() -> None:
     class Late(Closed):
         """Closed, and late."""
 
-    assert to_status(Late("too late")).name == "Closed"
-    assert to_status(Late("too late")).text == "too late"
+    assert to_status(Late("test.late", "too late")).name == "Closed"
+    assert to_status(Late("test.late", "too late")).text == "too late"
 
 
 def test_a_fault_of_a_party_keeps_party_and_step() -> None:
-    seen = raised(LocalFault("lost its state"))
+    seen = raised(LocalFault("test.localfault", "lost its state"))
     assert isinstance(seen, RemoteFault)
     assert (seen.party, seen.step) == ("shuffler 1", "freeze")
 
 
 def test_text_from_another_party_cannot_write_over_a_terminal_or_go_on_for_ever() -> None:
-    seen = raised(Refused("no\x1b[2J\nnew line\r" + "x" * 3 * TEXT_LIMIT, hint="\x07bell\u202e"))
+    seen = raised(Refused("test.refused", "no\x1b[2J\nnew line\r" + "x" * 3 * TEXT_LIMIT, hint="\x07bell\u202e"))
     assert str(seen).isprintable()
     assert seen.hint.isprintable()
     assert len(str(seen)) < 2 * TEXT_LIMIT
@@ -149,7 +149,7 @@ def test_a_call_that_never_got_through_is_one_sentence(code: str, details: str, 
 
 
 def test_the_name_of_an_error_counts_only_with_its_status() -> None:
-    full = to_status(Full("no room"))
+    full = to_status(Full("test.full", "no room"))
     forged = _Failed(grpc.StatusCode.INTERNAL, "no room", full.metadata)
     assert not is_retryable(forged)
     assert "failed without saying why" in str(from_rpc_error(forged, "shuffler 2", "submission"))
@@ -159,6 +159,11 @@ def test_the_name_of_an_error_counts_only_with_its_status() -> None:
 
 
 def test_what_is_refused_for_good_is_not_tried_again() -> None:
-    for error in (Closed("it is closed"), Conflict("another one"), Unknown("none"), BadEncoding("left over")):
+    for error in (
+        Closed("test.closed", "it is closed"),
+        Conflict("test.conflict", "another one"),
+        Unknown("test.unknown", "none"),
+        BadEncoding("test.badencoding", "left over"),
+    ):
         assert not is_retryable(error)
     assert not is_retryable(KeyError("x"))

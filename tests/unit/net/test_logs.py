@@ -96,7 +96,7 @@ def test_what_other_libraries_fill_into_their_messages_is_left_out(written: io.S
 
 def test_an_exception_shows_its_type_and_place_and_of_ours_the_sentence(written: io.StringIO) -> None:
     log = Log("peos-test")
-    for error in (KeyError(SHARE.hex()), LocalFault("the store failed")):
+    for error in (KeyError(SHARE.hex()), LocalFault("test.localfault", "the store failed")):
         try:
             raise error
         except (KeyError, LocalFault) as caught:

@@ -244,7 +244,7 @@ def test_nothing_runs_on_after_the_caller_stopped_reading(town: Town, rng: Rando
 
 def test_a_call_that_is_refused_is_not_repeated(town: Town, rng: Randomness) -> None:
     def answer(_: Part) -> Answer:
-        raise Refused("users are not served here")
+        raise Refused("test.refused", "users are not served here")
 
     town.shufflers[1].before = answer
     with pytest.raises(Refused, match=r"shuffler 2 \(org-2\), submission: users are not served here"):

@@ -57,18 +57,18 @@ class Other(Caller):
     async def ask(self, method: Method, request: Any, **_: Any) -> Any:
         """The answer that the test gave."""
         self.asked.append(method)
-        return _given(self.answers.get(method, NotYet(f"{self.party}: nothing yet")), request)
+        return _given(self.answers.get(method, NotYet("test.notyet", f"{self.party}: nothing yet")), request)
 
     async def stream(self, method: Method, request: Any, **_: Any) -> AsyncIterator[Any]:
         """The answers that the test gave, one after another."""
         self.asked.append(method)
-        for one in _given(self.answers.get(method, NotYet(f"{self.party}: nothing yet")), request):
+        for one in _given(self.answers.get(method, NotYet("test.notyet", f"{self.party}: nothing yet")), request):
             yield one
 
     async def send(self, method: Method, requests: Callable[[], Any], **_: Any) -> Any:
         """Takes everything in, and answers."""
         self.asked.append(method)
-        return _given(self.answers.get(method, NotYet(f"{self.party}: nothing yet")), list(requests()))
+        return _given(self.answers.get(method, NotYet("test.notyet", f"{self.party}: nothing yet")), list(requests()))
 
     async def close(self) -> None:
         """Nothing to close."""

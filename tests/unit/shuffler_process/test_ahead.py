@@ -221,7 +221,9 @@ class Failing(Worked):
     """Cannot work."""
 
     def zeros(self, *_: Any, **__: Any) -> Any:
-        raise LocalFault("3 times in a row the worker processes ended before they had worked anything")
+        raise LocalFault(
+            "test.localfault", "3 times in a row the worker processes ended before they had worked anything"
+        )
 
 
 def test_zeros_that_cannot_be_made_ahead_are_made_by_the_pass(made: Made, rng: Randomness) -> None:
@@ -234,6 +236,28 @@ def test_zeros_that_cannot_be_made_ahead_are_made_by_the_pass(made: Made, rng: R
     bench = Bench(20, 1, PUBLIC, Inline(rng), ready=one.ready)
     words, masks = rng.uint64(20), rng.uint64(20)
     assert np.array_equal(KEY.decrypt(bench.remask(bench.encrypt(words), masks, 1)), words + masks)
+
+
+def test_workers_that_cannot_be_started_now_are_started_at_the_next_report(made: Made) -> None:
+    tried: list[Exception] = []
+
+    def workers() -> Engine:
+        if not tried:
+            tried.append(OSError(24, "too many open files"))
+            raise tried[0]
+        return made()
+
+    ahead = Ahead(worth=1, workers=workers)
+    one = stock(ahead)
+    one.follow(State.OPEN, 0)
+    reached(lambda: bool(tried) and not one.wanted, "a thread that gave up")
+
+    def asked() -> bool:
+        one.follow(State.OPEN, 0)
+        return filled(one)
+
+    reached(asked, "a stock that is filled all the same")
+    ahead.close()
 
 
 def test_closing_gives_up_what_is_under_way_and_begins_nothing(made: Made) -> None:

@@ -144,7 +144,7 @@ def test_work_without_room_on_the_disk_waits_for_it_and_goes_on(monkeypatch: pyt
     def full(self: Bench, task: Any) -> bytes:
         tries.append(task)
         if len(tries) < 4:
-            raise Full("there is no room left")
+            raise Full("test.full", "there is no room left")
         return honest(self, task)
 
     monkeypatch.setattr(Bench, "work", full)
@@ -167,7 +167,7 @@ def test_work_without_room_ends_with_its_attempt(monkeypatch: pytest.MonkeyPatch
 
     def full(_: Bench, task: Any) -> bytes:
         tries.append(task)
-        raise Full("there is no room left")
+        raise Full("test.full", "there is no room left")
 
     monkeypatch.setattr(Bench, "work", full)
 
@@ -258,7 +258,9 @@ def test_a_shuffle_by_that_passes_while_it_waits_names_whom_it_waited_for() -> N
 
 def test_what_is_being_sent_outlives_shuffle_by_and_ends_at_erase_by() -> None:
     async def test(store: MemoryStore, stored: Stored) -> None:
-        refusing = Other("the analyzer", {DELIVER: RemoteFault("does not answer", party="the analyzer")})
+        refusing = Other(
+            "the analyzer", {DELIVER: RemoteFault("test.remotefault", "does not answer", party="the analyzer")}
+        )
         here = conducting(store, stored, analyzer=refusing, now=BETWEEN)
         running = asyncio.ensure_future(here.run(resumed=True))
         await reached(lambda: here.delivering.trouble != "")
@@ -280,7 +282,9 @@ def test_what_is_kept_for_the_inspection_is_gone_at_shuffle_by_though_the_output
 
     async def test(store: MemoryStore, stored: Stored) -> None:
         now = [EARLY]
-        refusing = Other("the analyzer", {DELIVER: RemoteFault("does not answer", party="the analyzer")})
+        refusing = Other(
+            "the analyzer", {DELIVER: RemoteFault("test.remotefault", "does not answer", party="the analyzer")}
+        )
         here = conducting(store, stored, analyzer=refusing, clock=lambda: now[0], evidence=kept)
         running = asyncio.ensure_future(here.run(resumed=True))
         await reached(lambda: here.delivering.trouble != "")
@@ -320,7 +324,7 @@ def test_a_standing_that_cannot_be_kept_is_tried_again_and_nothing_is_said_befor
             if len(said) > 2 * FAULTS:
                 put(*given)
             if len(said) <= 2 * FAULTS + 1:  # the last of these is there, and fails all the same
-                raise Full("there is no room left")
+                raise Full("test.full", "there is no room left")
 
         monkeypatch.setattr(store, "put_standing", failing)
         running = asyncio.ensure_future(here.run(resumed=True))
@@ -340,7 +344,7 @@ def test_a_store_that_goes_on_failing_ends_the_run_and_nothing_is_said(monkeypat
 
         def failing(*_: Any) -> None:
             tries.append(1)
-            raise LocalFault("the store failed")
+            raise LocalFault("test.localfault", "the store failed")
 
         monkeypatch.setattr(store, "put_standing", failing)
         with pytest.raises(LocalFault, match="the store failed"):

@@ -7,13 +7,14 @@ from typing import Final
 import pytest
 
 from peos.collection.party import Card
+from peos.configuration import keys_of
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
 from peos.errors import WrongInput
 from peos.net.certificates import as_der, make_certificate
 from peos.wire.parties import sign_card
 from shuffler import keys
-from shuffler.config import read
+from shuffler.config import Config, read
 
 DEPLOY: Final = Path(__file__).parents[3] / "deploy"
 MINIMAL: Final = (DEPLOY / "shuffler.minimal.toml").read_text(encoding="utf-8")
@@ -36,15 +37,13 @@ def test_the_minimal_sample_waits_for_the_operator_and_uses_every_core() -> None
 
 
 def test_the_full_sample_names_every_setting() -> None:
-    from shuffler.config import KEYS
-
     config = read(DEPLOY / "shuffler.full.toml")
     assert (config.workers, config.zeros_megabytes) == (2, 512)
     assert (config.most_fakes, config.most_days, config.most_open) == (1_000_000, 90, 16)
     assert (config.user_connections, config.connections_per_address, config.peer_connections) == (1000, 32, 256)
     assert config.silent_seconds == 30
     assert config.folder == Path("/var/lib/peos/north")
-    settings = {part for key in KEYS for part in key.name.split(".")}
+    settings = {part for key in keys_of(Config) for part in key.name.split(".")}
     assert {name for name in settings if re.search(rf"^\[?{name}\b", FULL, re.MULTILINE)} == settings
 
 

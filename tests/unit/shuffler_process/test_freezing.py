@@ -122,7 +122,7 @@ def test_the_proof_is_asked_for_where_another_has_ended_the_collection(where: Me
         held = parties[2].answers[GET_ANNOUNCEMENTS].held
         other = Announcement.sign(SHUFFLERS[0], 1, COLLECTION, rows(4))
         proof = Announcements(COLLECTION, (other, *held))
-        ended = Closed("shuffler 2, freeze: the collection is aborted here")
+        ended = Closed("test.closed", "shuffler 2, freeze: the collection is aborted here")
         asked = iter([Announcements(COLLECTION, held), proof, proof])
         parties[2].answers[GET_ANNOUNCEMENTS] = lambda _: next(asked)
         parties[2].answers[where] = ended
@@ -141,7 +141,7 @@ def test_the_proof_is_asked_for_where_another_has_ended_the_collection(where: Me
 def test_where_another_has_ended_the_collection_without_a_proof_that_is_the_end() -> None:
     async def test() -> None:
         here, parties = begun(rows()), others(rows(), rows(), rows())
-        parties[2].answers[GET_LIST] = Closed("shuffler 2, freeze: the collection is aborted here")
+        parties[2].answers[GET_LIST] = Closed("test.closed", "shuffler 2, freeze: the collection is aborted here")
         with pytest.raises(Closed):
             await here.collect(parties)
         assert not here.is_hopeless, "nobody is named"
@@ -149,7 +149,10 @@ def test_where_another_has_ended_the_collection_without_a_proof_that_is_the_end(
     run(test())
 
 
-@pytest.mark.parametrize("error", [RemoteFault("cannot be reached", party="shuffler 1"), NotYet("not closed yet")])
+@pytest.mark.parametrize(
+    "error",
+    [RemoteFault("test.remotefault", "cannot be reached", party="shuffler 1"), NotYet("test.notyet", "not closed yet")],
+)
 def test_silence_is_never_a_breach(monkeypatch: pytest.MonkeyPatch, error: PeosError) -> None:
     monkeypatch.setattr(freezing_, "BREACH_SECONDS", 0.0)
 

@@ -108,7 +108,11 @@ def test_another_submission_under_a_used_ticket_is_refused_for_good() -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [LocalFault("the store failed (SQLITE_IOERR)"), RuntimeError("secret"), Full("no room is left", hint="later")],
+    [
+        LocalFault("test.localfault", "the store failed (SQLITE_IOERR)"),
+        RuntimeError("secret"),
+        Full("test.full", "no room is left", hint="later"),
+    ],
     ids=["fault", "unforeseen", "full disk"],
 )
 def test_a_store_in_trouble_asks_for_the_same_part_later_and_tells_no_secret(error: Exception) -> None:
@@ -123,13 +127,27 @@ def test_a_store_in_trouble_asks_for_the_same_part_later_and_tells_no_secret(err
     with_intake(test)
 
 
+def test_what_is_kept_but_cannot_be_acknowledged_is_acknowledged_when_it_comes_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def test(intake: Intake, store: Troubled) -> None:
+        with monkeypatch.context() as patched:
+            patched.delattr(intake_, "receipts")  # no signature is to be had
+            answer = await taken(intake, part("a"))
+        assert answer.retry
+        assert store.count(COLLECTION) == 1
+        assert (await taken(intake, part("a"))).row
+
+    with_intake(test)
+
+
 def test_a_user_who_goes_away_holds_up_nobody() -> None:
     async def test(intake: Intake, store: Troubled) -> None:
         gone = intake.offer(part("gone"), DOCUMENT, COLLECTION, ENCRYPTION, ME)
         assert isinstance(gone, asyncio.Future)
         gone.cancel()
         assert (await taken(intake, part("a"))).row
-        store.fails = [LocalFault("the store failed")]
+        store.fails = [LocalFault("test.localfault", "the store failed")]
         gone = intake.offer(part("gone too"), DOCUMENT, COLLECTION, ENCRYPTION, ME)
         assert isinstance(gone, asyncio.Future)
         gone.cancel()

@@ -61,7 +61,7 @@ def test_an_init_on_a_full_disk_says_so_and_the_next_completes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = read(written(tmp_path, MINIMAL))
-    cut_off_after(3, Full("there is no room left"), monkeypatch)
+    cut_off_after(3, Full("test.full", "there is no room left"), monkeypatch)
     with pytest.raises(Full):
         keys.make(config)
     monkeypatch.undo()

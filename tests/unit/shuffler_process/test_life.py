@@ -240,7 +240,7 @@ def test_too_few_reports_are_the_end_and_nothing_is_signed() -> None:
 
 
 def test_another_shufflers_end_is_the_end_here_with_its_reason() -> None:
-    ended = Closed("shuffler 2, freeze, announcements: the collection is aborted here: 3 reports, the minimum is 5")
+    ended = Closed("collection.ended", "the collection is aborted here: 3 reports, the minimum is 5")
 
     async def test(store: MemoryStore, stored: Stored) -> None:
         parties = others(rows())
@@ -254,10 +254,10 @@ def test_another_shufflers_end_is_the_end_here_with_its_reason() -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        RemoteFault("does not answer at its address", party="shuffler 2", step="freeze"),
-        NotYet("shuffler 2, freeze: the collection is not closed here yet"),
-        Unknown("shuffler 2, freeze: this shuffler knows no such collection"),
-        Full("shuffler 2, freeze: has as much to do as it can take"),
+        RemoteFault("test.remotefault", "does not answer at its address", party="shuffler 2", step="freeze"),
+        NotYet("test.notyet", "shuffler 2, freeze: the collection is not closed here yet"),
+        Unknown("test.unknown", "shuffler 2, freeze: this shuffler knows no such collection"),
+        Full("test.full", "shuffler 2, freeze: has as much to do as it can take"),
     ],
     ids=["unreachable", "not yet", "unknown", "busy"],
 )
@@ -294,7 +294,7 @@ def test_a_full_disk_at_the_freeze_is_waited_for(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(life_, "check_minimum", lambda *_: None)  # six submissions, where there are 32 dummies
 
     async def test(store: MemoryStore, stored: Stored) -> None:
-        parties, failing = others(rows()), [Full("there is no room left")] * 3
+        parties, failing = others(rows()), [Full("test.full", "there is no room left")] * 3
         put = store.put_frozen
 
         def sometimes(*given: Any) -> None:
@@ -365,7 +365,7 @@ def test_shares_that_are_lost_end_the_collection_with_a_tombstone_after_some_tri
     async def test(store: MemoryStore, stored: Stored) -> None:
         def lost(*_: Any) -> None:
             tries.append(1)
-            raise LocalFault("fewer shares are stored than were frozen")
+            raise LocalFault("store.shares_missing", "fewer shares are stored than were frozen")
 
         setattr(store, "fill_shares", lost)  # noqa: B010 - as a damaged store
         await alive(store, stored).run()
@@ -387,7 +387,7 @@ def test_notices_before_the_shuffle_are_asked_for_again_later() -> None:
 
 # Errors of the store, behind the change as well as before it.
 
-ERRORS: Final = (Full("there is no room left"), LocalFault("the store failed"), OSError(24, "too many open files"))
+ERRORS: Final = (Full("store.no_room", "no room"), LocalFault("store.failed", "failed"), OSError(24, "too many files"))
 
 
 def failing(store: MemoryStore, name: str, errors: list[Exception], *, behind: bool) -> None:
@@ -441,7 +441,7 @@ def test_a_freeze_that_fails_behind_its_change_is_gone_on_from(
 def test_changes_that_are_there_though_they_failed_do_not_count_as_faults() -> None:
     async def test(store: MemoryStore, stored: Stored) -> None:
         settle, asked = store.settle, list[State]()
-        failing(store, "fake_seed", [LocalFault("the store failed")] * (FAULTS - 1), behind=True)
+        failing(store, "fake_seed", [LocalFault("test.localfault", "the store failed")] * (FAULTS - 1), behind=True)
 
         def settled() -> None:
             asked.append(store.collection(COLLECTION).state)
@@ -450,7 +450,7 @@ def test_changes_that_are_there_though_they_failed_do_not_count_as_faults() -> N
         store.settle = settled  # type: ignore[method-assign]  # as a store that tells of it
         life = alive(store, stored)
         assert life.state is State.FROZEN
-        failing(store, "set_state", [LocalFault("the store failed")], behind=True)
+        failing(store, "set_state", [LocalFault("test.localfault", "the store failed")], behind=True)
         running = asyncio.ensure_future(life.run())
         await reached(lambda: life.conductor is not None, "shuffling")
         assert asked == [State.FROZEN] * (FAULTS - 1) + [State.SHUFFLING], "each time before anything was concluded"
@@ -488,7 +488,7 @@ def test_no_error_ends_a_collection_without_a_word() -> None:
 
 def test_an_erasure_that_cannot_be_yet_is_repeated_until_it_is() -> None:
     async def test(store: MemoryStore, stored: Stored) -> None:
-        errors: list[Exception] = [NotYet("another process reads it"), OSError(5, "input/output error")] * FAULTS
+        errors: list[Exception] = [NotYet("store.erasing", "another reads it"), OSError(5, "i/o error")] * FAULTS
         failing(store, "erase", errors, behind=False)
         life = alive(store, stored)
         running = asyncio.ensure_future(life.run())

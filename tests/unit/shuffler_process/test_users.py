@@ -29,7 +29,7 @@ class Desk:
     def life(self, _: bytes) -> Any:
         """The collection."""
         if self.state is None:
-            raise Unknown("this shuffler knows no such collection")
+            raise Unknown("collection.unknown_here", "this shuffler knows no such collection")
         return type("Life", (), {"state": self.state, "document": DOCUMENT, "encryption": ENCRYPTION, "number": 2})
 
 
@@ -45,7 +45,7 @@ class Late:
         self.offered += 1
         answer = Answer(part.collection, part.id, b"\x01" * 32)
         if self.offered % 3 == 0:
-            return Answer(part.collection, part.id, b"", "refused")
+            return Answer(part.collection, part.id, b"", "refused", error_id="submit.closed")
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self.open.append((future, answer))
         return future
@@ -112,7 +112,7 @@ def test_a_part_that_cannot_be_read_ends_the_stream_after_the_answers_before_it(
     async def test() -> None:
         users, intake = port()
         asyncio.get_running_loop().call_later(0.05, intake.settle)
-        answers = users.submit_many(stream(PARTS[:5], BadEncoding("a part has no share")), NOBODY)
+        answers = users.submit_many(stream(PARTS[:5], BadEncoding("submit.no_share", "a part has no share")), NOBODY)
         got = [await anext(answers) for _ in range(5)]
         assert [answer.id for answer in got] == [part.id for part in PARTS[:5]]
         with pytest.raises(BadEncoding, match="a part has no share"):

@@ -91,6 +91,7 @@ def test_one_answer_by_file_and_standard_input(desk: Desk, monkeypatch: pytest.M
     sys.stdin.close()
     assert code == 0
     assert out.startswith("accepted by all 3 shufflers, collection ")
+    assert f"delete {desk.tickets}." in out, "the client overwrites its own memory, and not her files"
     code, out, err = desk.run("submit", "--ticket", line_of(desk.town.ticket(1)), "--value", "5", "--json")
     assert (code, json.loads(out)["repeated"]) == (0, True)
     _, _, err = desk.run("submit", "--ticket-file", desk.tickets, "--value", "5")
@@ -104,7 +105,8 @@ def test_a_refused_answer_exits_3_and_says_by_whom(desk: Desk) -> None:
     desk.town.shufflers[2].before = refuse("the collection takes no more")
     code, out, err = desk.run("submit", "--ticket", line_of(desk.town.ticket(9)), "--value", "5")
     assert (code, out) == (3, "")
-    assert err == "peos client submit: not accepted: shuffler 3 (org-3): the collection takes no more\n"
+    said = "peos client submit: not accepted: shuffler 3 (org-3): the collection takes no more"
+    assert err == f"{said} [submit.closed]\n"
     code, out, err = desk.many("--json")
     assert code == 3
     assert [row["line"] for row in json.loads(out)["refused"]] == [1, 2, 3]
@@ -145,6 +147,7 @@ def test_a_ticket_for_a_users_own_key_is_of_use_with_her_key_file_only(desk: Des
     assert (code, "not valid for this collection and key" in err) == (2, True)
     code, out, _ = desk.run(*given, "--key-file", str(file))
     assert code == 0, "her own key"
+    assert f"delete {ticket_file}, and {file} unless another ticket was made for it." in out
     assert {one.taken[signature].user_key.hex() for one in town.shufflers} == {public}
     assert file.read_text().strip() not in out
 

@@ -91,7 +91,7 @@ class FakeShuffler:
     async def describe(self, collection: bytes, _: object) -> bytes:
         self.described += 1
         if not self.lie and read(self.signed)[0].digest != collection:
-            raise Unknown("there is no such collection here")
+            raise Unknown("collection.unknown", "there is no such collection here")
         return self.signed
 
     async def submit(self, part: Part, _: object) -> Answer:
@@ -119,10 +119,11 @@ class FakeShuffler:
             row = check_part(part, signed.document, signed.digest, encryption, self.number)
             stored = self.taken.get(part.ticket)
             if judge(stored.row if stored else None, row) is Verdict.CONFLICT:
-                raise Conflict("another submission was made under this ticket")
+                raise Conflict("submit.ticket_used", "another submission was made under this ticket")
         except PeosError as error:
             public_error = to_status(error)
-            return Answer(part.collection, part.id, b"", public_error.text, public_error.hint, public_error.retry)
+            said = public_error.text, public_error.hint, public_error.retry
+            return Answer(part.collection, part.id, b"", *said, error_id=public_error.id)
         self.taken[part.ticket] = part
         return Answer(part.collection, part.id, self.lie or row, receipt=receipt_of(self.signer or self.identity, part))
 
@@ -238,4 +239,4 @@ class Town:
 
 def refuse(sentence: str, *, retry: bool = False) -> Callable[[Part], Answer]:
     """A shuffler's answer to everything."""
-    return lambda part: Answer(part.collection, part.id, b"", sentence, "", retry)
+    return lambda part: Answer(part.collection, part.id, b"", sentence, "", retry, error_id="submit.closed")

@@ -56,7 +56,8 @@ acknowledged = st.builds(
     st.binary(min_size=48, max_size=48),
     receipts,
 )
-refused = st.builds(Answer, st.just(bytes(32)), ids, st.just(b""), sentences, lines, st.booleans())
+refusals = st.sampled_from(("submit.closed", "submit.ticket_used", "topic.of_another_version"))
+refused = st.builds(Answer, st.just(bytes(32)), ids, st.just(b""), sentences, lines, st.booleans(), st.none(), refusals)
 answers = st.one_of(acknowledged, refused)
 several = st.lists(lines, max_size=3).map(tuple)
 u32, u64 = st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1)

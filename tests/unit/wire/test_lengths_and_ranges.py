@@ -66,7 +66,7 @@ USUAL: dict[str, Message] = {
     ),
     "Inquiry": services_pb2.Inquiry(version=1, collection=DIGEST),
     "Order": services_pb2.Order(version=1, collection=DIGEST, signature=bytes(64)),
-    "Answer": services_pb2.Answer(version=1, id=bytes(16), refusal="no"),
+    "Answer": services_pb2.Answer(version=1, id=bytes(16), refusal="no", error="submit.closed"),
     "StatusReply": services_pb2.StatusReply(version=1, collection=DIGEST),
 }
 LENGTHS = {

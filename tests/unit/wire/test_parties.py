@@ -96,6 +96,10 @@ TAKEN = encode_acknowledgement(Acknowledgement(COLLECTION, ID + DIGEST, RECEIPT)
         (pb.Answer(version=1, id=ID, acknowledgement=TAKEN[:-1]), "these bytes are not an Acknowledgement"),
         (pb.Answer(version=1, id=ID, acknowledgement=TAKEN, hint="try"), "comes with a hint or asks for another"),
         (pb.Answer(version=1, id=ID, acknowledgement=TAKEN, retry=True), "comes with a hint or asks for another"),
+        (pb.Answer(version=1, id=ID, acknowledgement=TAKEN, error="submit.closed"), "comes with a hint or asks for"),
+        (pb.Answer(version=1, id=ID, refusal="no"), "a refusal does not name its id"),
+        (pb.Answer(version=1, id=ID, refusal="no", error="submit.\x1b[2J"), "a refusal does not name its id"),
+        (pb.Answer(version=1, id=ID, refusal="no", error="submit." + "x" * 99), "a refusal does not name its id"),
         (pb.Answer(version=1, id=ID, refusal="x" * 1025), "the length of a refusal is 1025"),
         (pb.Answer(version=1, id=ID, refusal="no", hint="x" * 1025), "the length of a refusal is 1025"),
     ],
@@ -109,4 +113,5 @@ def test_an_answer_that_takes_a_part_carries_its_row() -> None:
     taken = Answer(COLLECTION, ID, ID + DIGEST, receipt=RECEIPT)
     assert parties.decode_answer(parties.encode_answer(taken)) == taken
     refused = Answer(COLLECTION, ID, refusal="the share has the wrong length", hint="send it again", retry=True)
+    refused = replace(refused, error_id="submit.share_length")
     assert parties.decode_answer(parties.encode_answer(refused)) == replace(refused, collection=bytes(32))
