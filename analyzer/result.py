@@ -57,7 +57,8 @@ def result_json(
         "parameters": {
             "mechanism": mechanism.name,
             "eps_local": mechanism.epsilon_local,
-            "d_prime": mechanism.cells if mechanism.name == "solh" else None,
+            "d_prime": mechanism.shown.get("d_prime"),
+            "mechanism_parameters": dict(mechanism.shown),
             "domain": mechanism.domain,
             "scheme": document.scheme,
             "protocol": document.protocol.name,

@@ -24,7 +24,8 @@ from peos.configuration import (
     some_of,
 )
 from peos.errors import WrongInput
-from peos.protocols import NEEDS_NO_LEAVE, PROTOCOLS
+from peos.protocols import NEEDS_NO_LEAVE
+from peos.registry import PROTOCOLS
 from shuffler.ahead import MEGABYTES
 
 SILENCE: Final = 30.0  # seconds

@@ -229,7 +229,7 @@ def _invited(path: Path) -> "Invitation":
         return decode_invitation(path.read_bytes())
     except OSError as error:
         raise WrongInput(
-            "input.invitation", f"the invitation {path} cannot be read: {in_words(error)}", hint=_INVITED
+            "input.invitation_missing", f"the invitation {path} cannot be read: {in_words(error)}", hint=_INVITED
         ) from None
     except BadEncoding as bad:
         raise WrongInput("input.invitation", f"{path} is not an invitation: {bad}", hint=_INVITED) from None

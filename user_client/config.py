@@ -8,7 +8,8 @@ from peos import configuration
 from peos.configuration import PATH, POSITIVE, TEXTS, File, Kind, count, setting, some_of
 from peos.crypto.identity import PUBLIC_BYTES
 from peos.errors import WrongInput
-from peos.protocols import NEEDS_NO_LEAVE, PROTOCOLS
+from peos.protocols import NEEDS_NO_LEAVE
+from peos.registry import PROTOCOLS
 from peos.shuffle.schedule import MIN_SHUFFLERS
 
 _ASK: Final = "ask the organisation for it; its `peos shuffler init` prints it"

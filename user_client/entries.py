@@ -151,7 +151,7 @@ def read_published_root(path: Path, collection: bytes) -> bytes:
         digest, root = found["digest"], bytes.fromhex(found["lists"]["root"])
     except OSError as error:
         raise WrongInput(
-            "input.result", f"the result {path} cannot be read: {in_words(error)}", hint=_PUBLISHED
+            "input.result_missing", f"the result {path} cannot be read: {in_words(error)}", hint=_PUBLISHED
         ) from None
     except (ValueError, KeyError, TypeError):
         raise WrongInput("input.result", f"{path} is not a published result with its lists", hint=_PUBLISHED) from None

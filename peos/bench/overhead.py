@@ -15,7 +15,8 @@ from peos.crypto.randomness import system
 from peos.crypto.schemes import SCHEMES
 from peos.crypto.schemes import scheme as scheme_named
 from peos.crypto.schemes.base import PrivateKey
-from peos.protocols import DEFAULT, PROTOCOLS, ShuffleProtocol
+from peos.protocols import DEFAULT, ShuffleProtocol
+from peos.registry import PROTOCOLS
 from peos.shuffle.schedule import Schedule
 
 SHUFFLERS: Final = (3, 7)
@@ -48,7 +49,7 @@ def measure_all(
     progress: Callable[[str], None] = lambda _: None,
 ) -> Row:
     """PEOS with every scheme, or those that are named; other protocols with their own. `key` is for tests."""
-    names = [scheme_named(name).name for name in schemes] or [one.name for one in SCHEMES]
+    names = [scheme_named(name).name for name in schemes] or list(SCHEMES)
     numbers = list(dict.fromkeys(shufflers))
     for number in numbers:
         Schedule(number)  # refuse what cannot be run before anything is measured

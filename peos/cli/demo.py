@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from peos.errors import PeosError
+from peos.registry import DEFAULT_PROTOCOL, DEFAULT_SCHEME, MECHANISMS, PROTOCOLS, SCHEMES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,13 +29,14 @@ def demo(
     eps_users: Annotated[float, typer.Option(help="Against it with all other users.")] = 1.0,
     eps_local: Annotated[float, typer.Option(help="Against everybody.")] = 4.0,
     fakes: Annotated[str, typer.Option(help="Fake reports.", metavar="auto|K")] = "auto",
-    mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar="auto|grr|solh|sue")] = "auto",
+    mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar=f"auto|{MECHANISMS.choices}")] = "auto",
     scheme: Annotated[
-        str | None, typer.Option(help="The encryption scheme; paillier if none is named.", metavar="paillier|dgk|jl")
+        str | None,
+        typer.Option(help=f"The encryption scheme; {DEFAULT_SCHEME} if none is named.", metavar=SCHEMES.choices),
     ] = None,
     protocol: Annotated[
-        str, typer.Option(help="The shuffle. ss is a baseline that protects less.", metavar="peos|ss")
-    ] = "peos",
+        str, typer.Option(help="The shuffle; all but the first protect less.", metavar=PROTOCOLS.choices)
+    ] = DEFAULT_PROTOCOL,
     seed: Annotated[int | None, typer.Option(help="Fixes the users' true values, and nothing else.")] = None,
     out: Annotated[Path | None, typer.Option(help="A folder for the results; made if need be.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print result.json.")] = False,

@@ -42,7 +42,7 @@ class Member:
     def __post_init__(self) -> None:
         _require_text(self.name, "a member's name", least=1)
         if len(self.identity) != PUBLIC_BYTES or len(self.certificate) != DIGEST_BYTES:
-            raise WrongInput("document.lengths", f"the identity and the certificate of {self.name} are 32 bytes each")
+            raise WrongInput("document.party", f"the identity and the certificate of {self.name} are 32 bytes each")
 
 
 @dataclass(frozen=True)
@@ -100,9 +100,9 @@ class Document:
                 f"a collection commits to at least {MIN_DUMMIES} distinct dummies, not {len(self.dummies)}",
             )
         if any(len(commitment) != DIGEST_BYTES for commitment in self.dummies):
-            raise WrongInput("document.lengths", "a dummy's commitment is 32 bytes")
+            raise WrongInput("document.dummy", "a dummy's commitment is 32 bytes")
         if len(self.enrolment_key) != PUBLIC_BYTES:
-            raise WrongInput("document.lengths", "the enrolment key is 32 bytes")
+            raise WrongInput("document.enrolment_key", "the enrolment key is 32 bytes")
         if not 0 < self.closes_at < self.shuffle_by < self.erase_by < 1 << 40:
             raise WrongInput(
                 "document.times", "a collection closes first, shuffles by a later time and erases by a still later one"

@@ -160,10 +160,10 @@ class _Sending:
     def offer(self, parts: tuple[Part, ...]) -> bool:
         """Send one more submission once there is room; False once a shuffler is lost."""
         if not parts or any(part.shuffler not in self._lanes for part in parts):
-            raise LocalFault("submit.parts", "a submission has a part for each of the shufflers it is sent to")
+            raise LocalFault("submit.part_count", "a submission has a part for each of the shufflers it is sent to")
         first = parts[0]
         if any((part.collection, part.row) != (first.collection, first.row) for part in parts):
-            raise LocalFault("submit.parts", "these parts are not of one submission")
+            raise LocalFault("submit.mixed_parts", "these parts are not of one submission")
         for part in parts:
             while not self._has_room(part.shuffler) and not self._faults:
                 self._take(wait=True)

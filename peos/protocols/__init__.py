@@ -4,27 +4,20 @@
     peos        the encrypted oblivious shuffle
     sequential  SS, the baseline
 
-A third one is a file here and a line below. Depends on `peos.shuffle`, `peos.privacy`, `peos.ldp` and `peos.crypto`.
+A third one is a file here and a line of `peos.registry`. Depends on `peos.shuffle`, `peos.privacy`, `peos.ldp` and
+`peos.crypto`.
 """
 
 from typing import Final
 
 from peos.errors import WrongInput
 from peos.protocols.base import AnalyzerKey, Assignment, Encryption, ShuffleProtocol, Splitter
-from peos.protocols.peos import PEOS
-from peos.protocols.sequential import SEQUENTIAL
+from peos.registry import DEFAULT_PROTOCOL, PROTOCOLS
 
-__all__ = ["DEFAULT", "NEEDS_NO_LEAVE", "PROTOCOLS", "AnalyzerKey", "Assignment", "Encryption", "ShuffleProtocol"]
-__all__ += ["Splitter", "protocol_named"]
+__all__ = ["DEFAULT", "NEEDS_NO_LEAVE", "AnalyzerKey", "Assignment", "Encryption", "ShuffleProtocol", "Splitter"]
+__all__ += ["protocol_named"]
 
-PROTOCOLS: Final[dict[str, ShuffleProtocol]] = {
-    one.name: one
-    for one in (
-        PEOS,
-        SEQUENTIAL,
-    )
-}
-DEFAULT: Final[ShuffleProtocol] = PEOS
+DEFAULT: Final = PROTOCOLS[DEFAULT_PROTOCOL]
 """The protocol of a document that names none."""
 
 NEEDS_NO_LEAVE: Final = tuple(name for name, one in PROTOCOLS.items() if not one.weaker)

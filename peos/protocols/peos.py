@@ -10,7 +10,6 @@ from peos.crypto import sharing
 from peos.crypto.identity import Identity
 from peos.crypto.onion import ONION
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import SCHEMES
 from peos.crypto.schemes import scheme as scheme_named
 from peos.crypto.schemes.base import Packed, PrivateKey, PublicKey, ZeroSource
 from peos.errors import RemoteFault, WrongInput
@@ -28,6 +27,7 @@ from peos.protocols.base import (
     Splitter,
     Terms,
 )
+from peos.registry import DEFAULT_SCHEME
 from peos.shuffle.analyzer import Part, add_up
 from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.shuffle.fakes import fake_shares
@@ -140,7 +140,7 @@ class Peos(ShuffleProtocol):
 
     def scheme(self, named: str | None) -> str:
         """The scheme that was named, or the default."""
-        return named or SCHEMES[0].name
+        return named or DEFAULT_SCHEME
 
     def check_terms(self, terms: Terms) -> None:
         """A scheme of ciphertexts, and no keys of shufflers."""

@@ -9,7 +9,6 @@ import numpy as np
 from peos.crypto.identity import Identity
 from peos.crypto.onion import ONION, Layer, OnionKeys, OnionPrivateKey
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import SCHEMES
 from peos.crypto.schemes.base import Packed
 from peos.errors import RemoteFault, WrongInput
 from peos.ldp.base import Mechanism
@@ -27,6 +26,7 @@ from peos.protocols.base import (
     Splitter,
     Terms,
 )
+from peos.registry import DEFAULT_SCHEME
 from peos.shuffle.analyzer import Part
 from peos.shuffle.fakes import fake_shares
 from peos.shuffle.relay import FIRST, PRESENT, Line, peeled
@@ -212,7 +212,7 @@ class Sequential(ShuffleProtocol):
 
     def priced_as(self, scheme: str) -> str:  # noqa: ARG002 - onions have no price in a plan
         """Any: the costs of such a plan are not looked at."""
-        return SCHEMES[0].name
+        return DEFAULT_SCHEME
 
 
 SEQUENTIAL: Final = Sequential()

@@ -422,9 +422,9 @@ class Simulation:
             raise RemoteFault("result.not_seen", f"the rows of {whom} were not seen", step="the inspection")
         mechanism, document = self.mechanism, self.document
         users = len(reports) - document.fakes
-        counts = mechanism.support_counts(reports)
+        tally = mechanism.tally(reports)
         return Collected(
-            estimate=mechanism.estimate(counts, users=users, fakes=document.fakes),
+            estimate=mechanism.estimate(tally, users=users, fakes=document.fakes),
             guarantees=claims_of(document, users),
             digest=self.digest,
             users=users,

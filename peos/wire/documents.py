@@ -80,10 +80,11 @@ def decode_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> Document:
     message = parse(pb.Document, data)
     names = [parameter.name for parameter in message.mechanism.parameters]
     if names != sorted(set(names)):
-        raise BadEncoding("document.form", "a mechanism's parameters are not sorted by distinct names")
+        raise BadEncoding("document.parameters", "a mechanism's parameters are not sorted by distinct names")
     if message.protocol == DEFAULT.name:
         raise BadEncoding(
-            "document.form", f"a document does not name the protocol {DEFAULT.name}, which it has if it names none"
+            "document.protocol_named",
+            f"a document does not name the protocol {DEFAULT.name}, which it has if it names none",
         )
     try:
         document = Document(

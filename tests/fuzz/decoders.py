@@ -28,11 +28,12 @@ from peos.crypto.identity import Identity
 from peos.crypto.onion import OnionKeys, OnionPrivateKey, read_point
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes import SCHEMES
+from peos.crypto.schemes import scheme as scheme_named
 from peos.crypto.schemes.base import PrivateKey, PublicKey
 from peos.crypto.sealing import Receiver, Shared, seal
 from peos.errors import BadEncoding, LocalFault, PeosError, WrongInput
 from peos.ldp import GRR, SUE, LocalHash
-from peos.ldp.base import Mechanism
+from peos.ldp.base import PureMechanism
 from peos.net.certificates import (
     Certificate,
     as_der,
@@ -162,8 +163,8 @@ def _unframed(data: bytes) -> list[bytes]:
 
 
 def _keys() -> Iterator[Target]:
-    for scheme in SCHEMES:
-        own = small_key(_bits(scheme.name), scheme.name)
+    for name in SCHEMES:
+        scheme, own = scheme_named(name), small_key(_bits(name), name)
         floor = min(FLOOR, own.public.bits)
         yield Target(f"a public key of {scheme.name}", (own.public.encode(),), _public_of(scheme, floor), write=_encode)
         yield Target(f"a private key of {scheme.name}", (own.encode(),), _private_of(scheme, floor), write=_encode)
@@ -233,13 +234,13 @@ def _layers(last: OnionPrivateKey) -> OnionKeys:
 
 
 def _reports() -> Iterator[Target]:
-    mechanisms: tuple[Mechanism, ...] = (GRR(10, 2.0), LocalHash(100, 2.0, 16), SUE(20, 2.0))
+    mechanisms: tuple[PureMechanism, ...] = (GRR(10, 2.0), LocalHash(100, 2.0, 16), SUE(20, 2.0))
     for mechanism in mechanisms:
         words = mechanism.randomize(np.arange(8) % mechanism.domain, _RNG)
         yield Target(f"reports of {type(mechanism).__name__}", (words.tobytes(),), _counted(mechanism))
 
 
-def _counted(mechanism: Mechanism) -> Callable[[bytes], Any]:
+def _counted(mechanism: PureMechanism) -> Callable[[bytes], Any]:
     """Any words at all may come out of a shuffle: each is a report."""
 
     def read(data: bytes) -> Any:

@@ -13,9 +13,10 @@ from peos.crypto.onion import ONION, OnionKeys, OnionPrivateKey
 from peos.errors import Refused, RemoteFault, WrongInput
 from peos.privacy import guarantees
 from peos.privacy.sequential import sequential_guarantees
-from peos.protocols import DEFAULT, NEEDS_NO_LEAVE, PROTOCOLS, protocol_named
+from peos.protocols import DEFAULT, NEEDS_NO_LEAVE, protocol_named
 from peos.protocols.peos import PEOS, ShareEncryption
 from peos.protocols.sequential import SEQUENTIAL, OnionEncryption
+from peos.registry import PROTOCOLS
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.sequential import SequentialSchedule
 from tests.unit.collection.made import ANALYZER, DOCUMENT, PUBLIC, SHUFFLERS
