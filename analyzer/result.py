@@ -66,7 +66,7 @@ def result_json(
             "fakes": document.fakes,
             "delta": document.delta,
         },
-        "labels": [str(value) for value in range(mechanism.domain)],
+        "labels": list(document.labels) or [str(value) for value in range(mechanism.domain)],
         "frequency": estimate.frequency.tolist(),
         "stderr": estimate.stderr.tolist(),
         "interval95": estimate.interval(0.95).tolist(),

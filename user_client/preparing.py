@@ -19,6 +19,7 @@ from peos.crypto.randomness import Randomness
 from peos.errors import Refused
 from peos.net.lane import plain_text
 from peos.protocols import Encryption, Splitter
+from peos.wire.submissions import encode_part
 from user_client.memory import Fresh, Memory, Remembered
 from user_client.results import Charge, charge_of, shown
 
@@ -92,9 +93,10 @@ class Preparer:
         ticket, opened = respondent.ticket, self._opened
         (parts,) = prepare(opened.digest, self._split_by(expected), report, [ticket], own)
         asking = ask(ticket.key, opened.digest, parts[0].row)  # now: the key is forgotten once all have acknowledged
-        kept = Fresh(ticket.id, respondent.user, self._cost, parts, asking)
+        encoded = tuple(map(encode_part, parts))
+        kept = Fresh(ticket.id, respondent.user, self._cost, parts, encoded, asking)
         self._memory.keep(opened.digest, self._mechanism.digest, [kept])
-        return Remembered(ticket.id, parts, frozenset())
+        return Remembered(ticket.id, parts, encoded, frozenset())
 
     def _split_by(self, expected: int) -> Splitter:
         """One for all users of this process: what it makes ahead costs seconds."""

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final
 
+from peos.collection.labels import require_labels
 from peos.crypto.identity import PUBLIC_BYTES
 from peos.crypto.kdf import DIGEST_BYTES, Context
 from peos.crypto.randomness import U64
@@ -80,12 +81,14 @@ class Document:
     erase_by: int
     protocol: ShuffleProtocol = DEFAULT
     onion_keys: tuple[bytes, ...] = ()  # the shufflers', where the protocol has such
+    labels: tuple[str, ...] = ()  # what each value means; none where values are numbers
 
     def __post_init__(self) -> None:
         self._check_members()
         self.protocol.check_terms(self)
         _require_text(self.question, "a question", least=1)
         _require_text(self.epoch, "an epoch", least=0)
+        require_labels(self.labels, self.choice.domain)
         if not (0.0 < self.delta < 1.0 and math.isfinite(self.delta)):
             raise WrongInput("document.delta", f"delta lies strictly between 0 and 1, not at {self.delta}")
         if not (0 <= self.fakes < MAX_ROWS and 1 <= self.minimum < MAX_ROWS):

@@ -71,6 +71,7 @@ def encode_document(document: Document) -> bytes:
             erase_by=document.erase_by,
             protocol="" if document.protocol is DEFAULT else document.protocol.name,
             onion_keys=document.onion_keys,
+            labels=document.labels,
         )
     )
 
@@ -109,6 +110,7 @@ def decode_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> Document:
             erase_by=message.erase_by,
             protocol=protocol_named(message.protocol) if message.protocol else DEFAULT,
             onion_keys=tuple(message.onion_keys),
+            labels=tuple(message.labels),
         )
         # The mechanism is built on the way, so that its ranges are refused here.
         _require_room(document, document.encryption(floor=floor))
