@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from peos.collection.document import SEQUENTIAL
 from peos.collection.lifecycle import OVER, State
 from peos.collection.party import Card, Status, check_roster
 from peos.collection.policy import DAY
@@ -167,7 +166,7 @@ class CollectionRegistry:
                 for session in self.live.values()
             )
             number = self._policy.check(document, me=self._keys.identity.public, now=time.time(), open_=open_)
-            if document.protocol == SEQUENTIAL and document.onion_keys[number - 1] != self._keys.card.onion_key:
+            if not document.protocol.is_own_key(document, number, self._keys.card.onion_key):
                 raise Refused(
                     "policy.onion_key",
                     "the collection is not accepted: another onion key than this shuffler's stands in its place",

@@ -17,18 +17,15 @@ from peos.collection.party import Card, Order
 from peos.compute import Engine
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
-from peos.crypto.onion import OnionKeys
 from peos.crypto.randomness import system
 from peos.crypto.vault import Vault
 from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, Refused
 from peos.net.calls import Caller
 from peos.net.logs import Log
+from peos.protocols import Assignment
 from peos.shuffle.effects import Heard, Persist, Tell
-from peos.shuffle.fakes import fake_shares
 from peos.shuffle.inspection import Record
 from peos.shuffle.messages import SignedNotice, SignedReceipt
-from peos.shuffle.relay import Line
-from peos.shuffle.sequential import shuffler_type
 from peos.shuffle.standing import Standing
 from peos.store.base import Collection, ShufflerStore
 from peos.store.base import Frozen as Kept
@@ -36,14 +33,13 @@ from peos.wire.documents import SignedDocument
 from peos.wire.freezes import encode_announcements
 from shuffler.ahead import Ahead
 from shuffler.background import in_background
-from shuffler.bench import Bench
+from shuffler.bench import Benches, InProcess
 from shuffler.conductor import Conductor
 from shuffler.evidence import Evidence
 from shuffler.freezing import Freezing, Frozen
 from shuffler.inspecting import Inspecting, receipt_of
 from shuffler.meter import Meter
 from shuffler.post import Post
-from shuffler.relaying import NOT_OPENED, RelayBench
 from shuffler.storing import Stored
 
 RETRY: Final = life.RETRY
@@ -79,7 +75,7 @@ class CollectionSession:
         self.digest = signed.digest
         self.number = number
         self.cards = cards
-        self.public = self.document.encryption()
+        self.encryption = self.document.encryption()
         self.store = store
         self.meter = meter
         self.freezing: Freezing | Frozen | None = None
@@ -96,20 +92,19 @@ class CollectionSession:
         self._analyzer = analyzer
         self._log = log.of(self.digest)
         self._said_changed = changed
-        has_onions = isinstance(self.public, OnionKeys)
+        inspects = self.document.protocol.inspects
         self._stock = (
-            ahead.stock(self.document, self.public, number, self._log)
-            if ahead and not isinstance(self.public, OnionKeys)
+            ahead.stock(self.document, self.encryption.public, number, self._log)
+            if ahead and self.encryption.public is not None
             else None
         )
         self._post = Post(callers, self._log)
         evidence = Evidence(folder, vault, number, self.document.schedule, self.digest)
-        self._evidence = None if has_onions else evidence
-        # With onions no row was committed to that could be followed.
-        self._machine = life.Session(number, self.document, _durable(kept), inspects=not has_onions, retry=RETRY)
+        self._evidence = evidence if inspects else None
+        self._machine = life.Session(number, self.document, _durable(kept), inspects=inspects, retry=RETRY)
         self._kept = kept  # as it was read last
         self._counted: tuple[bytes, ...] = ()  # the rows that all lists have
-        self._laid: Bench | RelayBench | None = None
+        self._laid: InProcess | None = None
         self._stalled = ""  # why an effect that is under way does not go on
         self._changed = asyncio.Event()
         self._finished = asyncio.Event()
@@ -351,28 +346,18 @@ class CollectionSession:
             self.freezing = Frozen(self.digest, self.store, self._identity, frozen)
         return frozen
 
-    def _bench(self, frozen: Kept) -> Bench | RelayBench:
-        document, words = self.document, self.document.mechanism.words
-        if isinstance(self.public, OnionKeys):
-            least = document.minimum + len(document.dummies)
-            context = Context(self.digest, frozen.digest)
-            line = Line(self.public, context, 8 * words, frozen.count, document.fakes, least)
-            return RelayBench(self.number, line, self._identity, self._engine)
-        return Bench(
-            frozen.count + document.fakes,
-            words,
-            self.public,
-            self._engine,
-            statistical=self._statistical,
-            ready=self._stock.ready if self._stock else None,
-            folder=self._folder,
-        )
+    def _assignment(self, frozen: Kept) -> Assignment:
+        return self.document.assignment(self.number, Context(self.digest, frozen.digest), frozen.count)
 
-    async def _lay_out(self) -> Bench | RelayBench:
+    def _bench(self, given: Assignment) -> InProcess:
+        ready = self._stock.ready if self._stock else None
+        benches = Benches(self._identity, self._engine, self._statistical, ready, self._folder)
+        return self.encryption.bench(given, benches)
+
+    async def _lay_out(self) -> InProcess:
         """The frozen vector, out of the store."""
-        kept = self._frozen()
-        bench, context = self._bench(kept), Context(self.digest, kept.digest)
-        digest, words = self.digest, self.document.mechanism.words
+        given = self._assignment(self._frozen())
+        bench, digest = self._bench(given), self.digest
         frozen = await in_background(lambda: bench.frozen_room(self.number))
 
         def read(store: ShufflerStore) -> bytes:
@@ -380,24 +365,15 @@ class CollectionSession:
             return store.fake_seed(digest, system())
 
         seed = await self.store(read)
-
-        def complete() -> None:
-            if isinstance(bench, RelayBench):
-                bench.complete(frozen, seed)
-            else:
-                bench.complete(self.number, frozen, fake_shares(seed, context, self.document.fakes, words))
-
-        await in_background(complete)
+        await in_background(lambda: bench.begin(self.number, frozen, self.encryption.own_fakes(given, seed), seed))
         return bench
 
     async def _shuffle(self) -> life.ShuffleEnded:
         frozen, standing = self._frozen(), self._kept.standing
-        bench, self._laid = self._laid or self._bench(frozen), None
+        bench, self._laid = self._laid or self._bench(self._assignment(frozen)), None
         context = Context(self.digest, frozen.digest)
         conductor = Conductor(
-            machine=shuffler_type(self.document.schedule)(
-                self.number, self.document.schedule, context, system(), standing
-            ),
+            machine=self.document.protocol.machine(self.number, self.document.schedule, context, system(), standing),
             number=self.number,
             document=self.document,
             context=context,
@@ -416,26 +392,27 @@ class CollectionSession:
         finally:
             self.conductor = None
         receipt, record = conductor.delivering.receipt, conductor.machine.record
-        if isinstance(bench, RelayBench):
-            await self._note_lost(bench.lost)
-        elif receipt is not None:
+        await self._note_lost(bench)
+        if receipt is not None and self.document.protocol.inspects:
             self.inspecting = self._inspection(receipt, bench, record)
         return life.ShuffleEnded(end, conductor.reason)
 
-    async def _note_lost(self, count: int) -> None:
-        """Say how many onions were left out here, as refused submissions are told."""
-        if count:
-            self._log.warning("onions were left out", reason=NOT_OPENED, count=count)
-            await self.store(lambda store: store.note_refused(self.digest, {NOT_OPENED: count}))
+    async def _note_lost(self, bench: InProcess) -> None:
+        """Say how many reports were left out here, as refused submissions are told."""
+        if bench.lost:
+            self._log.warning("reports were left out", reason=bench.why_lost, count=bench.lost)
+            lost = {bench.why_lost: bench.lost}
+            await self.store(lambda store: store.note_refused(self.digest, lost))
 
     # The inspection.
 
     def _inspection(
-        self, receipt: SignedReceipt, bench: Bench | None = None, record: Record | None = None
+        self, receipt: SignedReceipt, bench: InProcess | None = None, record: Record | None = None
     ) -> Inspecting:
         return Inspecting(
             number=self.number,
             document=self.document,
+            encryption=self.encryption,
             receipt=receipt,
             bench=bench,
             record=record,
@@ -470,14 +447,11 @@ class CollectionSession:
     async def _resumed(self, receipt: SignedReceipt) -> Inspecting:
         """The inspection, with what was kept of the attempt that was delivered."""
         kept = await self.store(lambda store: store.collection(self.digest))
-        evidence, words = self._evidence, self.document.mechanism.words
+        evidence = self._evidence
         if evidence is None or kept.frozen is None or kept.erased or evidence.attempt != receipt.context.attempt:
             return self._inspection(receipt)
-        bench = self._bench(kept.frozen)
-        assert isinstance(bench, Bench), "a sequential shuffle keeps nothing"
-        found = await in_background(
-            lambda: evidence.load(lambda count, width: bench.room(count * words).reshape(count, width))
-        )
+        bench = self._bench(self._assignment(kept.frozen))
+        found = await in_background(lambda: evidence.load(bench.room))
         if found is None:
             return self._inspection(receipt)
         bench.vectors.update(found.vectors)

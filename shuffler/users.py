@@ -91,7 +91,7 @@ class Users:
             error = self._registry.refusal(part.collection) if session is None else _draft()
             retry = isinstance(error, NotYet)
             return Answer(part.collection, part.id, b"", str(error), error.hint, retry, error_id=error.id)
-        return self._intake.offer(part, session.document, part.collection, session.public, session.number)
+        return self._intake.offer(part, session.document, part.collection, session.encryption, session.number)
 
 
 def _draft() -> NotYet:

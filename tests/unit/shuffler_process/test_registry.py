@@ -29,7 +29,7 @@ from shuffler import config, keys
 from shuffler import registry as registry_
 from shuffler.registry import CollectionRegistry
 from shuffler.storing import Stored
-from tests.unit.collection.made import ANALYZER, DOCUMENT, PUBLIC
+from tests.unit.collection.made import ANALYZER, DOCUMENT, ENCRYPTION
 from tests.unit.shuffler_process.played import HERE, LOG, run
 
 RNG: Final = Randomness(b"\x05" * 32)
@@ -70,7 +70,9 @@ class World:
         self.office = office
         for name in ("decode_signed_document", "channel"):
             self._count(monkeypatch, name)
-        monkeypatch.setattr(Document, "encryption", lambda *_, **__: PUBLIC)  # below the floor for keys that come in
+        monkeypatch.setattr(
+            Document, "encryption", lambda *_, **__: ENCRYPTION
+        )  # below the floor for keys that come in
         self.stored = Stored(lambda: self.memory)
         self.registry = CollectionRegistry(
             config=settings, keys=self.keys, store=self._asked(), trust=self.trust, engine=Inline(RNG), log=LOG

@@ -29,7 +29,7 @@ from shuffler.meter import Meter
 from shuffler.session import CollectionSession
 from shuffler.status import status
 from shuffler.storing import Stored
-from tests.unit.collection.made import COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
+from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION, SHUFFLERS
 from tests.unit.shuffler_process.played import (
     HERE,
     LOG,
@@ -52,7 +52,7 @@ ABORT: Final = Order(COLLECTION, abort=True, signature=bytes(64))
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_, "RETRY", 0.02)
-    monkeypatch.setattr(Document, "encryption", lambda _: PUBLIC)  # below the floor for keys that come in
+    monkeypatch.setattr(Document, "encryption", lambda _: ENCRYPTION)  # below the floor for keys that come in
 
 
 def alive(

@@ -13,7 +13,7 @@ from peos.errors import BadEncoding, NotYet, Refused, Unknown
 from peos.net.guard import Context
 from shuffler import users as users_
 from shuffler.users import Users
-from tests.unit.collection.made import DOCUMENT, PUBLIC, parts
+from tests.unit.collection.made import DOCUMENT, ENCRYPTION, parts
 from tests.unit.shuffler_process.played import run
 
 NOBODY = cast(Context, None)  # nothing here asks who calls
@@ -24,7 +24,7 @@ class Registry:
     """A registry with one collection, or with none."""
 
     def __init__(self, state: State | None) -> None:
-        session = type("Session", (), {"state": state, "document": DOCUMENT, "public": PUBLIC, "number": 2})
+        session = type("Session", (), {"state": state, "document": DOCUMENT, "encryption": ENCRYPTION, "number": 2})
         self.live = {PARTS[0].collection: session} if state is not None else {}
 
     def refusal(self, _: bytes) -> Refused:
