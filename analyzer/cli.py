@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from peos.errors import PeosError, WrongInput
+from peos.registry import DEFAULT_SCHEME, MECHANISMS, SCHEMES
 
 if TYPE_CHECKING:
     from analyzer.home import Home
@@ -81,11 +82,12 @@ def create(
     eps_users: Annotated[float | None, typer.Option(help="The same, if all other users help it.")] = None,
     eps_local: Annotated[float | None, typer.Option(help="The most that anybody may learn.")] = None,
     fakes: Annotated[str, typer.Option(help="Fake reports that the shufflers add.", metavar="auto|K")] = "auto",
-    mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar="auto|grr|solh|sue")] = "auto",
+    mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar=f"auto|{MECHANISMS.choices}")] = "auto",
     d_prime: Annotated[int | None, typer.Option(help="The answers that a hashed report tells apart.")] = None,
     minimum: Annotated[int | None, typer.Option(help="Fewer reports are not shuffled; half of the users.")] = None,
     scheme: Annotated[
-        str | None, typer.Option(help="The encryption scheme; paillier if none is named.", metavar="paillier|dgk|jl")
+        str | None,
+        typer.Option(help=f"The encryption scheme; {DEFAULT_SCHEME} if none is named.", metavar=SCHEMES.choices),
     ] = None,
     protocol: Annotated[
         str,

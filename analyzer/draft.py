@@ -11,7 +11,6 @@ from analyzer.store import Kept
 from analyzer.telling import Teller
 from peos.collection.claims import claims_of
 from peos.collection.document import (
-    DEFAULT_SCHEME,
     ID_BYTES,
     MIN_DUMMIES,
     PEOS,
@@ -29,6 +28,7 @@ from peos.privacy import Plan, plan
 from peos.privacy.composition import Release
 from peos.privacy.guarantees import rounded_up
 from peos.privacy.sequential import WEAKER, all_fakes, honest_fakes
+from peos.registry import DEFAULT_SCHEME
 from peos.wire.documents import encode_document, sign_document
 from peos.wire.parties import decode_card, encode_proposal
 

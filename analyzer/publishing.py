@@ -122,7 +122,7 @@ class Publishing:
                 hint="create another collection, for more users",
             )
         mechanism = document.mechanism
-        estimate = mechanism.estimate(mechanism.support_counts(reports), users=users, fakes=document.fakes)
+        estimate = mechanism.estimate(mechanism.tally(reports), users=users, fakes=document.fakes)
         result = result_json(
             kept.digest,
             document,

@@ -57,7 +57,8 @@ def result_json(
         "parameters": {
             "mechanism": mechanism.name,
             "eps_local": mechanism.epsilon_local,
-            "d_prime": mechanism.cells if mechanism.name == "solh" else None,
+            "d_prime": mechanism.shown.get("d_prime"),
+            "mechanism_parameters": dict(mechanism.shown),
             "domain": mechanism.domain,
             "scheme": document.scheme,
             "protocol": document.protocol,
@@ -65,7 +66,7 @@ def result_json(
             "fakes": document.fakes,
             "delta": document.delta,
         },
-        "labels": [str(value) for value in range(mechanism.domain)],
+        "labels": list(document.labels) or [str(value) for value in range(mechanism.domain)],
         "frequency": estimate.frequency.tolist(),
         "stderr": estimate.stderr.tolist(),
         "interval95": estimate.interval(0.95).tolist(),

@@ -140,7 +140,7 @@ def read_card(settings: Path, key: str, card: Path) -> tuple[bytes, Card]:
         data = card.read_bytes()
     except OSError as error:
         raise WrongInput(
-            "card.unreadable",
+            "card.missing",
             f"{settings}: {key}: {card} cannot be read: {in_words(error)}",
             hint="the party that it is of makes it with its `init`; ask its operator",
         ) from None

@@ -4,10 +4,14 @@ Each rule is also shown to be able to fail, on a planted violation.
 """
 
 import ast
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from peos.registry import MECHANISMS, SCHEMES, Registry
 
 ROOT = Path(__file__).parent.parent
 ROLES = ("analyzer", "shuffler", "user_client")
@@ -20,11 +24,20 @@ IO = frozenset(
 ENTROPY = "peos/crypto/randomness.py"  # the one place that asks the operating system
 # Each room may use those before it. Only processes and the command line stand above the wire and the simulation.
 ORDER = (
-    *("errors", "ending", "drawing", "crypto", "compute", "estimate", "ldp", "shuffle", "privacy", "collection", "v1"),
-    *("wire", "configuration", "simulate", "net", "store", "localcluster", "localrun", "bench", "hardening", "cli"),
+    *("errors", "ending", "registry", "drawing", "crypto", "compute", "estimate", "ldp", "shuffle", "privacy"),
+    *("collection", "v1", "wire", "configuration", "simulate", "net", "store", "localcluster", "localrun", "bench"),
+    *("hardening", "cli"),
 )
 APART = frozenset({("net", "store"), ("store", "net"), ("net", "simulate"), ("store", "simulate"), ("store", "wire")})
 APART |= {(pure, "compute") for pure in PURE}  # it starts processes
+REGISTRY = "peos/registry.py"  # names later rooms, for type checkers; it loads them when they are asked for
+MAY_BE_CONCRETE = (
+    "tests/",  # each mechanism and scheme is tested by itself
+    "experiments/",  # they repeat what a paper did with one
+    REGISTRY,
+    "peos/bench/",  # measures what only one scheme has, beside another library's version of the same
+    "benchmarks/",  # lays out those figures, and holds each against a bar that was set for it
+)
 EXPERIMENTS_TESTED = ("tests", "unit", "experiments")
 CEILING = 500
 MEDIAN = 200
@@ -72,7 +85,8 @@ def violations(root: Path) -> list[str]:
                 found.append(f"{name} imports {parts[0]}: roles never import each other")
             if top == "peos" and parts[0] in ROLES:  # the command line loads them by name, when it is asked to
                 found.append(f"{name} imports {parts[0]}: the library does not know the roles")
-            if top == "peos" and parts[0] == "peos" and position(room(parts)) > position(here):
+            is_later = position(room(parts)) > position(here) and str(name) != REGISTRY
+            if top == "peos" and parts[0] == "peos" and is_later:
                 found.append(f"{name} imports {module}: {here} comes before {room(parts)}")
             if top == "peos" and parts[0] == "peos" and (here, room(parts)) in APART:
                 found.append(f"{name} imports {module}: {here} does not know {room(parts)}")
@@ -87,6 +101,61 @@ def violations(root: Path) -> list[str]:
     return sorted(set(found))
 
 
+def concrete(root: Path) -> list[str]:
+    """Every place that asks for one mechanism or scheme by its class or name, where each should answer for itself."""
+    found = []
+    for path in sources(root):
+        name = str(path.relative_to(root))
+        if name.startswith(MAY_BE_CONCRETE):
+            continue
+        for what, (home, classes, names) in kinds().items():
+            if name.startswith(home):
+                continue
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                asked = asked_for(node) & classes
+                found += [f"{name} asks whether it is {one}: a {what} answers itself" for one in sorted(asked)]
+                literal = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+                if names & set(literal.split("|")):
+                    found.append(f"{name} names {literal!r}: the registry knows every {what}")
+    return found
+
+
+def kinds() -> dict[str, tuple[str, frozenset[str], frozenset[str]]]:
+    """Mechanisms and schemes: where they live, their classes (and those of keys), and their names."""
+    made: tuple[tuple[str, str, Registry[Any]], ...] = (
+        ("mechanism", "peos/ldp/", MECHANISMS),
+        ("scheme", "peos/crypto/schemes/", SCHEMES),
+    )
+    return {
+        what: (
+            home,
+            frozenset(name for one in known.values() for name in defined(one)),
+            frozenset(known),
+        )
+        for what, home, known in made
+    }
+
+
+def defined(one: type) -> set[str]:
+    """The classes of a mechanism's or scheme's own file."""
+    here = vars(sys.modules[one.__module__]).values()
+    return {each.__name__ for each in here if isinstance(each, type) and each.__module__ == one.__module__}
+
+
+def asked_for(node: ast.AST) -> set[str]:
+    """The classes that an isinstance, a pattern or a comparison of types asks for, by the last part of their names."""
+    asked: list[ast.AST] = []
+    match node:
+        case ast.Call(func=ast.Name(id="isinstance" | "issubclass"), args=[_, classes]):
+            asked = [classes]
+        case ast.MatchClass(cls=one):
+            asked = [one]
+        case ast.Compare(left=left, comparators=others):
+            asked = [left, *others]
+    names = {part.id for one in asked for part in ast.walk(one) if isinstance(part, ast.Name)}
+    return names | {part.attr for one in asked for part in ast.walk(one) if isinstance(part, ast.Attribute)}
+
+
 def lengths(root: Path) -> dict[str, int]:
     """Lines of each file."""
     return {str(path.relative_to(root)): path.read_text(encoding="utf-8").count("\n") for path in sources(root)}
@@ -94,6 +163,18 @@ def lengths(root: Path) -> dict[str, int]:
 
 def test_rooms_keep_to_their_rules() -> None:
     assert violations(ROOT) == []
+
+
+def test_mechanisms_and_schemes_answer_for_themselves() -> None:
+    assert concrete(ROOT) == []
+
+
+def test_what_is_registered_has_that_name_and_lives_where_it_should() -> None:
+    for home, known in (("peos.ldp.", MECHANISMS), ("peos.crypto.schemes.", SCHEMES)):
+        assert known
+        for name, one in known.items():
+            assert one.name == name
+            assert one.__module__.startswith(home)
 
 
 def test_every_room_of_the_library_has_its_place_in_the_order() -> None:
@@ -138,6 +219,30 @@ def test_a_planted_violation_is_seen(tmp_path: Path, name: str, text: str, compl
     planted.parent.mkdir(parents=True)
     planted.write_text(text)
     assert any(complaint in violation for violation in violations(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        (
+            "peos/privacy/planted.py",
+            "a = isinstance(m, GRR)\n",
+            "asks whether it is GRR: a mechanism answers itself",
+        ),
+        ("peos/cli/planted.py", "a = isinstance(m, (int, ldp.SUE))\n", "asks whether it is SUE"),
+        ("analyzer/planted.py", "match m:\n    case LocalHash():\n        pass\n", "asks whether it is LocalHash"),
+        ("analyzer/planted.py", "a = type(m) is GRR\n", "asks whether it is GRR"),
+        ("peos/privacy/planted.py", "a = kind == 'solh'\n", "names 'solh': the registry knows every mechanism"),
+        ("peos/cli/planted.py", "a = 'auto|grr|solh'\n", "names 'auto|grr|solh'"),
+        ("peos/compute/planted.py", "a = COSTS['jl']\n", "names 'jl': the registry knows every scheme"),
+        ("peos/shuffle/planted.py", "a = isinstance(key, PaillierPublicKey)\n", "asks whether it is PaillierPublicKey"),
+    ],
+)
+def test_a_planted_concrete_mechanism_or_scheme_is_seen(tmp_path: Path, name: str, text: str, complaint: str) -> None:
+    planted = tmp_path / name
+    planted.parent.mkdir(parents=True)
+    planted.write_text(text)
+    assert any(complaint in found for found in concrete(tmp_path))
 
 
 def test_a_file_that_has_grown_too_long_is_seen(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from peos.ldp import GRR, SUE
 from peos.simulate import Simulation, run_collection
 from tests.keys import small_key
 
-NAMES = [scheme.name for scheme in SCHEMES]
+NAMES = list(SCHEMES)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -21,6 +21,7 @@ from peos.crypto.randomness import Randomness
 from peos.crypto.schemes.base import PublicKey, ZeroSource
 from peos.errors import Refused
 from peos.net.lane import plain_text
+from peos.wire.submissions import encode_part
 from user_client.memory import Fresh, Memory, Remembered
 from user_client.results import Charge, charge_of, shown
 
@@ -98,9 +99,10 @@ class Preparer:
             shufflers, zeros = len(opened.cards), self._zeros(opened.public, expected)
             (parts,) = prepare(opened.digest, shufflers, opened.public, zeros, report, [ticket], own)
         asking = ask(ticket.key, opened.digest, parts[0].row)  # now: the key is forgotten once all have acknowledged
-        kept = Fresh(ticket.id, respondent.user, self._cost, parts, asking)
+        encoded = tuple(map(encode_part, parts))
+        kept = Fresh(ticket.id, respondent.user, self._cost, parts, encoded, asking)
         self._memory.keep(opened.digest, self._mechanism.digest, [kept])
-        return Remembered(ticket.id, parts, frozenset())
+        return Remembered(ticket.id, parts, encoded, frozenset())
 
     def _zeros(self, public: PublicKey, expected: int) -> ZeroSource:
         """One supply for all users of this process: tables cost seconds, and each zero is used once all the same."""

@@ -46,7 +46,7 @@ def measure_all(
     progress: Callable[[str], None] = lambda _: None,
 ) -> Row:
     """PEOS with every scheme (or those that are named), and SS, with every number of shufflers; `key` is for tests."""
-    names = [scheme_named(name).name for name in schemes] or [one.name for one in SCHEMES]
+    names = [scheme_named(name).name for name in schemes] or list(SCHEMES)
     numbers = list(dict.fromkeys(shufflers))
     for number in numbers:
         Schedule(number)  # refuse what cannot be run before anything is measured

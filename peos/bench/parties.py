@@ -180,7 +180,7 @@ def measure(users: int, shufflers: int, key: PrivateKey | None, *, rng: Randomne
     counting = time.process_time()
     owned = np.stack([dummy.words for dummy in found.dummies])
     reports = analyzer.without_dummies(words, owned, ())
-    found.mechanism.support_counts(reports)
+    found.mechanism.tally(reports)
     counted = time.process_time()
     numbers = range(1, shufflers + 1)
     vectors, rows = found.traffic.vectors, len(words)

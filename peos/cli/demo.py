@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from peos.errors import PeosError, WrongInput
+from peos.registry import DEFAULT_SCHEME, MECHANISMS, SCHEMES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,9 +29,10 @@ def demo(
     eps_users: Annotated[float, typer.Option(help="Against it with all other users.")] = 1.0,
     eps_local: Annotated[float, typer.Option(help="Against everybody.")] = 4.0,
     fakes: Annotated[str, typer.Option(help="Fake reports.", metavar="auto|K")] = "auto",
-    mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar="auto|grr|solh|sue")] = "auto",
+    mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar=f"auto|{MECHANISMS.choices}")] = "auto",
     scheme: Annotated[
-        str | None, typer.Option(help="The encryption scheme; paillier if none is named.", metavar="paillier|dgk|jl")
+        str | None,
+        typer.Option(help=f"The encryption scheme; {DEFAULT_SCHEME} if none is named.", metavar=SCHEMES.choices),
     ] = None,
     protocol: Annotated[
         str, typer.Option(help="The shuffle. ss is a baseline that protects less.", metavar="peos|ss")
@@ -42,7 +44,7 @@ def demo(
     """Run a whole collection on this machine: separate processes, TLS, real encryption; check it against the truth."""
     from rich.console import Console
 
-    from peos.collection.document import DEFAULT_SCHEME, PEOS, PROTOCOLS, SEQUENTIAL, scheme_of
+    from peos.collection.document import PEOS, PROTOCOLS, SEQUENTIAL, scheme_of
     from peos.localrun import run_locally, zipf_values
     from peos.privacy import plan as find_plan
     from peos.privacy.sequential import honest_fakes

@@ -70,7 +70,7 @@ def judge_delivery(kept: Iterable[VectorHeader], new: VectorHeader) -> Verdict:
             )
         if known.header.context == new.header.context and known.rows != new.rows:
             raise _fault(
-                "delivery.shape",
+                "delivery.rows_differ",
                 new,
                 f"delivers {new.rows} rows, where shuffler {known.header.sender} delivered {known.rows}",
             )

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final
 
+from peos.collection.labels import require_labels
 from peos.crypto.identity import PUBLIC_BYTES
 from peos.crypto.kdf import DIGEST_BYTES
 from peos.crypto.onion import ONION, OnionKeys
@@ -22,13 +23,13 @@ from peos.crypto.schemes.base import KEY_BITS_FLOOR, PublicKey
 from peos.errors import WrongInput
 from peos.ldp import from_parameters
 from peos.ldp.base import Mechanism, Question
+from peos.registry import DEFAULT_SCHEME
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.sequential import SequentialSchedule
 
 PEOS: Final = "peos"
 SEQUENTIAL: Final = "ss"  # the weaker baseline, which shufflers and users have to allow (protocol.md §9)
 PROTOCOLS: Final = (PEOS, SEQUENTIAL)
-DEFAULT_SCHEME: Final = "paillier"
 _LAST_SHOWN: Final = 253_402_300_799  # the end of the year 9999, beyond which no calendar here goes
 MIN_DUMMIES: Final = 32
 ID_BYTES: Final = 16
@@ -58,7 +59,7 @@ class Member:
     def __post_init__(self) -> None:
         _require_text(self.name, "a member's name", least=1)
         if len(self.identity) != PUBLIC_BYTES or len(self.certificate) != DIGEST_BYTES:
-            raise WrongInput("document.lengths", f"the identity and the certificate of {self.name} are 32 bytes each")
+            raise WrongInput("document.party", f"the identity and the certificate of {self.name} are 32 bytes each")
 
 
 @dataclass(frozen=True)
@@ -96,12 +97,14 @@ class Document:
     erase_by: int
     protocol: str = PEOS
     onion_keys: tuple[bytes, ...] = ()  # the shufflers', for the sequential shuffle
+    labels: tuple[str, ...] = ()  # what each value means; none where values are numbers
 
     def __post_init__(self) -> None:
         self._check_members()
         self._check_protocol()
         _require_text(self.question, "a question", least=1)
         _require_text(self.epoch, "an epoch", least=0)
+        require_labels(self.labels, self.choice.domain)
         if not (0.0 < self.delta < 1.0 and math.isfinite(self.delta)):
             raise WrongInput("document.delta", f"delta lies strictly between 0 and 1, not at {self.delta}")
         if not (0 <= self.fakes < MAX_ROWS and 1 <= self.minimum < MAX_ROWS):
@@ -116,9 +119,9 @@ class Document:
                 f"a collection commits to at least {MIN_DUMMIES} distinct dummies, not {len(self.dummies)}",
             )
         if any(len(commitment) != DIGEST_BYTES for commitment in self.dummies):
-            raise WrongInput("document.lengths", "a dummy's commitment is 32 bytes")
+            raise WrongInput("document.dummy", "a dummy's commitment is 32 bytes")
         if len(self.enrolment_key) != PUBLIC_BYTES:
-            raise WrongInput("document.lengths", "the enrolment key is 32 bytes")
+            raise WrongInput("document.enrolment_key", "the enrolment key is 32 bytes")
         if not 0 < self.closes_at < self.shuffle_by < self.erase_by < 1 << 40:
             raise WrongInput(
                 "document.times", "a collection closes first, shuffles by a later time and erases by a still later one"

@@ -134,13 +134,13 @@ def known_case(
 def _proved(one: Revealed, document: Document, public: PublicKey, collection: bytes) -> bytes:
     shufflers = len(document.shufflers)
     if [part.shuffler for part in one.parts] != list(range(1, shufflers + 1)):
-        raise _refused("inspection.part", "does not reveal every part of a dummy")
+        raise _refused("inspection.parts", "does not reveal every part of a dummy")
     try:
         found = {check_part(part, document, collection, public, part.shuffler) for part in one.parts}
     except RemoteFault as fault:
         raise _refused("inspection.part", f"reveals a part of a dummy that none can be ({fault})") from None
     if len(found) > 1:
-        raise _refused("inspection.part", "reveals parts that are not of one submission")
+        raise _refused("inspection.mixed_parts", "reveals parts that are not of one submission")
     return found.pop()
 
 

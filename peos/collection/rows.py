@@ -42,7 +42,7 @@ class RowList:
 
     def __init__(self, rows: Sequence[bytes]) -> None:
         if any(len(row) != ROW_BYTES for row in rows):
-            raise LocalFault("freeze.rows", f"a row of a list has {ROW_BYTES} bytes")
+            raise LocalFault("freeze.row_length", f"a row of a list has {ROW_BYTES} bytes")
         if any(left[:_ID_BYTES] >= right[:_ID_BYTES] for left, right in pairwise(rows)):
             raise LocalFault("freeze.rows", "a list is sorted by id, and has no id twice")
         self._rows = rows

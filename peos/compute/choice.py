@@ -89,7 +89,7 @@ def _require_protected(address: str, tls: Tls | None) -> None:
         )
     if parts.scheme == "tcp" and tls is not None:
         raise WrongInput(
-            "compute.certificates",
+            "compute.needless_certificates",
             f"the cluster at {address} is reached without certificates",
             hint="write tls://host:port, or name none",
         )

@@ -105,22 +105,22 @@ def read_certificate(data: bytes) -> x509.Certificate:
         _ = certificate.subject, certificate.not_valid_before_utc, certificate.not_valid_after_utc
     except x509.ExtensionNotFound:
         raise WrongInput(
-            "certificate.form", "the certificate lacks an extension that every party's has", hint=_MAKE
+            "certificate.extension", "the certificate lacks an extension that every party's has", hint=_MAKE
         ) from None
     except WrongInput:
         raise
     except Exception:  # for a stranger's bytes the library raises ValueError, TypeError and kinds of its own
         raise WrongInput("certificate.unreadable", "this is not a certificate", hint=_MAKE) from None
     if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
-        raise WrongInput("certificate.form", "a port's certificate is on the curve P-256", hint=_MAKE)
+        raise WrongInput("certificate.curve", "a port's certificate is on the curve P-256", hint=_MAKE)
     if names.get_values_for_type(x509.DNSName) != [TARGET_NAME] or is_authority:
         raise WrongInput(
-            "certificate.form", f"a port's certificate is for {TARGET_NAME} and cannot sign others", hint=_MAKE
+            "certificate.purpose", f"a port's certificate is for {TARGET_NAME} and cannot sign others", hint=_MAKE
         )
     named = [one.value for one in certificate.subject.get_attributes_for_oid(NameOID.SERIAL_NUMBER)]
     if named != [_shown(key)]:
         raise WrongInput(
-            "certificate.form",
+            "certificate.subject",
             "the subject of a port's certificate names its key, and this one names another",
             hint=_MAKE,
         )
@@ -128,7 +128,7 @@ def read_certificate(data: bytes) -> x509.Certificate:
         certificate.verify_directly_issued_by(certificate)
     except (ValueError, TypeError, InvalidSignature):
         raise WrongInput(
-            "certificate.form", "a port's certificate is signed by its own key, and this one is not", hint=_MAKE
+            "certificate.signature", "a port's certificate is signed by its own key, and this one is not", hint=_MAKE
         ) from None
     return certificate
 

@@ -66,7 +66,7 @@ class Proxy:
     def _ask_socks(self, link: socket.socket, host: str, port: int) -> None:
         link.sendall(b"\x05\x01\x00")  # version 5, one way to log in: none
         if self._read(link, 2) != b"\x05\x00":
-            raise self._fault("proxy.protocol", "wants a password, or does not speak SOCKS5")
+            raise self._fault("proxy.login", "wants a password, or does not speak SOCKS5")
         name = host.encode("idna")
         link.sendall(b"\x05\x01\x00\x03" + bytes([len(name)]) + name + struct.pack(">H", port))
         version, reply, _, kind = self._read(link, 4)
@@ -95,7 +95,7 @@ class Proxy:
         while len(found) < count:
             block = link.recv(count - len(found))
             if not block:
-                raise self._fault("proxy.broke_off", "closed the connection")
+                raise self._fault("proxy.closed", "closed the connection")
             found += block
         return found
 

@@ -51,7 +51,7 @@ def add_up(schedule: Schedule, parts: Mapping[int, Part], decrypted: U64) -> U64
     for who in schedule.last[1:]:
         if parts[who].vector.shape != total.shape:
             raise RemoteFault(
-                "delivery.shape", "delivered a vector of another shape", party=f"shuffler {who}", step="delivery"
+                "delivery.vector_shape", "delivered a vector of another shape", party=f"shuffler {who}", step="delivery"
             )
         total += parts[who].vector.view(np.uint64)
     return total

@@ -96,9 +96,9 @@ class Shuffler:
     def _check(self, header: Header) -> None:
         here = self._context
         if (header.context.collection, header.context.frozen) != (here.collection, here.frozen):
-            raise LocalFault("shuffle.misgiven", "a message of another collection was given to this one")
+            raise LocalFault("shuffle.other_collection", "a message of another collection was given to this one")
         if header.receiver != self._delivery.me:
-            raise LocalFault("shuffle.misgiven", "a message to another shuffler was given to this one")
+            raise LocalFault("shuffle.other_receiver", "a message to another shuffler was given to this one")
 
     def _decided(self, decision: Decision) -> list[Effect]:
         """Carry the decision out on the attempt: forget one that was left, begin one that was opened."""

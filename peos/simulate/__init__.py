@@ -14,6 +14,7 @@ from peos.crypto.randomness import Randomness
 from peos.crypto.schemes.base import PrivateKey
 from peos.errors import WrongInput
 from peos.ldp.base import Mechanism
+from peos.registry import DEFAULT_SCHEME
 from peos.simulate.node import ANALYZER, Node
 from peos.simulate.sequential import SequentialNode, SequentialSimulation
 from peos.simulate.simulation import Collected, Simulation
@@ -26,7 +27,7 @@ def run_collection(
     *,
     mechanism: Mechanism,
     shufflers: int = 3,
-    scheme: str = "paillier",
+    scheme: str = DEFAULT_SCHEME,
     fakes: int = 0,
     delta: float = 1e-6,
     protocol: str = PEOS,

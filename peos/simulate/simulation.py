@@ -31,6 +31,7 @@ from peos.errors import RemoteFault, WrongInput
 from peos.estimate.frequency import Estimate
 from peos.ldp.base import Mechanism
 from peos.privacy.guarantees import Guarantees
+from peos.registry import DEFAULT_SCHEME
 from peos.shuffle import analyzer
 from peos.shuffle.effects import (
     Discard,
@@ -93,7 +94,7 @@ class Simulation:
         mechanism: Mechanism,
         *,
         shufflers: int = 3,
-        scheme: str = "paillier",
+        scheme: str = DEFAULT_SCHEME,
         fakes: int = 0,
         minimum: int = 1,
         dummies: int = MIN_DUMMIES,
@@ -410,9 +411,9 @@ class Simulation:
             raise RemoteFault("result.not_seen", f"the rows of {whom} were not seen", step="the inspection")
         mechanism, document = self.mechanism, self.document
         users = len(reports) - document.fakes
-        counts = mechanism.support_counts(reports)
+        tally = mechanism.tally(reports)
         return Collected(
-            estimate=mechanism.estimate(counts, users=users, fakes=document.fakes),
+            estimate=mechanism.estimate(tally, users=users, fakes=document.fakes),
             guarantees=claims_of(document, users),
             digest=self.digest,
             users=users,

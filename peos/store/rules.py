@@ -60,7 +60,7 @@ def answered_before(other: bytes) -> Refused:
 def require_first_state(state: State) -> None:
     """A collection begins as a draft, or open."""
     if state not in (State.DRAFT, State.OPEN):
-        raise LocalFault("collection.transition", f"a collection does not begin as {state}")
+        raise LocalFault("store.first_state", f"a collection does not begin as {state}")
 
 
 def is_answered(here: Collection) -> bool:
@@ -77,7 +77,7 @@ def asked_by(analyzer: bytes, came: Iterable[Collection]) -> list[str]:
 def next_state(here: Collection, there: State) -> State | None:
     """`there`, if a collection may go on to it, or None if it is there already; FROZEN comes with what was frozen."""
     if there is State.FROZEN:
-        raise LocalFault("collection.transition", "a collection becomes frozen together with what was frozen")
+        raise LocalFault("store.frozen_state", "a collection becomes frozen together with what was frozen")
     if here.lost and there is not State.ABORTED:
         raise restored()
     return None if there is here.state else advance("shuffler", here.state, there)

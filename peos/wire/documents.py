@@ -72,6 +72,7 @@ def encode_document(document: Document) -> bytes:
             erase_by=document.erase_by,
             protocol="" if document.protocol == PEOS else document.protocol,
             onion_keys=document.onion_keys,
+            labels=document.labels,
         )
     )
 
@@ -81,10 +82,10 @@ def decode_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> Document:
     message = parse(pb.Document, data)
     names = [parameter.name for parameter in message.mechanism.parameters]
     if names != sorted(set(names)):
-        raise BadEncoding("document.form", "a mechanism's parameters are not sorted by distinct names")
+        raise BadEncoding("document.parameters", "a mechanism's parameters are not sorted by distinct names")
     if message.protocol == PEOS:
         raise BadEncoding(
-            "document.form", f"a document does not name the protocol {PEOS}, which it has if it names none"
+            "document.protocol_named", f"a document does not name the protocol {PEOS}, which it has if it names none"
         )
     try:
         document = Document(
@@ -109,6 +110,7 @@ def decode_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> Document:
             erase_by=message.erase_by,
             protocol=message.protocol or PEOS,
             onion_keys=tuple(message.onion_keys),
+            labels=tuple(message.labels),
         )
         # The mechanism is built on the way, so that its ranges are refused here.
         _require_room(document, document.encryption(floor=floor))

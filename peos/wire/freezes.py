@@ -68,11 +68,11 @@ def decode_stretch(data: bytes) -> Stretch:
     within(message.total, 0, MAX_ROWS, "a list's total")
     packed = message.rows
     if len(packed) % ROW_BYTES:
-        raise BadEncoding("freeze.list_form", f"a list of {len(packed)} bytes is not made of rows of {ROW_BYTES}")
+        raise BadEncoding("freeze.list_length", f"a list of {len(packed)} bytes is not made of rows of {ROW_BYTES}")
     rows = tuple(packed[at : at + ROW_BYTES] for at in range(0, len(packed), ROW_BYTES))
     within(message.first + len(rows), len(rows), message.total, "the end of a stretch")
     if message.total and not rows:
-        raise BadEncoding("freeze.list_form", "a stretch of a list that is not empty brings nothing")
+        raise BadEncoding("freeze.list_empty", "a stretch of a list that is not empty brings nothing")
     if any(left[:ID_BYTES] >= right[:ID_BYTES] for left, right in pairwise(rows)):
         raise BadEncoding("freeze.list_order", "a list is not sorted by distinct ids")
     return Stretch(message.collection, message.total, message.first, rows)

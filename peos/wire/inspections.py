@@ -81,13 +81,13 @@ def decode_opening(sender: int, rows: NDArray[np.uint8]) -> Opening:
     revealed = _decode_signed(message.revealed) if message.revealed or not message.nothing else None
     if message.nothing:
         if message.paths or message.shown or message.said or message.claim or message.dummies:
-            raise BadEncoding("inspection.opening_form", "an opening shows something and says that it shows nothing")
+            raise BadEncoding("inspection.opening_nothing", "an opening shows something and says that it shows nothing")
         why = Nothing(within(message.nothing, min(Nothing), max(Nothing), "the reason why nothing is shown"))
         return Opening(sender, revealed=revealed, nothing=why)
     shown = dict(map(_decode_shown, message.shown))
     said = dict(map(_decode_said, message.said))
     if len(shown) < len(message.shown) or len(said) < len(message.said):
-        raise BadEncoding("inspection.opening_form", "an opening says something twice")
+        raise BadEncoding("inspection.opening_repeats", "an opening says something twice")
     claim = _decode_places(message.claim) if message.claim else None
     paths, dummies = tuple(map(_decode_places, message.paths)), _decode_places(message.dummies)
     if (
@@ -95,7 +95,7 @@ def decode_opening(sender: int, rows: NDArray[np.uint8]) -> Opening:
         or max(dummies) >= MAX_INSPECTED
         or any(len(dummies) != len(one) for one in paths)
     ):
-        raise BadEncoding("inspection.opening_form", "an opening does not say whose rows it shows")
+        raise BadEncoding("inspection.opening_owner", "an opening does not say whose rows it shows")
     return Opening(sender, paths, shown, said, claim, revealed, dummies)
 
 
@@ -113,7 +113,7 @@ def _encode_shown(place: Place, shown: Shown) -> pb.Shown:
 def _decode_shown(message: pb.Shown) -> tuple[Place, Shown]:
     width = within(message.row_bytes, 1, MAX_ROW_BYTES, "an opened row")
     if len(message.rows) % width or not 1 <= len(message.rows) // width <= MAX_INSPECTED:
-        raise BadEncoding("inspection.opening_form", "opened rows do not have the length that they claim")
+        raise BadEncoding("inspection.opening_length", "opened rows do not have the length that they claim")
     place = Place(
         message.round,
         What(within(message.what, min(What), max(What), "what is opened")),
@@ -189,7 +189,7 @@ def gathered(parts: Sequence[RevealedPart | SignedReveal]) -> tuple[list[Reveale
     *others, signed = parts if parts else [None]
     for one in others:
         if not isinstance(one, RevealedPart):
-            raise BadEncoding("inspection.revealed", "the dummies go on behind the analyzer's signature")
+            raise BadEncoding("inspection.after_signature", "the dummies go on behind the analyzer's signature")
         own.append(one.part)
         if one.words is not None:
             found.append(Revealed(one.salt, one.words, tuple(own)))
@@ -212,12 +212,12 @@ def decode_revealed(data: bytes) -> RevealedPart | SignedReveal:
     message = parse(pb.RevealedPart, data)
     if message.signature:
         if message.part or message.salt or message.words:
-            raise BadEncoding("inspection.revealed", "a part of a dummy and the end of the dummies came in one")
+            raise BadEncoding("inspection.mixed_end", "a part of a dummy and the end of the dummies came in one")
         return _decode_signed(message.signature)
     part = decode_part(message.part)
     if not message.salt and not message.words:
         return RevealedPart(part)
     if not message.words or len(message.words) % 8:
-        raise BadEncoding("inspection.revealed", "a dummy's words are whole words")
+        raise BadEncoding("inspection.dummy_words", "a dummy's words are whole words")
     words = np.frombuffer(message.words, "<u8").astype(np.uint64)
     return RevealedPart(part, exactly(message.salt, _COMMITMENT_SALT, "a dummy's salt"), words)

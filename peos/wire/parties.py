@@ -163,14 +163,14 @@ def decode_answer(data: bytes) -> Answer:
         within(len(text), 0, TEXT_LIMIT, "the length of a refusal")
     if message.refusal:
         if id_from(message.error) != message.error:
-            raise BadEncoding("submit.answer_form", "a refusal does not name its id")
+            raise BadEncoding("submit.answer_unnamed", "a refusal does not name its id")
         said = message.refusal, message.hint, message.retry
         return Answer(bytes(DIGEST_BYTES), message.id, b"", *said, error_id=message.error)
     if message.hint or message.retry or message.error:
-        raise BadEncoding("submit.answer_form", "an acknowledgement comes with a hint or asks for another try")
+        raise BadEncoding("submit.answer_mixed", "an acknowledgement comes with a hint or asks for another try")
     taken = decode_acknowledgement(message.acknowledgement)
     if taken.row[:ID_BYTES] != message.id:
-        raise BadEncoding("submit.answer_form", "an answer acknowledges another part")
+        raise BadEncoding("submit.answer_part", "an answer acknowledges another part")
     return Answer(taken.collection, message.id, taken.row, receipt=taken.receipt)
 
 

@@ -45,7 +45,7 @@ def decode_word(data: bytes) -> Word:
     message = parse(pb.Word, data)
     header = _read_header(message.header)
     if header.step.kind in VECTORS:
-        raise BadEncoding("shuffle.kind", f"a word came where a vector belongs: {header.step}")
+        raise BadEncoding("shuffle.word_for_vector", f"a word came where a vector belongs: {header.step}")
     return Word(header, exactly(message.body, WORD_BYTES, "a word"))
 
 
@@ -74,7 +74,7 @@ def decode_vector_header(data: bytes) -> VectorHeader:
     message = parse(pb.VectorHeader, data)
     header = _read_header(message.header)
     if header.step.kind not in VECTORS:
-        raise BadEncoding("shuffle.kind", f"a vector came where a word belongs: {header.step}")
+        raise BadEncoding("shuffle.vector_for_word", f"a vector came where a word belongs: {header.step}")
     return VectorHeader(
         header,
         rows=within(message.rows, 0, MAX_ROWS, "a vector's rows"),
@@ -101,11 +101,11 @@ class ChunkReader:
         message = parse(pb.VectorChunk, data)
         if message.offset != self._here or not message.data:
             raise BadEncoding(
-                "shuffle.vector_length",
+                "shuffle.chunk_offset",
                 f"a chunk at {message.offset} does not follow the {self._here} bytes that are here",
             )
         if self._here + len(message.data) > self._due:
-            raise BadEncoding("shuffle.vector_length", f"a vector goes on beyond its {self._due} bytes")
+            raise BadEncoding("shuffle.vector_long", f"a vector goes on beyond its {self._due} bytes")
         self._here += len(message.data)
         self._sha256.update(message.data)
         return message.data
@@ -113,7 +113,7 @@ class ChunkReader:
     def end(self) -> None:
         """No chunk is to come: all must be here."""
         if self._here != self._due:
-            raise BadEncoding("shuffle.vector_length", f"a vector ended after {self._here} of {self._due} bytes")
+            raise BadEncoding("shuffle.vector_short", f"a vector ended after {self._here} of {self._due} bytes")
         if self._sha256.digest() != self.header.sha256:
             raise BadEncoding("shuffle.vector_hash", "a vector does not have the hash that was announced")
 
@@ -150,7 +150,7 @@ def decode_vector(messages: Iterable[bytes]) -> tuple[VectorHeader, NDArray[np.u
     arriving = iter(messages)
     first = next(arriving, None)
     if first is None:
-        raise BadEncoding("shuffle.headless", "a vector has no header")
+        raise BadEncoding("shuffle.no_header", "a vector has no header")
     reader = VectorReader(decode_vector_header(first))
     for data in arriving:
         reader.feed(data)

@@ -235,7 +235,7 @@ class Unchecked(Replaced):
         """Estimate from all that came out, dummies of the analyzer's own taken for users."""
         reports = self.decrypted()
         return self.mechanism.estimate(
-            self.mechanism.support_counts(reports), users=len(reports) - self.document.fakes, fakes=self.document.fakes
+            self.mechanism.tally(reports), users=len(reports) - self.document.fakes, fakes=self.document.fakes
         )
 
 

@@ -15,6 +15,7 @@ from peos.collection.lifecycle import State
 from peos.errors import LocalFault
 from peos.shuffle.standing import Place
 from peos.store import schema, submissions
+from peos.wire.submissions import encode_part
 from tests.stores.filled import OPEN, OVER, SHUFFLING, STORES, delivery, parts_of, past, receipt, unpack
 from tests.unit.store.made import sqlite, stored, submission
 from user_client import memory as client_memory
@@ -127,7 +128,7 @@ def test_a_user_s_submission_that_was_cut_off_is_completed_with_the_same_bytes(t
     with Memory(tmp_path) as memory:
         found = memory.find(OPEN, parts[0].id)
         assert found is not None
-        assert found.missing == (parts[1],)
+        assert found.missing == {parts[1]: encode_part(parts[1])}
         memory.note_answers(OPEN, [(parts[0].id, 2, "", receipt(2))])
         done = memory.find(OPEN, parts[0].id)
         assert done is not None

@@ -48,10 +48,10 @@ def require_rows(rows: Packed, size: int, *, count: int | None = None) -> None:
             "key.rows", f"packed rows are a uint8 array of shape (count, {size}), not {rows.dtype} {rows.shape}"
         )
     if count is not None and rows.shape[0] != count:
-        raise LocalFault("key.rows", f"{count} packed rows were expected, not {rows.shape[0]}")
+        raise LocalFault("key.rows_count", f"{count} packed rows were expected, not {rows.shape[0]}")
 
 
 def require_words(words: NDArray[Any]) -> None:
     """LocalFault unless `words` is a vector of 64-bit words."""
     if words.dtype != np.uint64 or words.ndim != 1:
-        raise LocalFault("key.rows", f"plaintexts are a uint64 vector, not {words.dtype} of shape {words.shape}")
+        raise LocalFault("key.plaintexts", f"plaintexts are a uint64 vector, not {words.dtype} of shape {words.shape}")

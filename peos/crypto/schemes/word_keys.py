@@ -84,4 +84,4 @@ def require_element(name: str, element: mpz, modulus: mpz) -> None:
     if not 1 < element < modulus:
         raise BadEncoding("key.element", f"{name} does not lie strictly between 1 and the modulus")
     if gmpy2.jacobi(element, modulus) != 1:
-        raise BadEncoding("key.element", f"the Jacobi symbol of {name} is not +1")
+        raise BadEncoding("key.element_symbol", f"the Jacobi symbol of {name} is not +1")
