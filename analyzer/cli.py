@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from peos.errors import PeosError, WrongInput
-from peos.registry import DEFAULT_SCHEME, MECHANISMS, SCHEMES
+from peos.registry import DEFAULT_PROTOCOL, DEFAULT_SCHEME, MECHANISMS, PROTOCOLS, SCHEMES
 
 if TYPE_CHECKING:
     from analyzer.home import Home
@@ -91,8 +91,10 @@ def create(
     ] = None,
     protocol: Annotated[
         str,
-        typer.Option(help="The shuffle. ss is a baseline that protects less: docs/protocol.md §9.", metavar="peos|ss"),
-    ] = "peos",
+        typer.Option(
+            help="The shuffle; all but the first protect less: docs/protocol.md §9.", metavar=PROTOCOLS.choices
+        ),
+    ] = DEFAULT_PROTOCOL,
     closes_in: Annotated[int, typer.Option(help="Seconds until it closes.")] = 3600,
     shuffle_within: Annotated[int, typer.Option(help="Seconds after that by which it is shuffled.")] = 86_400,
     erase_within: Annotated[int, typer.Option(help="Seconds after that by which all is erased.")] = 604_800,
@@ -109,7 +111,7 @@ def create(
     from analyzer.create import open_collection, write_invitation
     from analyzer.draft import Request, draft
     from analyzer.telling import Teller
-    from peos.collection.document import scheme_of
+    from peos.protocols import protocol_named
 
     _require_seconds(wait)
     request = Request(
@@ -126,7 +128,7 @@ def create(
         mechanism=mechanism,
         d_prime=d_prime,
         minimum=minimum,
-        scheme=scheme_of(protocol, scheme),
+        scheme=protocol_named(protocol).scheme(scheme),
         closes_in=closes_in,
         shuffle_within=shuffle_within,
         erase_within=erase_within,

@@ -1,10 +1,10 @@
-"""The mechanisms and the encryption schemes that there are: a line for each, and nobody else keeps a list.
+"""The mechanisms, encryption schemes and shuffle protocols that there are: a line for each, in no other list.
 
     MECHANISMS["grr"]       # the class, loaded when it is first asked for
     MECHANISMS.choices      # "grr|solh|sue", for which nothing is loaded: a command's --help need not wait
 
 What is not here is refused wherever it is named. Each says all that there is to say of it (`peos.ldp.base.Mechanism`,
-`peos.crypto.schemes.base.Scheme`).
+`peos.crypto.schemes.base.Scheme`, `peos.protocols.base.ShuffleProtocol`).
 """
 
 from collections.abc import Iterator, MutableMapping
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 if TYPE_CHECKING:
     from peos.crypto.schemes.base import Scheme
     from peos.ldp.base import Mechanism
+    from peos.protocols.base import ShuffleProtocol
 
 T = TypeVar("T")
 
@@ -69,3 +70,13 @@ SCHEMES: Final[Registry[type["Scheme"]]] = Registry(
 """The default first."""
 
 DEFAULT_SCHEME: Final = next(iter(SCHEMES))
+
+PROTOCOLS: Final[Registry["ShuffleProtocol"]] = Registry(
+    {
+        "peos": "peos.protocols.peos:PEOS",
+        "ss": "peos.protocols.sequential:SEQUENTIAL",
+    }
+)
+"""First the protocol of a document that names none."""
+
+DEFAULT_PROTOCOL: Final = next(iter(PROTOCOLS))

@@ -15,7 +15,7 @@ from peos.registry import MECHANISMS, SCHEMES, Registry
 
 ROOT = Path(__file__).parent.parent
 ROLES = ("analyzer", "shuffler", "user_client")
-PURE = ("collection", "crypto", "estimate", "ldp", "privacy", "shuffle", "tasks")
+PURE = ("collection", "crypto", "estimate", "ldp", "privacy", "protocols", "shuffle", "tasks")
 IO = frozenset(
     {"asyncio", "concurrent", "grpc", "http", "logging", "multiprocessing", "os", "pathlib", "psycopg", "random"}
     | {"secrets", "select", "shutil", "signal", "socket", "sqlite3", "ssl", "subprocess", "sys", "tempfile"}
@@ -34,11 +34,12 @@ ORDER = (
         "ldp",
         "shuffle",
         "privacy",
+        "protocols",
         "collection",
         "v1",
         "wire",
     ),
-    *("configuration", "simulate", "net", "store", "localcluster", "localrun", "bench", "hardening", "cli"),
+    *("settings", "configuration", "simulate", "net", "store", "localcluster", "localrun", "bench", "hardening", "cli"),
 )
 APART = frozenset({("net", "store"), ("store", "net"), ("net", "simulate"), ("store", "simulate"), ("store", "wire")})
 APART |= {(pure, "compute") for pure in PURE}  # it starts processes
@@ -50,6 +51,15 @@ MAY_BE_CONCRETE = (
     "peos/bench/",  # measures what only one scheme has, beside another library's version of the same
     "benchmarks/",  # lays out those figures, and holds each against a bar that was set for it
 )
+OF_PROTOCOLS = frozenset(
+    {"peos.protocols.peos", "peos.protocols.sequential", "peos.protocols.PEOS", "peos.protocols.SEQUENTIAL"}
+    | {"peos.privacy.sequential", "peos.shuffle.sequential"}
+)
+OF_KINDS = frozenset(
+    {"OnionKeys", "OnionPrivateKey", "OnionEncryption", "ShareEncryption", "SequentialSchedule", "SequentialShuffler"}
+    | {"Relay", "RelayBench", "Workbench", "Bench", "Peos", "Sequential"}
+)
+NAMES_THEM = ("peos/registry.py", "peos/bench/overhead.py")  # the latter quotes the rows of the thesis' table
 EXPERIMENTS_TESTED = ("tests", "unit", "experiments")
 CEILING = 500
 MEDIAN = 200
@@ -111,6 +121,36 @@ def violations(root: Path) -> list[str]:
             if parts[0] == "experiments" and top != "experiments" and name.parts[:3] != EXPERIMENTS_TESTED:
                 found.append(f"{name} imports {module}: nothing rests on an experiment")
     return sorted(set(found))
+
+
+def askers(root: Path) -> list[str]:
+    """Every place outside their room that names a protocol, or tells two apart by what they are made of."""
+    found = []
+    for path in sources(root):
+        name = path.relative_to(root)
+        if name.parts[0] not in ("peos", *ROLES) or name.parts[:2] == ("peos", "protocols"):
+            continue
+        for module in sorted(set(imports(path)) & OF_PROTOCOLS):
+            found.append(f"{name} imports {module}: the protocol object is asked, whichever it is")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Constant(value="ss") if str(name) not in NAMES_THEM:
+                    found.append(f"{name} names a protocol, which documents and people do")
+                case ast.Compare() if "peos" in _constants(node) or "protocol.name" in ast.unparse(node.left):
+                    if not any(isinstance(operator, ast.In | ast.NotIn) for operator in node.ops):
+                        found.append(f"{name} compares a protocol's name: ask the object instead")
+                case ast.Call(func=ast.Name(id="isinstance"), args=[_, kinds]) if OF_KINDS & _names(kinds):
+                    if name.parts[:2] != ("peos", "crypto"):
+                        found.append(f"{name} tells protocols apart by their keys, schedules or benches")
+    return sorted(set(found))
+
+
+def _constants(node: ast.AST) -> set[object]:
+    return {one.value for one in ast.walk(node) if isinstance(one, ast.Constant)}
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 def concrete(root: Path) -> list[str]:
@@ -175,6 +215,34 @@ def lengths(root: Path) -> dict[str, int]:
 
 def test_rooms_keep_to_their_rules() -> None:
     assert violations(ROOT) == []
+
+
+def test_nobody_asks_which_protocol_it_is() -> None:
+    assert askers(ROOT) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from peos.protocols.sequential import SEQUENTIAL\n",
+        "from peos.protocols import PEOS\n",
+        "from peos.privacy.sequential import WEAKER\n",
+        "def f(document):\n    return document.protocol.name == other\n",
+        "def f(request):\n    return request.protocol != 'peos'\n",
+        "NAME = 'ss'\n",
+        "def f(public):\n    return isinstance(public, OnionKeys)\n",
+        "def f(bench):\n    return isinstance(bench, int | RelayBench)\n",
+    ],
+)
+def test_a_planted_question_which_protocol_it_is_is_seen(tmp_path: Path, text: str) -> None:
+    for name in ("shuffler/planted.py", "peos/collection/planted.py", "peos/protocols/planted.py"):
+        planted = tmp_path / name
+        planted.parent.mkdir(parents=True)
+        planted.write_text(text)
+    assert {complaint.partition(" ")[0] for complaint in askers(tmp_path)} == {
+        "shuffler/planted.py",
+        "peos/collection/planted.py",
+    }
 
 
 def test_mechanisms_and_schemes_answer_for_themselves() -> None:

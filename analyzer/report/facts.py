@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from analyzer.report.formatting import NOT_RECORDED, moment, whole
-from peos.collection.document import SEQUENTIAL
 from peos.ldp.base import symbol
 from peos.privacy.guarantees import rounded_up
+from peos.protocols import protocol_named
 from peos.registry import MECHANISMS
 
-_TOGETHER: Final = "added by the shufflers together, known to none of them"
-_PROTOCOLS: Final = {SEQUENTIAL: "sequential, the weaker baseline: "}
 _NOT_MEASURED: Final[dict[str, Any]] = dict.fromkeys(("seconds", "sent", "received", "peak_rss"))
 _ROLES: Final = ("analyzer", "users")
 _CHECKS: Final = {
@@ -49,7 +47,7 @@ def facts(found: Mapping[str, Any]) -> dict[str, str]:
     """What was asked, when, and who took part; the page lists the shufflers' names where they are recorded."""
     about, parameters = found.get("collection") or {}, found["parameters"]
     mechanism = MECHANISMS.get(parameters["mechanism"])
-    sequential = parameters["protocol"] == SEQUENTIAL
+    protocol = protocol_named(parameters["protocol"])
     return {
         "Question": about.get("question", NOT_RECORDED),
         "Epoch": about.get("epoch") or "none was named",
@@ -63,13 +61,11 @@ def facts(found: Mapping[str, Any]) -> dict[str, str]:
         "Dropped out": whole(
             found["dropped"], missing="not known: the analyzer does not see who gave up before the close"
         ),
-        "Fake reports": f"{whole(found['fakes'])}, "
-        + ("each known to the shuffler that drew it" if sequential else _TOGETHER),
+        "Fake reports": f"{whole(found['fakes'])}, {protocol.about.fakes}",
         "Mechanism": mechanism.described() if mechanism else parameters["mechanism"],
         "Parameters": f"ε_l = {rounded_up(parameters['eps_local'])}, δ = {parameters['delta']:g}"
         + "".join(f", {symbol(name)} = {whole(value)}" for name, value in _shown(parameters).items()),
-        "Encryption": f"{parameters['scheme']}; shuffle protocol {_PROTOCOLS.get(parameters['protocol'], '')}"
-        f"{parameters['protocol']}",
+        "Encryption": f"{parameters['scheme']}; shuffle protocol {protocol.about.kind}{protocol.name}",
     }
 
 

@@ -23,6 +23,7 @@ import analyzer.config
 import peos.wire
 import shuffler.config
 import user_client.config
+from peos.collection.labels import value_of
 from peos.collection.party import Card
 from peos.crypto.identity import Identity
 from peos.crypto.onion import OnionKeys, OnionPrivateKey, read_point
@@ -56,7 +57,7 @@ from tests.unit.wire.mutations import payload, split
 from tests.unit.wire.strategies import CODECS, FLOOR
 from tests.unit.wire.test_inspections import OPENING, SIGNED, part
 from tests.vectors.wire_by_hand import blob
-from user_client.entries import read_answers, read_key, read_ticket, read_value
+from user_client.entries import read_answers, read_key, read_ticket
 
 _RNG: Final = Randomness(b"\x0f" * 32)
 _SEEDS: Final = 12  # of each message
@@ -289,11 +290,15 @@ _USER: Final = (
 )
 
 
+def _answer(text: str) -> int | None:
+    return value_of(text, ("nobody", "a dog", "a cat"), 3)
+
+
 def _texts(folder: Path) -> Iterator[Target]:
     ticket = b"a" * 32 + b":" + b"f" * 128 + b":" + b"5" * 64
     yield Target("a key file", (b"5" * 64,), _in_file(folder / "key", read_key), (WrongInput,), tokens=_LINES)
     yield Target("a ticket", (ticket,), _as_text(read_ticket), (WrongInput,), tokens=_LINES)
-    yield Target("a value", (b"17",), _as_text(read_value), (WrongInput,), tokens=_LINES)
+    yield Target("an answer", (b"17", b"a cat"), _as_text(_answer), (WrongInput,), tokens=_LINES)
     pairs = ticket + b"\n" + ticket + b"\n", b"1\n2\n"
     tickets, values = folder / "tickets", folder / "values"  # that stay as they are, beside the one that is fuzzed
     for path, content in zip((tickets, values), pairs, strict=True):

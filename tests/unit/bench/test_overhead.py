@@ -15,6 +15,7 @@ from peos.crypto.schemes import dgk_zeros, paillier_zeros
 from peos.crypto.schemes.joye_libert import JoyeLibert
 from peos.errors import WrongInput
 from peos.privacy.costs import cost
+from peos.protocols import DEFAULT
 from peos.shuffle.sequential import SequentialSchedule
 from tests.keys import small_key
 
@@ -59,7 +60,7 @@ def test_bytes_and_counts_at_a_million_are_the_protocols(
 
 
 def test_a_pass_is_part_of_its_holders_time_and_everybody_works(rng: Randomness) -> None:
-    found = measure(30, 3, small_key(BITS, "jl"), rng=rng)
+    found = measure(30, 3, DEFAULT, small_key(BITS, "jl"), rng=rng)
     assert len(found.shuffle_s) == 3
     assert 0 < found.pass_s < sum(found.shuffle_s)
     assert min(found.shuffle_s) > 0
