@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import signal
 from typing import Final
 
 from analyzer.home import Home
@@ -13,6 +12,7 @@ from analyzer.publishing import Publishing
 from analyzer.receiving import Receiving
 from analyzer.service import Analyst
 from peos.compute import Engine, engine
+from peos.ending import ending_signals
 from peos.hardening import descriptors
 from peos.net.certificates import require_current
 from peos.net.limits import Limits, fitted
@@ -33,7 +33,7 @@ async def run(
     workers: Engine | None = None,
     inspecting: Inspecting | None = None,
 ) -> None:
-    """Until SIGINT or SIGTERM, or until `stop` is set; what is durable goes on at the next start."""
+    """Until SIGINT, SIGTERM or SIGHUP, or until `stop` is set; what is durable goes on at the next start."""
     require_current(
         home.keys.certificate, "shufflers", hint="set the clock; or run `peos analyzer init` in a new folder"
     )
@@ -49,7 +49,7 @@ async def run(
 
 def _on_signals() -> asyncio.Event:
     stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in ending_signals():
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     return stop
 

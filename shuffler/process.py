@@ -13,6 +13,7 @@ from typing import Final
 
 from peos.compute import Engine, engine
 from peos.crypto.randomness import system
+from peos.ending import ending_signals
 from peos.hardening import descriptors
 from peos.net.certificates import require_current
 from peos.net.limits import Limits, fitted
@@ -41,13 +42,13 @@ ACCEPTED: Final = "accept"
 
 
 async def run(config: Config, log: Log, *, restored: bool = False) -> None:
-    """Until SIGINT or SIGTERM; what is durable goes on at the next start."""
+    """Until SIGINT, SIGTERM or SIGHUP; what is durable goes on at the next start."""
     keys = keys_.load(config)
     for port, own in (("users", keys.users), ("peers", keys.peers)):
         files = f"{port}.pem, {port}.key and {keys_.CARD}"
         require_current(own, port, hint=f"set the clock; or remove {files}, and run `peos shuffler init` again")
     stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in ending_signals():
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     trust = Trust()
     read_cards(config, trust)
