@@ -25,7 +25,7 @@ from peos.net.calls import Caller
 from peos.net.client import channel
 from peos.net.submit import describe, send_parts
 from peos.wire.methods import SUBMIT_MANY
-from shuffler.process import UNLOCKED
+from shuffler.server import UNLOCKED
 from tests.integration.played import ENROLMENT, RNG, Town, played
 
 
