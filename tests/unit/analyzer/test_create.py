@@ -33,6 +33,14 @@ def test_every_shuffler_has_the_document_and_no_dummy_yet(world: World) -> None:
         assert not shuffler.parts
 
 
+def test_a_mechanism_that_is_not_known_creates_nothing_and_is_taken_for_no_other(world: World) -> None:
+    home = world.home()
+    with pytest.raises(WrongInput) as caught:
+        draft(home, request(mechanism="toy"), Silent())
+    assert caught.value.id == "plan.mechanism"
+    assert home.store.named(request().name) is None
+
+
 def test_the_mechanism_is_salted_with_analyzer_question_and_epoch(world: World) -> None:
     home = world.home()
     question = home.signed(world.open(home)).document.mechanism.question
