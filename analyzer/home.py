@@ -1,6 +1,5 @@
 """An analyzer opened: its configuration, keys and store, and what is sealed in the store read back."""
 
-import re
 import time
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +17,7 @@ from peos.crypto.schemes.base import KEY_BITS_FLOOR
 from peos.errors import LocalFault, WrongInput
 from peos.net.tls import Trust
 from peos.protocols import AnalyzerKey
+from peos.spec import require_name
 from peos.store.folder import private_folder
 from peos.wire.documents import SignedDocument, decode_signed_document
 from peos.wire.parties import Proposal, decode_proposal
@@ -27,7 +27,6 @@ _DATABASE: Final = "analyzer.sqlite"
 _COLLECTIONS: Final = "collections"
 _SALT_BYTES: Final = 32
 _LENGTH_BYTES: Final = 4
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 class Home:
@@ -126,17 +125,6 @@ class Home:
                 trust.admit([card.peer_certificate for card in self.proposal(kept).cards[:-1]], kept.digest)
             if kept.state in OVER and now >= known[kept.digest]:
                 trust.drop(kept.digest)
-
-
-def require_name(name: str) -> str:
-    """A collection's name, which is also the name of a folder and of files."""
-    if not _NAME.fullmatch(name):
-        raise WrongInput(
-            "input.name",
-            f"{name[:80]!r} cannot name a collection",
-            hint="up to 64 letters, digits, points, hyphens and underscores",
-        )
-    return name
 
 
 def pack_dummies(dummies: list[Dummy]) -> bytes:
