@@ -1,6 +1,6 @@
 """What `make test` leaves to CI, which runs it with PEOS_FULL=1: tests marked `full`, and most of many repetitions.
 
-Each kind of mistake is seen without it too: docs/testing.md says by which test. A test that is named on the command
+A test that is named on the command
 line (`file::test`) runs in any case, and so does what `-m full` selects or PEOS_REQUIRE names.
 """
 
@@ -55,5 +55,5 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """One line."""
     if count := config.stash.get(_LEFT_OUT, 0):
-        line = f"{count} tests and most repetitions were left to CI: {VARIABLE}=1 make test runs them (docs/testing.md)"
+        line = f"{count} tests and most repetitions were left to CI: {VARIABLE}=1 make test runs them"
         terminalreporter.write_line(line)
