@@ -251,7 +251,12 @@ class Life:
         await self._move(State.FROZEN, State.SHUFFLING)
         conductor = Conductor(
             machine=self.document.protocol.machine(
-                self.number, self.document.schedule, context, system(), kept.standing
+                self.number,
+                self.document.schedule,
+                context,
+                system(),
+                kept.standing,
+                kept=self._evidence.attempt if self._evidence else 0,
             ),
             number=self.number,
             document=self.document,
