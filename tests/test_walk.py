@@ -17,6 +17,8 @@ import pytest
 
 from analyzer.config import Config as AnalyzerConfig
 from analyzer.config import read as read_analyzer
+from peos.settings import load
+from peos.spec import CollectionSpec
 from user_client.config import Config as ClientConfig
 from user_client.config import read as read_client
 
@@ -192,3 +194,9 @@ def test_the_full_samples_show_every_setting() -> None:
         shown = {*sample, *sample.pop("listen", {})} - {"listen"}
         named = {"dummies_through": "dummies", "peer_connections": "limits"}
         assert shown == {named.get(field.name, field.name) for field in fields(config)} - {"path"}
+
+
+def test_the_sample_collection_is_read_and_can_be_planned() -> None:
+    spec = load(ROOT / "deploy" / "collection.toml", CollectionSpec)
+    assert spec.labels == ("nobody", "a dog", "a cat")
+    assert spec.plan(3).guarantees.server.epsilon <= 0.5

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import pytest
 
-from peos.configuration import ADDRESS, FLAG, NAME, POSITIVE, TEXTS, Key, at_least, count, one_of, read
 from peos.errors import WrongInput
+from peos.settings import ADDRESS, FLAG, NAME, POSITIVE, TEXTS, Key, at_least, count, one_of, read
 
 COLOUR: Final = Key("colour", NAME)
 PORT: Final = Key("listen.users", ADDRESS, "here:1")
