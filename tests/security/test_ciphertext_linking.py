@@ -22,6 +22,7 @@ from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes import rows
 from peos.crypto.schemes.base import Packed, PublicKey
 from peos.crypto.schemes.paillier import PaillierPrivateKey, PaillierPublicKey, rho_bits
+from tests.full import full
 from tests.security.laid import Laid, WatchedNode
 from tests.security.verdict import Verdict, of_flags, of_guesses
 from tests.security.weakened import Forty, OneSquaredBase, OneWidth, Unburied, Unrandomised
@@ -190,7 +191,7 @@ def tell_marks(key: PaillierPrivateKey, public: PaillierPublicKey, hop: int, cou
     return of_guesses(f"marks within ρ's width, honest pass {hop}", int(np.sum(called == fake)), count)
 
 
-@pytest.mark.parametrize("hop", [2, 3, 4])
+@pytest.mark.parametrize("hop", [2, full(3), full(4)])
 def test_marks_within_the_widths_of_earlier_passes_are_buried(
     key: PaillierPrivateKey, hop: int, rng: Randomness
 ) -> None:
