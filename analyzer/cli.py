@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from peos.cli.options import with_settings
 from peos.errors import PeosError, WrongInput
-from peos.registry import DEFAULT_PROTOCOL, DEFAULT_SCHEME, MECHANISMS, PROTOCOLS, SCHEMES
+from peos.settings import load
+from peos.spec import CollectionSpec
 
 if TYPE_CHECKING:
     from analyzer.home import Home
@@ -69,79 +71,30 @@ def serve(
 
 
 @app.command()
+@with_settings(CollectionSpec)
 def create(
     config: Config,
-    name: Annotated[str, typer.Option(help="A name of your own for the collection.")],
-    question: Annotated[str, typer.Option(help="What is asked.")],
-    domain: Annotated[int, typer.Option(help="How many values there are.")],
-    users: Annotated[int, typer.Option(help="Honest users expected to take part.")],
-    delta: Annotated[float, typer.Option(help="The probability that a guarantee is allowed to fail with.")],
-    out: Annotated[Path, typer.Option(help="The folder for the invitation.")],
-    epoch: Annotated[str, typer.Option(help="When it is asked; a question is answered once an epoch.")] = "",
-    eps_server: Annotated[float | None, typer.Option(help="The most that the analyzer may learn.")] = None,
-    eps_users: Annotated[float | None, typer.Option(help="The same, if all other users help it.")] = None,
-    eps_local: Annotated[float | None, typer.Option(help="The most that anybody may learn.")] = None,
-    fakes: Annotated[str, typer.Option(help="Fake reports that the shufflers add.", metavar="auto|K")] = "auto",
-    mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar=f"auto|{MECHANISMS.choices}")] = "auto",
-    d_prime: Annotated[int | None, typer.Option(help="The answers that a hashed report tells apart.")] = None,
-    minimum: Annotated[int | None, typer.Option(help="Fewer reports are not shuffled; half of the users.")] = None,
-    scheme: Annotated[
-        str | None,
-        typer.Option(help=f"The encryption scheme; {DEFAULT_SCHEME} if none is named.", metavar=SCHEMES.choices),
+    out: Annotated[Path, typer.Option(help="Folder for the invitation.")],
+    spec: Annotated[
+        Path | None, typer.Option(help="TOML file of the options below, as name = value; options given here win.")
     ] = None,
-    protocol: Annotated[
-        str,
-        typer.Option(
-            help="The shuffle; all but the first protect less: docs/protocol.md §9.", metavar=PROTOCOLS.choices
-        ),
-    ] = DEFAULT_PROTOCOL,
-    closes_in: Annotated[int, typer.Option(help="Seconds until it closes.")] = 3600,
-    shuffle_within: Annotated[int, typer.Option(help="Seconds after that by which it is shuffled.")] = 86_400,
-    erase_within: Annotated[int, typer.Option(help="Seconds after that by which all is erased.")] = 604_800,
-    accounting: Annotated[
-        str, typer.Option(help="How the plan meets its targets: see peos plan.", metavar="exact|theorem")
-    ] = "exact",
-    population: Annotated[
-        str, typer.Option(help="Whom is asked, if not everybody: budgets are kept for each population.")
-    ] = "",
     wait: Annotated[float, typer.Option(help="Seconds to wait for the shufflers to accept.")] = 600.0,
     as_json: Json = False,
+    **options: object,
 ) -> None:
-    """Plan a collection, have every shuffler accept it, and write the invitation. Again, go on with it."""
-    from analyzer.create import open_collection, write_invitation
-    from analyzer.draft import Request, draft
+    """Plan a collection, have every shuffler accept it, and write the invitation. Run it again to resume."""
+    from analyzer.create import create as created
+    from analyzer.create import write_invitation
     from analyzer.telling import Teller
-    from peos.protocols import protocol_named
 
     _require_seconds(wait)
-    request = Request(
-        name=name,
-        question=question,
-        epoch=epoch,
-        domain=domain,
-        users=users,
-        delta=delta,
-        eps_server=eps_server,
-        eps_users=eps_users,
-        eps_local=eps_local,
-        fakes=fakes,
-        mechanism=mechanism,
-        d_prime=d_prime,
-        minimum=minimum,
-        scheme=protocol_named(protocol).scheme(scheme),
-        closes_in=closes_in,
-        shuffle_within=shuffle_within,
-        erase_within=erase_within,
-        population=population,
-        protocol=protocol,
-        accounting=accounting,
-    )
+    asked = load(spec, CollectionSpec, options)
     with _home(config) as home, Teller() as teller:
-        kept = open_collection(home, draft(home, request, teller), teller, wait=wait)
+        kept = asyncio.run(created(home, asked, teller, wait=wait))
         path = write_invitation(home, kept, out)
         guarantees = kept.words.splitlines()
     if as_json:
-        shown = {"name": name, "digest": kept.digest.hex(), "invitation": str(path), "guarantees": guarantees}
+        shown = {"name": asked.name, "digest": kept.digest.hex(), "invitation": str(path), "guarantees": guarantees}
         typer.echo(json.dumps(shown, ensure_ascii=False))
         return
     typer.echo(f"invitation  {path}\ndigest      {kept.digest.hex()}")

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Final
 
+from analyzer.draft import draft
 from analyzer.dummies import Dummies
 from analyzer.home import Home
 from analyzer.peers import Peers
@@ -19,18 +20,26 @@ from peos.collection.lifecycle import State
 from peos.collection.party import Card, Status, party
 from peos.errors import PeosError
 from peos.net.errors import is_retryable
+from peos.spec import CollectionSpec
 from peos.store.folder import private_folder, write_durably
 from peos.wire.parties import encode_invitation
 
 ASK_EVERY: Final = 1.0
 
 
-def open_collection(home: Home, kept: Kept, teller: Teller, *, wait: float, every: float = ASK_EVERY) -> Kept:
+async def create(home: Home, spec: CollectionSpec, teller: Teller, *, wait: float, every: float = ASK_EVERY) -> Kept:
+    """The collection of that spec, open: made now, or gone on with from wherever it is."""
+    kept = await asyncio.to_thread(draft, home, spec, teller)
+    return await open_collection(home, kept, teller, wait=wait, every=every)
+
+
+async def open_collection(home: Home, kept: Kept, teller: Teller, *, wait: float, every: float = ASK_EVERY) -> Kept:
     """Bring a collection from wherever it is to open, its dummies ready to be sent; PeosError says what is missing."""
     analysis.check_open(kept.name, kept.state, kept.reason)
     if kept.state is State.DRAFT:
-        asyncio.run(_until_accepted(home, kept, teller, wait=wait, every=every))
-        Dummies(home).keep(kept)  # before it is open: the serving process sends them from then on
+        await _until_accepted(home, kept, teller, wait=wait, every=every)
+        # Before it is open: the serving process sends them from then on.
+        await asyncio.to_thread(Dummies(home).keep, kept)
         home.store.move(kept.digest, State.OPEN)
     return home.kept(kept.name)
 
