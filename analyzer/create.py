@@ -11,13 +11,13 @@ from typing import Final
 from analyzer.draft import draft
 from analyzer.dummies import Dummies
 from analyzer.home import Home
-from analyzer.peers import Peers, party
+from analyzer.peers import Peers
 from analyzer.store import Kept
 from analyzer.telling import Teller
 from peos.collection import analysis
 from peos.collection.analysis import Answer
 from peos.collection.lifecycle import State
-from peos.collection.party import Card, Status
+from peos.collection.party import Card, Status, party
 from peos.errors import PeosError
 from peos.net.errors import is_retryable
 from peos.spec import CollectionSpec

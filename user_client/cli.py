@@ -191,7 +191,7 @@ def verify(
 @app.command()
 def ledger(config: Config, as_json: Json = False) -> None:
     """Say what was spent of the budget, and on what."""
-    from user_client.results import shown
+    from peos.client.ledger import shown
 
     with _client(config) as client:
         book = client.ledger()

@@ -126,9 +126,9 @@ def page(rows: Sequence[Mapping[str, object]], seconds: int) -> str:
     lines = [
         "# Attacks",
         "",
-        f"Every attack against its defence and without it: {len(rows)} attacks, run by `make security`.",
-        f"The runs of which the figures are kept here took {seconds} s together.",
-        "A bound of an advantage holds with 99.9 %; where none is named, the test is exact or counts. Written by",
+        f"Each of {len(rows)} attacks runs with its defence and without it (`make security`).",
+        f"The recorded runs took {seconds} s in total. A bound of an advantage holds with 99.9 % confidence;",
+        "where no advantage is named, the test is exact or counts. Written by",
         "`python -m tests.security --write` from tests/security/results/attacks.json.",
         "",
         "| attack | who | defence | with the defence | without it | evidence |",
