@@ -10,9 +10,14 @@ from tests.planted import MISTAKES, PAGE, ROOT, Mistake, page
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.kind)
 def test_the_line_is_there_once_and_the_tests_run_without_peos_full(mistake: Mistake) -> None:
     assert (ROOT / mistake.file).read_text(encoding="utf-8").count(mistake.right) == 1
-    there = ROOT / mistake.test
-    files = [there] if there.is_file() else sorted(there.rglob("test_*.py"))
-    assert any("pytestmark = pytest.mark.full" not in file.read_text(encoding="utf-8") for file in files)
+    name, _, function = mistake.test.partition("::")
+    files = [ROOT / name] if name.endswith(".py") else sorted((ROOT / name).glob("test_*.py"))
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    assert any("pytestmark = pytest.mark.full" not in text for text in texts)
+    if function:
+        decorated, found, _ = texts[0].partition(f"\ndef {function}(")
+        assert found
+        assert "pytest.mark.full" not in decorated.rpartition("\n\n")[2]
 
 
 def test_each_kind_is_named_once() -> None:
