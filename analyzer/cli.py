@@ -17,7 +17,7 @@ from peos.settings import load
 from peos.spec import CollectionSpec
 
 if TYPE_CHECKING:
-    from analyzer.home import Home
+    from analyzer.workspace import Home
 
 app = typer.Typer(
     add_completion=False,
@@ -35,7 +35,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 def _home(config: Path) -> Iterator["Home"]:
     """The analyzer, opened; modules that take a moment to load are loaded only now."""
     from analyzer.config import read
-    from analyzer.home import Home
+    from analyzer.workspace import Home
 
     home = Home(read(config))
     try:
@@ -85,7 +85,7 @@ def create(
     """Plan a collection, have every shuffler accept it, and write the invitation. Run it again to resume."""
     from analyzer.create import create as created
     from analyzer.create import write_invitation
-    from analyzer.telling import Teller
+    from analyzer.terminal import Teller
 
     _require_seconds(wait)
     asked = load(spec, CollectionSpec, options)
@@ -106,7 +106,7 @@ def create(
 def freeze(config: Config, name: Name) -> None:
     """Close a collection now: what the shufflers hold by then is what counts."""
     from analyzer import orders
-    from analyzer.telling import Teller
+    from analyzer.terminal import Teller
 
     with _home(config) as home, Teller() as teller:
         kept = home.kept(name)
@@ -118,7 +118,7 @@ def freeze(config: Config, name: Name) -> None:
 def abort(config: Config, name: Name) -> None:
     """End a collection without a result."""
     from analyzer import orders
-    from analyzer.telling import Teller
+    from analyzer.terminal import Teller
 
     with _home(config) as home, Teller() as teller:
         kept = home.kept(name)
@@ -229,7 +229,7 @@ def result(
 
     from analyzer.report import write_report
     from analyzer.result import show
-    from analyzer.telling import Teller
+    from analyzer.terminal import Teller
 
     _require_seconds(wait)
     if html is not None and (html.is_dir() or not html.parent.is_dir()):

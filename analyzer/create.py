@@ -10,10 +10,10 @@ from typing import Final
 
 from analyzer.draft import draft
 from analyzer.dummies import Dummies
-from analyzer.home import Home
 from analyzer.peers import Peers
 from analyzer.store import Kept
-from analyzer.telling import Teller
+from analyzer.terminal import Teller
+from analyzer.workspace import Home
 from peos.collection import analysis
 from peos.collection.analysis import Answer
 from peos.collection.lifecycle import State

@@ -3,10 +3,10 @@
 import time
 from typing import Any, Final
 
-from analyzer.home import Home, pack_dummies
 from analyzer.ledger import ledger_of
 from analyzer.store import Kept
-from analyzer.telling import Teller
+from analyzer.terminal import Teller
+from analyzer.workspace import Home, pack_dummies
 from peos.collection.claims import claims_of
 from peos.collection.document import (
     ID_BYTES,

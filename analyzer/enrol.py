@@ -9,8 +9,8 @@ from typing import Annotated, Final
 
 import typer
 
-from analyzer.home import Home
-from analyzer.telling import Teller
+from analyzer.terminal import Teller
+from analyzer.workspace import Home
 from peos.collection.document import ID_BYTES
 from peos.collection.lifecycle import State
 from peos.collection.ticket import mint

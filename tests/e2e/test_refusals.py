@@ -11,10 +11,10 @@ import pytest
 
 from analyzer.config import read
 from analyzer.draft import draft
-from analyzer.home import Home
 from analyzer.peers import Peers
 from analyzer.store import Kept
-from analyzer.telling import Teller
+from analyzer.terminal import Teller
+from analyzer.workspace import Home
 from peos.localcluster import Party
 from peos.spec import CollectionSpec
 from peos.wire.parties import encode_invitation
