@@ -21,7 +21,7 @@ from peos.collection.party import Card, Status, party
 from peos.errors import PeosError
 from peos.net.errors import is_retryable
 from peos.spec import CollectionSpec
-from peos.store.folder import private_folder, write_durably
+from peos.store.private_files import private_folder, write_durably
 from peos.wire.parties import encode_invitation
 
 ASK_EVERY: Final = 1.0

@@ -54,10 +54,10 @@ MISTAKES: Final = (
     ),
     _of(
         "a guarantee is claimed that does not hold",
-        "peos/privacy/closed_form.py",
+        "peos/privacy/theorem.py",
         "((users - 1) * mechanism.gamma + fakes)",
         "(users * mechanism.gamma + fakes)",
-        "unit/privacy/test_closed_form.py",
+        "unit/privacy/test_theorem.py",
     ),
     _of(
         "ciphertexts can be followed through a pass",

@@ -23,7 +23,7 @@ from peos.collection.receipts import Receipt
 from peos.collection.submission import Part
 from peos.errors import PeosError
 from peos.store.database import Database, Layout
-from peos.store.folder import private_folder
+from peos.store.private_files import private_folder
 from peos.wire.submissions import decode_part, decode_receipt
 from user_client.results import Standing
 

@@ -11,7 +11,7 @@ import pytest
 from gmpy2 import mpz
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.paillier import PaillierPrivateKey, plaintext_bits
 from peos.crypto.schemes.paillier_packed import COEFFICIENT_BYTES, PackedDecryption
 from tests.keys import small_key

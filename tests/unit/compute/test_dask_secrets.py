@@ -11,7 +11,7 @@ from distributed import Client
 
 from peos.compute import Inline
 from peos.compute.engine import Decrypt
-from peos.compute.supply import Supply
+from peos.compute.zeros import Supply
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed
 from tests.keys import small_key

@@ -14,8 +14,8 @@ from peos.ldp import GRR, SUE, LocalHash
 from peos.ldp.base import PureMechanism
 from peos.ldp.blanket import least_collision
 from peos.privacy import binomial
-from peos.privacy.closed_form import epsilon_server, epsilon_users, fourteen
 from peos.privacy.exact import MOST_CELLS, bound, delta, epsilon, least_epsilon
+from peos.privacy.theorem import epsilon_server, epsilon_users, fourteen
 from tests.unit.privacy.clones import clones_epsilon
 from tests.unit.privacy.test_true_delta import exact_delta
 

@@ -14,8 +14,8 @@ from peos.privacy import exact_search, guarantees, plan
 from peos.privacy.curves import asked_of, curves_of, laplace_variance
 from peos.privacy.exact import bound
 from peos.privacy.exact_search import best, promising
+from peos.privacy.infeasible import USELESS
 from peos.privacy.planner import LARGEST_EPSILON_LOCAL
-from peos.privacy.refusals import USELESS
 from peos.privacy.targets import Size, checked
 
 KOSARAK: dict[str, Any] = {"users": 990_002, "domain": 42_178, "delta": 1e-9}
