@@ -17,7 +17,6 @@
     ledger             budgets
     scheduler, serve   collections moved on; the process
     status, troubles   what is waited for, and what fails
-    terminal           sentences and progress for the analyst
 
 Rules of the protocol are not here but in `peos`.
 """

@@ -83,9 +83,9 @@ MISTAKES: Final = (
     _of(
         "randomness is used twice",
         "peos/shuffle/attempt.py",
-        "self._seeds = {hider: self._rng.bytes(WORD_BYTES) for hider in leave.seeded}",
-        "self._seeds = dict.fromkeys(leave.seeded, self._rng.bytes(WORD_BYTES))",
-        "security/linear/test_undelivered.py::test_nobody_knows_the_words_of_an_attempt_before_its_delivery",
+        "self._round = _Round(self._rng.bytes(WORD_BYTES))",
+        "self._round = _Round(self._salt)",
+        "simulation/test_schedules.py::test_every_rule_holds_under_faults",
     ),
     _of(
         "an output is sent before all have stored it",

@@ -146,7 +146,7 @@ def tell_fakes_by_size(view: View, name: str) -> Verdict:
     return _fakes_told(f"sizes of integers, fake or user, {name}", view, _ranks(view.integers[1]) > 0.5)
 
 
-@pytest.mark.parametrize("who", VIEWS)
+@pytest.mark.parametrize("who", [VIEWS[0], *map(full, VIEWS[1:])])
 def test_integers_that_are_buried_keep_no_order(real: dict[str, View], who: str) -> None:
     link_by_order(real[who], who).assert_fails()
 

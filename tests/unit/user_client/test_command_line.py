@@ -324,6 +324,7 @@ def test_after_a_kill_in_the_middle_the_same_command_completes_with_the_same_byt
         assert len(set(one.parts)) == 200, f"{one.name} was sent {len(set(one.parts))} different parts by 200 users"
 
 
+@pytest.mark.full
 def test_two_runs_at_the_same_time_in_one_memory_prepare_each_answer_once(desk: Desk) -> None:
     desk.write(150)
     both = [command(desk), command(desk)]
