@@ -25,7 +25,7 @@ from peos.errors import Closed, LocalFault, NotYet, Refused, RemoteFault
 from peos.net.logs import Log
 from peos.protocols import Encryption
 from peos.shuffle.messages import SignedReceipt, VectorHeader
-from peos.shuffle.rows import stretches
+from peos.shuffle.streaming import stretches
 from peos.store.mapped import mapped, sha256_of
 from peos.store.private_files import private_folder, sync_folder, wipe, wipe_folder
 from peos.wire.shuffles import ChunkReader, decode_receipt, encode_receipt

@@ -11,7 +11,7 @@ from peos.errors import Closed
 from peos.net.calls import Caller
 from peos.net.logs import Log
 from peos.shuffle.messages import Header, Notice, SignedNotice, Word
-from peos.shuffle.rows import Rows
+from peos.shuffle.streaming import Rows
 from peos.wire import shuffles
 from peos.wire.methods import CARRY, SAY, TELL, VECTOR_HEADER, Method
 

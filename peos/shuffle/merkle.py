@@ -14,7 +14,7 @@ import numpy as np
 from peos.crypto import tree
 from peos.crypto.kdf import StreamKey
 from peos.crypto.tree import NODE_BYTES
-from peos.shuffle.rows import Rows, stretches
+from peos.shuffle.streaming import Rows, stretches
 
 SALT_BYTES: Final = 16
 

@@ -22,9 +22,9 @@ from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.errors import RemoteFault
 from peos.ldp import GRR
-from peos.shuffle.judging import Case
+from peos.shuffle.inspect.evidence import Place, What
+from peos.shuffle.inspect.verdict import Case
 from peos.shuffle.messages import SignedReveal
-from peos.shuffle.opening import Place, What
 from peos.simulate import Node, Simulation
 from tests.full import many
 from tests.security.verdict import of_guesses

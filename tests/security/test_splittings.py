@@ -16,7 +16,7 @@ from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.errors import RemoteFault
 from peos.ldp import GRR
-from peos.shuffle import analyzer
+from peos.shuffle import combine as analyzer
 from peos.simulate import Node, Simulation
 from peos.wire import submissions
 from tests.security.verdict import of_rate

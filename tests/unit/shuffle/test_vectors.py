@@ -9,7 +9,7 @@ from peos.crypto.kdf import Context, StreamKey
 from peos.crypto.randomness import Randomness
 from peos.errors import RemoteFault
 from peos.shuffle import merkle
-from peos.shuffle.analyzer import Part, combine, without_dummies
+from peos.shuffle.combine import Part, combine, without_dummies
 from peos.shuffle.effects import Mix, Pass, Split
 from peos.shuffle.fakes import fake_shares
 from peos.shuffle.schedule import Schedule

@@ -9,6 +9,7 @@ from peos.crypto.kdf import Context
 from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault
 from peos.shuffle.attempt import awaited
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.driver import Driver
 from peos.shuffle.effects import (
     Deadline,
@@ -35,10 +36,9 @@ from peos.shuffle.effects import (
     Tick,
     TimedOut,
 )
+from peos.shuffle.machine import Shuffler
 from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, Step, Word
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.shuffler import Shuffler
-from peos.shuffle.standing import Place, Standing
 
 FROZEN = Context(b"c" * 32, b"f" * 32)
 Journal = list[tuple[int, Effect]]
