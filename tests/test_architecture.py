@@ -24,8 +24,20 @@ IO = frozenset(
 ENTROPY = "peos/crypto/randomness.py"  # the one place that asks the operating system
 # Each room may use those before it. Only processes and the command line stand above the wire and the simulation.
 ORDER = (
-    *("errors", "ending", "registry", "drawing", "crypto", "compute", "estimate", "ldp", "shuffle", "privacy"),
-    *("protocols", "collection", "client", "v1", "wire", "settings", "spec", "configuration", "simulate", "net"),
+    *("errors", "chunks", "ending", "registry", "drawing", "crypto", "compute", "estimate", "ldp", "shuffle"),
+    *(
+        "privacy",
+        "protocols",
+        "collection",
+        "client",
+        "v1",
+        "wire",
+        "settings",
+        "spec",
+        "configuration",
+        "simulate",
+        "net",
+    ),
     *("store", "localcluster", "localrun", "bench", "hardening", "cli"),
 )
 APART = frozenset({("net", "store"), ("store", "net"), ("net", "simulate"), ("store", "simulate"), ("store", "wire")})

@@ -5,6 +5,7 @@ from collections.abc import Callable, Container, Sequence
 from functools import partial
 from typing import Final, Self
 
+from peos.chunks import chunks
 from peos.collection.labels import expected, value_of
 from peos.collection.party import Invitation
 from peos.collection.ticket import Ticket, admits
@@ -19,7 +20,7 @@ from user_client.opening import Describe, open_document, require_open, require_p
 from user_client.preparing import Opened, Preparer, Respondent
 from user_client.proofs import Checked, check
 from user_client.results import Ledger, Result, Standing, budget_of
-from user_client.sending import BATCH, OURSELVES, Sending, batches
+from user_client.sending import BATCH, OURSELVES, Sending
 
 Clock = Callable[[], float]
 Answer = int | str  # a value's number, or words: its label, or its number where values have none
@@ -178,7 +179,7 @@ class Collection:
         accepted = self._memory.accepted(self.digest)
         expected = sum(ticket.id not in known for _, ticket in answers)
         results: list[Result] = []
-        for chunk in batches(given, CHUNK):
+        for chunk in (given[part] for part in chunks(len(given), CHUNK)):
             fresh = [Respondent(ticket.id, value, ticket) for value, ticket in chunk if ticket.id not in accepted]
             before = len(results) + len(chunk) - len(fresh)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
+from peos.chunks import chunks
 from peos.collection.party import Answer
 from peos.collection.submission import Part
 from peos.crypto.randomness import Randomness
@@ -61,7 +62,7 @@ class Sending:
         return [self._results[one.ticket.id] for one in respondents]
 
     def _missing(self, respondents: Sequence[Respondent]) -> Iterator[tuple[Part, ...]]:
-        for batch in batches(respondents, BATCH):
+        for batch in (respondents[part] for part in chunks(len(respondents), BATCH)):
             for one, found in zip(batch, self._preparer.prepare(batch, expected=self._expected), strict=True):
                 id_ = one.ticket.id
                 if isinstance(found, Refused):
@@ -90,9 +91,3 @@ class Sending:
         if self._answers:
             self._memory.note_answers(self._opened.digest, self._answers)
             self._answers.clear()
-
-
-def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """Stretches of at most `size`."""
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
