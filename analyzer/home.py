@@ -22,7 +22,7 @@ from peos.net.tls import Trust
 from peos.protocols import AnalyzerKey
 from peos.spec import require_name
 from peos.store.bell import ring
-from peos.store.folder import private_folder
+from peos.store.private_files import private_folder
 from peos.wire.documents import SignedDocument, decode_signed_document, erase_by_of
 from peos.wire.parties import Proposal, decode_proposal
 from peos.wire.submissions import decode_part, encode_part

@@ -119,6 +119,7 @@ def desk(folder: Path) -> Iterator[Desk]:
         here.close()
 
 
+@pytest.mark.full
 def test_the_walk_in_three_terminals_goes_as_printed(tmp_path: Path) -> None:
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", PORT)), f"port {PORT}, which the README uses, is taken on this machine"

@@ -5,7 +5,7 @@ from typing import Any
 
 from peos.chunks import chunks
 from peos.compute.engine import Engine, Job, Progress, chunk_length, cut, given_up
-from peos.compute.supply import Supply
+from peos.compute.zeros import Supply
 from peos.crypto.randomness import Randomness
 
 

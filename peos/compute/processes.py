@@ -30,7 +30,7 @@ from peos.compute.engine import (
     given_up,
 )
 from peos.compute.inline import Inline
-from peos.compute.supply import Supply
+from peos.compute.zeros import Supply
 from peos.crypto.schemes import scheme
 from peos.errors import LocalFault
 

@@ -28,6 +28,8 @@ from peos.wire.methods import SUBMIT_MANY
 from shuffler.server import UNLOCKED
 from tests.integration.played import ENROLMENT, RNG, Town, played
 
+pytestmark = pytest.mark.full  # a town of its own
+
 
 @pytest.fixture(scope="module")
 def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:

@@ -12,7 +12,8 @@ from gmpy2 import mpz
 
 from peos.chunks import chunks
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import rows, windows
+from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import windows
 from peos.crypto.schemes.base import Packed, ZeroSource
 from peos.crypto.schemes.fixed_base import table
 

@@ -8,7 +8,7 @@ from gmpy2 import mpz
 
 from peos.chunks import chunks
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 
 _GCD_BATCH: Final = 64
 

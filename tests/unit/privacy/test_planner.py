@@ -14,7 +14,7 @@ from peos.errors import Refused, WrongInput
 from peos.ldp import GRR, MAX_ENUMERABLE, LocalHash
 from peos.privacy import guarantees
 from peos.privacy import plan as find_plan
-from peos.privacy.closed_form import ideal_variance, mean_needed, optimal_cells
+from peos.privacy.theorem import ideal_variance, mean_needed, optimal_cells
 
 plan = partial(find_plan, accounting="theorem")
 KOSARAK: dict[str, Any] = {"users": 990_002, "domain": 42_178, "delta": 1e-9}

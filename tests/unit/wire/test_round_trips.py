@@ -9,6 +9,7 @@ from peos.collection.rows import RowList
 from peos.errors import BadEncoding
 from peos.wire.freezes import decode_stretch, encode_stretch
 from peos.wire.strict import MESSAGE_LIMIT
+from tests.full import many as many_
 from tests.unit.wire.mutations import CHANGES, Change, spoil
 from tests.unit.wire.strategies import CODECS, Codec
 from tests.vectors.wire_by_hand import uint
@@ -17,9 +18,9 @@ every_message = pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS.key
 CLOSED = {name: codec for name, codec in CODECS.items() if not codec.open_ended}
 every_closed_message = pytest.mark.parametrize("codec", CLOSED.values(), ids=CLOSED.keys())
 AN_EMPTY_LIST = 36  # bytes: version and collection alone, which is how every stretch begins
-few = settings(derandomize=True, deadline=None, database=None, max_examples=8)
-some = settings(derandomize=True, deadline=None, database=None, max_examples=20)
-many = settings(derandomize=True, deadline=None, database=None, max_examples=80)
+few = settings(derandomize=True, deadline=None, database=None, max_examples=many_(4, 8))
+some = settings(derandomize=True, deadline=None, database=None, max_examples=many_(8, 20))
+many = settings(derandomize=True, deadline=None, database=None, max_examples=many_(25, 80))
 
 
 def refuses(codec: Codec, data: bytes) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from peos.errors import WrongInput
 from peos.ldp import GRR, SUE, LocalHash
-from peos.privacy.closed_form import (
+from peos.privacy.theorem import (
     binomial_epsilon,
     epsilon_server,
     epsilon_users,
