@@ -12,8 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from analyzer.home import Home
 from analyzer.store import Kept
+from analyzer.workspace import Home
 from peos.collection.analysis import Answer
 from peos.collection.dummies import Spread, answered
 from peos.collection.party import Card, Status

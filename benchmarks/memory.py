@@ -84,7 +84,7 @@ def key(number: int) -> StreamKey:
 def shuffle(private: PrivateKey, rows: int, folder: Path) -> float:
     """Shuffler 1's work, and a later holder's; MB of the largest worker."""
     import shuffler.server  # noqa: F401 - what a shuffler has in memory at least
-    from shuffler.bench import Bench
+    from shuffler.workbench import Bench
 
     public, rng = private.public, system()
     some = some_ciphertexts(private)

@@ -17,7 +17,7 @@ from peos.shuffle.standing import Place, Standing
 from peos.store.mapped import Passing
 from peos.wire.methods import DELIVER, GET_RECEIPT
 from shuffler.post import send_vector
-from shuffler.storing import Stored
+from shuffler.store_thread import Stored
 
 ANALYZER: Final = 0
 _UNTIL_THERE: Final = Retry(ceiling=30.0, final=lambda _: False)

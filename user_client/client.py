@@ -17,10 +17,10 @@ from peos.errors import Refused, WrongInput
 from peos.net.submit import describe
 from peos.wire.parties import decode_invitation
 from user_client.config import Config
-from user_client.memory import OWNER, Memory
 from user_client.proofs import Checked
 from user_client.proofs import check as check_proofs
 from user_client.results import Ledger, Result, Standing
+from user_client.store import OWNER, Memory
 from user_client.submitter import BATCH, OURSELVES, Preparer, Respondent, Sending
 
 Clock = Callable[[], float]

@@ -16,8 +16,8 @@ from peos.errors import Refused
 from peos.net.submit import Refusal, send_parts
 from peos.protocols import Splitter
 from peos.wire.submissions import encode_receipt
-from user_client.memory import Memory, Remembered
 from user_client.results import Result
+from user_client.store import Memory, Remembered
 
 T = TypeVar("T")
 BATCH: Final = 128  # submissions that become durable together

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from analyzer import scheduler, serve
-from analyzer.home import Home
 from analyzer.orders import abort
+from analyzer.workspace import Home
 from peos.collection.analysis import lost
 from peos.collection.lifecycle import State
 from peos.collection.party import Status

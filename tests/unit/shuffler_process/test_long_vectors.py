@@ -29,9 +29,9 @@ from peos.shuffle.standing import Place, Standing
 from peos.shuffle.vectors import in_rows
 from peos.store.mapped import Passing, let_go, mapped
 from peos.wire import shuffles
-from shuffler.arrivals import Arrivals
-from shuffler.bench import Bench
-from shuffler.scratch import Scratch
+from shuffler.inbox import Arrivals
+from shuffler.spill import Scratch
+from shuffler.workbench import Bench
 from tests.keys import small_key
 from tests.unit.collection.made import DOCUMENT
 from tests.unit.shuffler_process.played import HERE, run
@@ -200,7 +200,7 @@ def test_a_vector_that_arrives_is_written_as_it_comes_and_tried_again_after_a_fu
             written.append(len(data))
             return honest(descriptor, data, at)
 
-        monkeypatch.setattr("shuffler.scratch.os.pwrite", pwrite)
+        monkeypatch.setattr("shuffler.spill.os.pwrite", pwrite)
 
         async def sent() -> AsyncIterator[bytes]:
             for chunk in chunks:

@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.home import Home
 from analyzer.store import Kept
+from analyzer.workspace import Home
 from peos.chunks import chunks, rows_of
 from peos.collection.delivery_rules import check_delivery, judge_delivery, output, require_sender
 from peos.collection.lifecycle import State
