@@ -23,6 +23,7 @@ from typing import Any, Final
 import numpy as np
 
 from peos.bench.machine import Row, machine
+from peos.chunks import chunks, rows_of
 from peos.collection.freeze import Announcement, Freeze
 from peos.collection.rows import ROW_BYTES
 from peos.compute import Processes
@@ -37,7 +38,6 @@ from peos.shuffle.effects import CIPHERTEXTS, SHARES, Pass
 from peos.shuffle.inspect.evidence import open_rows
 from peos.shuffle.messages import Header, Kind, SignedReveal, Step
 from peos.shuffle.schedule import HandOver, Schedule
-from peos.shuffle.streaming import stretches
 from peos.shuffle.vectors import in_rows
 from peos.store.mapped import Passing, mapped
 from peos.store.private_files import write_durably
@@ -72,7 +72,7 @@ def some_ciphertexts(private: PrivateKey) -> Packed:
 
 def fill(out: Any, ciphertexts: Packed) -> None:
     """The same ciphertexts again and again."""
-    for where in stretches(len(out), ciphertexts.shape[1]):
+    for where in chunks(len(out), rows_of(ciphertexts.shape[1])):
         out[where] = ciphertexts[np.arange(where.start, where.stop) % CYCLE]
 
 
@@ -153,7 +153,7 @@ def analyse(private: PrivateKey, rows: int, folder: Path) -> float:
     some = some_ciphertexts(private)
 
     def pieces() -> Iterator[bytes]:
-        for where in stretches(rows, public.ciphertext_bytes):
+        for where in chunks(rows, rows_of(public.ciphertext_bytes)):
             yield some[np.arange(where.start, where.stop) % CYCLE].tobytes()
 
     write_durably(folder / "1.rows", pieces())

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from peos.chunks import chunks
 from peos.client.answering import answer
 from peos.client.consent import Consent
 from peos.client.ledger import charge
@@ -126,7 +127,7 @@ class Sending:
         return [self._results[one.ticket.id] for one in respondents]
 
     def _missing(self, respondents: Sequence[Respondent]) -> Iterator[tuple[Part, ...]]:
-        for batch in batches(respondents, BATCH):
+        for batch in (respondents[part] for part in chunks(len(respondents), BATCH)):
             for one, found in zip(batch, self._preparer.prepare(batch, expected=self._expected), strict=True):
                 id_ = one.ticket.id
                 if isinstance(found, Refused):
@@ -155,9 +156,3 @@ class Sending:
         if self._answers:
             self._memory.note_answers(self._consent.digest, self._answers)
             self._answers.clear()
-
-
-def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """Stretches of at most `size`."""
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
