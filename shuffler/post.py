@@ -104,7 +104,7 @@ class Post:
             try:
                 await call()
             except Closed as over:
-                self._log.info("not wanted any more", step=str(header.step), peer=peer, reason=str(over))
+                self._log.info("not wanted any more", step=str(header.step), peer=peer, id=over.id, reason=str(over))
                 return
             except Exception as error:  # whatever it is, the other waits for the message
                 self._log.warning("not delivered yet", error, step=str(header.step), peer=peer)

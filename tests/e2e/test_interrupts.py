@@ -72,7 +72,7 @@ def interrupted(words: list[object], when: Callable[[str], bool], *, folder: Pat
 def require_interrupted(ran: Ran, where: str) -> None:
     """130, its last line says so, and nothing of Python's."""
     assert ran.code == 130, ran
-    assert ran.err.splitlines()[-1] == f"{where}: interrupted", ran.err
+    assert ran.err.splitlines()[-1] == f"{where}: interrupted [program.interrupted]", ran.err
     assert "Traceback" not in ran.err + ran.out
 
 
