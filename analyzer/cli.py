@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from peos.errors import PeosError, WrongInput
+from peos.registry import DEFAULT_PROTOCOL, DEFAULT_SCHEME, MECHANISMS, PROTOCOLS, SCHEMES
 
 if TYPE_CHECKING:
     from analyzer.home import Home
@@ -81,16 +82,19 @@ def create(
     eps_users: Annotated[float | None, typer.Option(help="The same, if all other users help it.")] = None,
     eps_local: Annotated[float | None, typer.Option(help="The most that anybody may learn.")] = None,
     fakes: Annotated[str, typer.Option(help="Fake reports that the shufflers add.", metavar="auto|K")] = "auto",
-    mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar="auto|grr|solh|sue")] = "auto",
+    mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar=f"auto|{MECHANISMS.choices}")] = "auto",
     d_prime: Annotated[int | None, typer.Option(help="The answers that a hashed report tells apart.")] = None,
     minimum: Annotated[int | None, typer.Option(help="Fewer reports are not shuffled; half of the users.")] = None,
     scheme: Annotated[
-        str | None, typer.Option(help="The encryption scheme; paillier if none is named.", metavar="paillier|dgk|jl")
+        str | None,
+        typer.Option(help=f"The encryption scheme; {DEFAULT_SCHEME} if none is named.", metavar=SCHEMES.choices),
     ] = None,
     protocol: Annotated[
         str,
-        typer.Option(help="The shuffle. ss is a baseline that protects less: docs/protocol.md §9.", metavar="peos|ss"),
-    ] = "peos",
+        typer.Option(
+            help="The shuffle; all but the first protect less: docs/protocol.md §9.", metavar=PROTOCOLS.choices
+        ),
+    ] = DEFAULT_PROTOCOL,
     closes_in: Annotated[int, typer.Option(help="Seconds until it closes.")] = 3600,
     shuffle_within: Annotated[int, typer.Option(help="Seconds after that by which it is shuffled.")] = 86_400,
     erase_within: Annotated[int, typer.Option(help="Seconds after that by which all is erased.")] = 604_800,
@@ -107,7 +111,7 @@ def create(
     from analyzer.create import open_collection, write_invitation
     from analyzer.draft import Request, draft
     from analyzer.telling import Teller
-    from peos.collection.document import scheme_of
+    from peos.protocols import protocol_named
 
     _require_seconds(wait)
     request = Request(
@@ -124,7 +128,7 @@ def create(
         mechanism=mechanism,
         d_prime=d_prime,
         minimum=minimum,
-        scheme=scheme_of(protocol, scheme),
+        scheme=protocol_named(protocol).scheme(scheme),
         closes_in=closes_in,
         shuffle_within=shuffle_within,
         erase_within=erase_within,

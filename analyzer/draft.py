@@ -11,24 +11,18 @@ from analyzer.store import Kept
 from analyzer.telling import Teller
 from peos.collection.claims import claims_of
 from peos.collection.document import (
-    DEFAULT_SCHEME,
     ID_BYTES,
     MIN_DUMMIES,
-    PEOS,
-    PROTOCOLS,
-    SEQUENTIAL,
     Document,
     Dummy,
     MechanismChoice,
     digest,
 )
-from peos.crypto.onion import ONION, OnionPrivateKey
-from peos.crypto.schemes import scheme
 from peos.errors import WrongInput
 from peos.privacy import Plan, plan
 from peos.privacy.composition import Release
 from peos.privacy.guarantees import rounded_up
-from peos.privacy.sequential import WEAKER, all_fakes, honest_fakes
+from peos.protocols import DEFAULT, ShuffleProtocol, protocol_named
 from peos.wire.documents import encode_document, sign_document
 from peos.wire.parties import decode_card, encode_proposal
 
@@ -59,15 +53,12 @@ class Request:
     shuffle_within: int
     erase_within: int
     population: str = EVERYBODY
-    protocol: str = PEOS
+    protocol: str = DEFAULT.name
     accounting: str = _EXACT
 
     def __post_init__(self) -> None:
         require_name(self.name)
-        if self.protocol not in PROTOCOLS:
-            raise WrongInput(
-                "input.protocol", f"the protocol {self.protocol} does not exist", hint=f"{' and '.join(PROTOCOLS)} do"
-            )
+        protocol_named(self.protocol)
         for what in ("closes_in", "shuffle_within", "erase_within"):
             if not 1 <= getattr(self, what) <= _MOST_SECONDS:
                 raise WrongInput(
@@ -81,7 +72,7 @@ class Request:
         fields = asdict(self)
         if not self.population:
             del fields["population"]  # a request that names none is the one that it was before there were any
-        if self.protocol == PEOS:
+        if self.protocol == DEFAULT.name:
             del fields["protocol"]  # likewise
         if self.accounting == _EXACT:
             del fields["accounting"]
@@ -105,10 +96,11 @@ def draft(home: Home, request: Request, teller: Teller) -> Kept:
         given = ledger_of(home, request.population, home.config.budget)
         least = max(0, _minimum(request) - 1)
         given.with_release(Release(request.name, planned.randomizer, least, planned.fakes, least))
-    if request.protocol == SEQUENTIAL:
-        teller.say(WEAKER)
+    protocol = protocol_named(request.protocol)
+    if protocol.weaker:
+        teller.say(protocol.weaker)
     teller.say("drawing an encryption key")
-    private, encryption = _encryption(home, request, signed_cards)
+    private, encryption = _encryption(home, protocol, request.scheme, signed_cards)
     words = planned.randomizer.words
     dummies = [
         Dummy(home.rng.bytes(_SALT_BYTES), home.rng.bytes(ID_BYTES), home.rng.uint64(words)) for _ in range(MIN_DUMMIES)
@@ -129,6 +121,7 @@ def draft(home: Home, request: Request, teller: Teller) -> Kept:
 
 
 def _plan(request: Request, shufflers: int) -> Plan:
+    protocol = protocol_named(request.protocol)
     return plan(
         request.users,
         request.domain,
@@ -136,11 +129,11 @@ def _plan(request: Request, shufflers: int) -> Plan:
         eps_server=request.eps_server,
         eps_users=request.eps_users,
         eps_local=request.eps_local,
-        fakes=request.fakes if request.protocol == PEOS else honest_fakes(request.fakes, shufflers),
+        fakes=protocol.plans_with(request.fakes, shufflers),
         mechanism=request.mechanism,
         d_prime=request.d_prime,
         shufflers=shufflers,
-        scheme=request.scheme if request.protocol == PEOS else DEFAULT_SCHEME,  # costs are not looked at here
+        scheme=protocol.priced_as(request.scheme),
         accounting=request.accounting,
     )
 
@@ -160,28 +153,14 @@ def _minimum(request: Request) -> int:
     return request.minimum if request.minimum is not None else max(1, request.users // 2)
 
 
-def _fakes(request: Request, planned: Plan, shufflers: int) -> int:
-    """The fakes of the document; the plan of a sequential shuffle counts on those of the honest among them."""
-    return planned.fakes if request.protocol == PEOS else all_fakes(request.fakes, planned.fakes, shufflers)
-
-
-def _encryption(home: Home, request: Request, signed_cards: tuple[bytes, ...]) -> tuple[bytes, dict[str, Any]]:
+def _encryption(
+    home: Home, protocol: ShuffleProtocol, scheme: str, signed_cards: tuple[bytes, ...]
+) -> tuple[bytes, dict[str, Any]]:
     """The analyzer's private key for this collection, and what the document says of encryption."""
-    if request.protocol == PEOS:
-        private = scheme(request.scheme).generate(home.rng, bits=home.floor)
-        return private.encode(), {"scheme": request.scheme, "public_key": private.public.encode()}
-    cards = [decode_card(card) for card in signed_cards]
-    for card in cards:
-        if not card.onion_key:
-            raise WrongInput(
-                "card.no_onion_key",
-                f"the card of {card.name} shows no onion key, which a sequential shuffle needs",
-                hint="its operator removes the card, runs `peos shuffler init` again, and hands the new one out",
-            )
-    own = OnionPrivateKey.generate(home.rng)
-    keys = tuple(card.onion_key for card in cards)
-    said = {"scheme": ONION, "public_key": own.point, "protocol": request.protocol, "onion_keys": keys}
-    return own.encode(), said
+    keys = protocol.shufflers_keys([(card.name, card.onion_key) for card in map(decode_card, signed_cards)])
+    private = protocol.generate(scheme, home.rng, bits=home.floor)
+    named, public = protocol.public_part(private)
+    return private.encode(), {"scheme": named, "public_key": public, "protocol": protocol, "onion_keys": keys}
 
 
 def _document(
@@ -201,7 +180,7 @@ def _document(
         **encryption,
         shufflers=tuple(decode_card(card).member for card in signed_cards),
         analyzer=home.keys.card.member,
-        fakes=_fakes(request, planned, len(signed_cards)),
+        fakes=encryption["protocol"].fakes_for(request.fakes, planned.fakes, len(signed_cards)),
         minimum=_minimum(request),
         delta=request.delta,
         enrolment_key=home.keys.enrolment.public,

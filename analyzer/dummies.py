@@ -16,13 +16,11 @@ from analyzer.home import Home
 from analyzer.peers import Answer
 from analyzer.store import Kept
 from peos.collection.dummies import Spread, answered
-from peos.collection.onions import prepare_onions
 from peos.collection.party import Card, Status
 from peos.collection.prepare import prepare
 from peos.collection.submission import Part
 from peos.collection.ticket import issue
 from peos.crypto.identity import Identity
-from peos.crypto.onion import OnionKeys
 from peos.errors import PeosError, RemoteFault
 from peos.net.errors import is_retryable
 from peos.net.submit import Outcome, describe, send_parts
@@ -116,14 +114,11 @@ class Dummies:
     def _prepared(self, kept: Kept) -> list[tuple[Part, ...]]:
         home = self._home
         document = home.signed(kept).document
-        public = document.encryption(floor=home.floor)
+        encryption = document.encryption(floor=home.floor)
         dummies = home.dummies(kept)
         tickets = [issue(home.keys.enrolment, kept.digest, dummy.id, Identity.generate(home.rng)) for dummy in dummies]
         words = np.stack([dummy.words for dummy in dummies])
-        if isinstance(public, OnionKeys):
-            return prepare_onions(kept.digest, public, words, tickets, home.rng)
-        zeros = public.zero_source(home.rng, expected=words.size)
-        return prepare(kept.digest, len(document.shufflers), public, zeros, words, tickets, home.rng)
+        return prepare(kept.digest, encryption.splitter(home.rng, len(dummies)), words, tickets, home.rng)
 
 
 def _require_accepted(outcome: Outcome) -> None:

@@ -13,12 +13,11 @@ from analyzer.config import Config
 from analyzer.store import OVER, Kept, Store
 from peos.collection.document import ID_BYTES, Dummy
 from peos.collection.submission import Part
-from peos.crypto.onion import OnionPrivateKey
 from peos.crypto.randomness import Randomness, system
-from peos.crypto.schemes import scheme
-from peos.crypto.schemes.base import KEY_BITS_FLOOR, PrivateKey
+from peos.crypto.schemes.base import KEY_BITS_FLOOR
 from peos.errors import LocalFault, WrongInput
 from peos.net.tls import Trust
+from peos.protocols import AnalyzerKey
 from peos.store.folder import private_folder
 from peos.wire.documents import SignedDocument, decode_signed_document
 from peos.wire.parties import Proposal, decode_proposal
@@ -75,15 +74,12 @@ class Home:
         """The collection's document."""
         return self._decode(self.proposal(kept).document, floor=self.floor)
 
-    def private_key(self, kept: Kept) -> PrivateKey:
-        """The decryption key, as long as it is kept."""
-        return scheme(self.signed(kept).document.scheme).private_key(self._key(kept), floor=self.floor)
+    def private_key(self, kept: Kept) -> AnalyzerKey:
+        """The key that opens the output, as long as it is kept."""
+        document = self.signed(kept).document
+        return document.protocol.private_key(document.scheme, self._secret(kept), floor=self.floor)
 
-    def onion_key(self, kept: Kept) -> OnionPrivateKey:
-        """The key of the last layer, as long as it is kept."""
-        return OnionPrivateKey(self._key(kept))
-
-    def _key(self, kept: Kept) -> bytes:
+    def _secret(self, kept: Kept) -> bytes:
         if kept.key is None:
             raise LocalFault(
                 "key.erased",

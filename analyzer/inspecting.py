@@ -16,7 +16,7 @@ from analyzer.home import Home
 from analyzer.receiving import VECTORS
 from analyzer.store import Kept
 from peos.collection.delivered import require_sender
-from peos.collection.document import SEQUENTIAL, Document
+from peos.collection.document import Document
 from peos.collection.lifecycle import State
 from peos.collection.reveal import Revealed, known_case, reveal, sign_reveal
 from peos.crypto.randomness import U64
@@ -55,8 +55,10 @@ class Inspecting:
         document = self._home.signed(kept).document
         if certificate not in {member.certificate for member in document.shufflers}:
             raise Refused("inspection.caller", "the dummies are shown to the collection's shufflers only")
-        if document.protocol == SEQUENTIAL:
-            raise Refused("inspection.none", "nothing is inspected in a sequential shuffle")
+        if not document.protocol.inspects:
+            raise Refused(
+                "inspection.none", f"nothing is inspected in a shuffle by the protocol {document.protocol.name}"
+            )
         self._require_delivered(kept)
         revealed = self._revealed(kept)
         return revealed_parts(revealed, self._signed(kept, revealed))
@@ -84,7 +86,7 @@ class Inspecting:
         """Whether openings are still to come, and worth waiting for."""
         document = self._home.signed(kept).document
         shufflers = len(document.shufflers)
-        if document.protocol == SEQUENTIAL:
+        if not document.protocol.inspects:
             return False
         if all(self._path(kept, who).exists() for who in range(1, shufflers + 1)):
             return False
@@ -103,7 +105,7 @@ class Inspecting:
     def unseen(self, kept: Kept) -> dict[int, str]:
         """Whose rows were not seen, and why, as far as it is known here."""
         document = self._home.signed(kept).document
-        if document.protocol == SEQUENTIAL:
+        if not document.protocol.inspects:
             return {}
         openings = self._openings(kept, len(document.shufflers))
         rows = max((header.rows for header in self._home.store.deliveries(kept.digest)), default=0)
@@ -117,7 +119,7 @@ class Inspecting:
         silent = tuple(who for who in everybody if who not in openings or not openings[who].paths)
         return silent or tuple(everybody)  # or more than c of them deviate
 
-    def judged(self, kept: Kept, key: PrivateKey, vectors: Mapping[int, U64 | Packed]) -> Inspected:
+    def judged(self, kept: Kept, vectors: Mapping[int, U64 | Packed]) -> Inspected:
         """What the openings that are here show."""
         document = self._home.signed(kept).document
         openings = self._openings(kept, len(document.shufflers))
@@ -125,6 +127,8 @@ class Inspecting:
         missing = self._unseen(document, rows, openings)
         if start is None:
             return Inspected(0, missing, ())
+        key = self._home.private_key(kept)
+        assert isinstance(key, PrivateKey), "rows are followed where they are re-randomised under a key"
         receipt, revealed = _receipt(kept), self._revealed(kept)
         signed = self._signed(kept, revealed)
         case = known_case(document, key.public, receipt.context, receipt.transcript, rows, start, revealed, signed)

@@ -7,6 +7,8 @@ machine's own (memory, disk, a stop) does not, it is tried again.
 import json
 import threading
 import time
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -21,16 +23,16 @@ from analyzer.report import REPORT, write_report
 from analyzer.result import result_json
 from analyzer.store import Kept
 from peos.collection.claims import claims_of
-from peos.collection.document import SEQUENTIAL, Document
+from peos.collection.document import Document
 from peos.collection.dummies import LEAST_SENT
 from peos.collection.lifecycle import State
 from peos.compute import Engine
-from peos.crypto.onion import Layer, OnionKeys
+from peos.crypto.onion import Layer
 from peos.crypto.randomness import U64
+from peos.crypto.schemes.base import Packed, PrivateKey
 from peos.errors import RemoteFault
 from peos.net.logs import Log
-from peos.shuffle.analyzer import Part, add_up, without_dummies
-from peos.shuffle.relay import peeled
+from peos.shuffle.analyzer import Part, without_dummies
 from peos.shuffle.vectors import as_words
 from peos.store.folder import write_durably
 
@@ -90,15 +92,12 @@ class Publishing:
         document = self._home.signed(kept).document
         parts, received = self._parts(kept)
         inspected: Inspected | None = None
-        if document.protocol == SEQUENTIAL:
-            combined = self._opened(kept, parts[document.schedule.last[0]])
-        else:
-            words = self._decrypted(kept, parts[document.schedule.last[0]])
+        combined = self._opened(kept, parts)
+        if document.protocol.inspects:
             if self._inspecting.is_awaited(kept):
                 return None
             vectors = {sender: part.vector for sender, part in parts.items()}
-            inspected = self._inspecting.judged(kept, self._home.private_key(kept), vectors)
-            combined = add_up(document.schedule, parts, words)
+            inspected = self._inspecting.judged(kept, vectors)
         owned = np.stack([dummy.words for dummy in self._home.dummies(kept)])
         taken = self._home.store.dummies_taken(kept.digest)
         if len(taken) < LEAST_SENT:
@@ -122,7 +121,7 @@ class Publishing:
                 hint="create another collection, for more users",
             )
         mechanism = document.mechanism
-        estimate = mechanism.estimate(mechanism.support_counts(reports), users=users, fakes=document.fakes)
+        estimate = mechanism.estimate(mechanism.tally(reports), users=users, fakes=document.fakes)
         result = result_json(
             kept.digest,
             document,
@@ -173,32 +172,37 @@ class Publishing:
         }
         return parts, sum(rows.nbytes for _, rows in found.values())
 
-    def _decrypted(self, kept: Kept, held: Part) -> U64:
-        """The last holder's vector, decrypted into (rows, words)."""
-        words = decrypt(
-            self._engine,
-            self._home.private_key(kept),
-            held.vector.view(np.uint8),
-            self._receiving.folder(kept) / _WORDS,
-            self._telling(kept),
-            passes=len(self._home.signed(kept).document.schedule.passes),
-        )
-        return words.reshape(len(held.vector), -1)
-
-    def _opened(self, kept: Kept, held: Part) -> U64:
-        """What is under the last layer of the onions that open, into (rows, words)."""
-        keys = self._home.signed(kept).document.encryption()
-        assert isinstance(keys, OnionKeys), "a sequential shuffle has onions"
-        layer, tell = Layer(self._home.onion_key(kept), kept.digest, keys.layers), self._telling(kept)
-        onions = np.ascontiguousarray(held.vector).view(np.uint8)
-        rows, lost = peeled(onions, lambda rows: self._engine.peel(layer, rows, tell))
-        tell(len(onions), len(onions))
+    def _opened(self, kept: Kept, parts: dict[int, Part]) -> U64:
+        """The output's words, as (rows, words)."""
+        document, private = self._home.signed(kept).document, self._home.private_key(kept)
+        opens = _Opening(self._engine, self._receiving.folder(kept) / _WORDS, self._telling(kept))
+        encryption = document.encryption(floor=self._home.floor)
+        words, lost = encryption.opened(kept.digest, parts, private, opens)
         if lost:
-            self._log.of(kept.digest).warning("onions were left out", count=lost)
-        return as_words(rows)
+            self._log.of(kept.digest).warning("reports did not open", count=lost)
+        return words
 
     def _telling(self, kept: Kept) -> "_Telling":
         return _Telling(self._home, kept.digest)
+
+
+@dataclass(frozen=True)
+class _Opening:
+    """Opens rows with this process's workers; what is decrypted is kept in a file until the end."""
+
+    engine: Engine
+    file: Path
+    tell: "_Telling"
+
+    def decrypt(self, private: PrivateKey, rows: Packed, *, passes: int) -> U64:
+        """See `decryption.decrypt`."""
+        return decrypt(self.engine, private, rows, self.file, self.tell, passes=passes).reshape(len(rows), -1)
+
+    def peel(self, layer: Layer, onions: Packed) -> Packed:
+        """See `Layer.under`."""
+        under = self.engine.peel(layer, onions, self.tell)
+        self.tell(len(onions), len(onions))
+        return under
 
 
 class _Telling:

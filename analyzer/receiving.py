@@ -7,6 +7,7 @@ knows of all of an output's vectors before a receipt is signed; so a crash anywh
 import os
 import threading
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -16,21 +17,20 @@ from numpy.typing import NDArray
 from analyzer.home import Home
 from analyzer.store import Kept
 from peos.collection.delivered import check_delivery, judge_delivery, output, require_sender
-from peos.collection.document import Document
 from peos.collection.lifecycle import State
 from peos.collection.submission import Verdict
 from peos.crypto.kdf import Context
-from peos.crypto.onion import OnionKeys
-from peos.crypto.schemes.base import PublicKey
+from peos.crypto.schemes.base import Packed
 from peos.errors import Closed, LocalFault, NotYet, Refused, RemoteFault
 from peos.net.logs import Log
+from peos.protocols import Encryption
 from peos.shuffle.messages import SignedReceipt, VectorHeader
+from peos.shuffle.rows import stretches
 from peos.store.folder import private_folder, sync_folder, wipe, wipe_folder
 from peos.store.mapped import mapped, sha256_of
 from peos.wire.shuffles import ChunkReader, decode_receipt, encode_receipt
 
 VECTORS: Final = "vectors"
-_CHECKED_AT_A_TIME: Final = 4096  # ciphertexts
 _TAKES: Final = (State.OPEN, State.CLOSED, State.SHUFFLING)
 
 
@@ -47,15 +47,15 @@ class Receiving:
         kept = self._home.store.get(header.header.context.collection)
         document = self._home.signed(kept).document
         require_sender(document, header.header.sender, certificate)
-        public = document.encryption(floor=self._home.floor)
-        check_delivery(document, kept.digest, public, header)
+        encryption = document.encryption(floor=self._home.floor)
+        check_delivery(document, kept.digest, encryption, header)
         if judge_delivery(self._home.store.deliveries(kept.digest), header) is Verdict.KNOWN:
             return None
         if kept.state not in _TAKES:
             raise Closed("delivery.not_taken", f"the collection is {kept.state}: it takes no vectors")
         folder = self.folder(kept)
         private_folder(folder)
-        return Incoming(header, folder, document, public)
+        return Incoming(header, folder, encryption)
 
     def finish(self, incoming: "Incoming") -> None:
         """Keep a vector that came whole; with the last of an output, sign the receipt."""
@@ -131,13 +131,11 @@ class Receiving:
 class Incoming:
     """One vector that is coming in, in a file of its own until it is whole."""
 
-    def __init__(self, header: VectorHeader, folder: Path, document: Document, public: PublicKey | OnionKeys) -> None:
+    def __init__(self, header: VectorHeader, folder: Path, encryption: Encryption) -> None:
         self.header = header
         self._reader = ChunkReader(header)
         self._folder = folder
-        # Whether an onion opens is seen when it is opened.
-        holder = header.header.sender == document.schedule.last[0]
-        self._public = public if holder and isinstance(public, PublicKey) else None
+        self._check = encryption.delivered_check(header.header.sender)
         self._path = folder / f"{uuid.uuid4().hex}.coming"
         self._file = open(  # noqa: SIM115 - it is closed by whoever is done with the vector, chunks later
             os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb"
@@ -153,8 +151,8 @@ class Incoming:
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
-        if self._public is not None:
-            self._require_ciphertexts(self._public)
+        if self._check is not None:
+            self._require(self._check)
 
     def keep(self) -> None:
         """Give it its name."""
@@ -168,11 +166,12 @@ class Incoming:
         self._file.close()
         wipe(self._path)
 
-    def _require_ciphertexts(self, public: PublicKey) -> None:
-        length = public.ciphertext_bytes
+    def _require(self, holds: Callable[[Packed], bool]) -> None:
+        length = self.header.row_bytes
         with self._path.open("rb") as file:
-            while data := file.read(_CHECKED_AT_A_TIME * length):
-                if not bool(np.all(public.check(np.frombuffer(data, np.uint8).reshape(-1, length)))):
+            for where in stretches(self.header.rows, length):
+                rows = np.frombuffer(file.read((where.stop - where.start) * length), np.uint8)
+                if not holds(rows.reshape(-1, length)):
                     raise RemoteFault(
                         "delivery.not_ciphertexts",
                         "delivers what is no ciphertext of this key",

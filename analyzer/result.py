@@ -8,11 +8,11 @@ from rich.table import Table
 
 from analyzer.inspecting import Inspected
 from analyzer.report.formatting import CERTAIN, FOUND
-from peos.collection.document import SEQUENTIAL, Document
+from peos.collection.document import Document
 from peos.estimate.frequency import Estimate
 from peos.ldp.base import Mechanism
 from peos.privacy.guarantees import Guarantees, rounded_up
-from peos.privacy.sequential import WEAKER
+from peos.protocols import protocol_named
 
 SCHEMA: Final = 1
 _KIB: Final = 1024
@@ -36,7 +36,7 @@ def result_json(
     """What is published. It is put together only if every dummy came out and all parts were of one transcript."""
     mechanism: Mechanism = document.mechanism
     checks: dict[str, bool | None] = {"dummies": True, "digests": True}
-    if inspected is not None:  # a sequential shuffle has nothing to open
+    if inspected is not None:  # not every protocol has something to open
         checks["inspection"] = None if inspected.missing else not inspected.findings
     return {
         "schema": SCHEMA,
@@ -57,15 +57,16 @@ def result_json(
         "parameters": {
             "mechanism": mechanism.name,
             "eps_local": mechanism.epsilon_local,
-            "d_prime": mechanism.cells if mechanism.name == "solh" else None,
+            "d_prime": mechanism.shown.get("d_prime"),
+            "mechanism_parameters": dict(mechanism.shown),
             "domain": mechanism.domain,
             "scheme": document.scheme,
-            "protocol": document.protocol,
+            "protocol": document.protocol.name,
             "shufflers": len(document.shufflers),
             "fakes": document.fakes,
             "delta": document.delta,
         },
-        "labels": [str(value) for value in range(mechanism.domain)],
+        "labels": list(document.labels) or [str(value) for value in range(mechanism.domain)],
         "frequency": estimate.frequency.tolist(),
         "stderr": estimate.stderr.tolist(),
         "interval95": estimate.interval(0.95).tolist(),
@@ -125,5 +126,5 @@ def show(found: dict[str, Any], console: Console, *, everything: bool = False) -
             f"{rounded_up(together['users'])} if all of them are the analyzer's.",
             soft_wrap=True,
         )
-    if found["parameters"]["protocol"] == SEQUENTIAL:
-        console.print(f"{WEAKER[:1].upper()}{WEAKER[1:]}.", soft_wrap=True)
+    if weaker := protocol_named(found["parameters"]["protocol"]).weaker:
+        console.print(f"{weaker[:1].upper()}{weaker[1:]}.", soft_wrap=True)

@@ -11,7 +11,6 @@ from analyzer.inspecting import Inspecting
 from analyzer.orders import in_their_place
 from analyzer.peers import Answer, Peers, party
 from analyzer.store import OVER, Kept
-from peos.collection.document import SEQUENTIAL
 from peos.collection.lifecycle import State
 from peos.collection.party import Card, Status
 from peos.net.lane import plain_text
@@ -101,7 +100,7 @@ def _waiting(home: Home, kept: Kept, shufflers: list[dict[str, Any]]) -> dict[st
             steps = sorted({line["step"] for line in behind if line["step"]})
             return wait("; ".join(steps) or "delivery", named, len(delivered), len(last))
         case State.DELIVERED:
-            if kept.total and kept.done == kept.total and document.protocol != SEQUENTIAL:  # which inspects nothing
+            if kept.total and kept.done == kept.total and document.protocol.inspects:
                 inspecting = Inspecting(home)
                 if not inspecting.is_awaited(kept) and inspecting.unseen(kept).keys() - inspecting.accepted(kept):
                     return wait("the analyst's word", ["the analyst"], 0, 1)

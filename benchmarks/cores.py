@@ -34,7 +34,7 @@ Work = Callable[[Engine], object]
 def measure(count: int, *, bits: int = KEY_BITS_FLOOR) -> Row:
     """Each scheme's two operations on `count` ciphertexts; `bits` is for tests."""
     found: list[Row] = []
-    for name in (one.name for one in SCHEMES):
+    for name in SCHEMES:
         with Inline() as one, Processes(WORKERS) as two:
             found += _of_scheme(name, count, bits, one, two)
     with Inline() as one, Processes(WORKERS) as two:

@@ -57,7 +57,7 @@ def measured(group: int) -> dict[str, float]:
         shuffle_by=2,
         erase_by=3,
     )
-    collection = digest(encode_document(document))
+    collection, encryption = digest(encode_document(document)), document.encryption()
     shares = rng.bytes(384), rng.bytes(8), rng.bytes(8)
     tickets = [issue(enrolment, collection, rng.bytes(16), Identity.generate(rng)) for _ in range(SUBMISSIONS)]
     encoded = [encode_part(bind(collection, ticket, shares, rng)[ME - 1]) for ticket in tickets]
@@ -68,7 +68,7 @@ def measured(group: int) -> dict[str, float]:
         for first in range(0, SUBMISSIONS, group):
             times = [time.process_time()]
             parts = [decode_part(data) for data in encoded[first : first + group]]
-            rows = [check_part(part, document, collection, public, ME) for part in parts]
+            rows = [check_part(part, document, collection, encryption, ME) for part in parts]
             times.append(time.process_time())
             store.submit_many([Submission(collection, row, p.share) for row, p in zip(rows, parts, strict=True)])
             times.append(time.process_time())

@@ -167,7 +167,7 @@ def analyse(private: PrivateKey, rows: int, folder: Path) -> float:
     parts |= {who: Part(HERE, bytes(32), rng.uint64((rows, 1))) for who in others}
     combined = add_up(schedule, parts, words.reshape(rows, 1))
     reports = without_dummies(combined, combined[:DUMMIES].copy())
-    mechanism.estimate(mechanism.support_counts(reports), users=len(reports) - FAKES, fakes=FAKES)
+    mechanism.estimate(mechanism.tally(reports), users=len(reports) - FAKES, fakes=FAKES)
     return workers
 
 

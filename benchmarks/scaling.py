@@ -19,6 +19,7 @@ from peos.bench.parties import measure as measure_parties
 from peos.crypto.randomness import system
 from peos.crypto.schemes import scheme as scheme_named
 from peos.crypto.schemes.base import PrivateKey
+from peos.protocols import DEFAULT
 from peos.shuffle.schedule import Schedule
 
 USERS: Final = (1_000, 3_000, 10_000, 30_000, 100_000)
@@ -39,7 +40,7 @@ def measure(
     for number in shufflers:
         for count in users:
             progress(f"{number} shufflers, {count:,} users")
-            found = measure_parties(count, number, private, rng=system())
+            found = measure_parties(count, number, DEFAULT, private, rng=system())
             points.append(
                 {"shufflers": number, "users": count, "rows": found.counts["rows"]}
                 | {"total_s": sum(found.shuffle_s) + found.decrypt_s}

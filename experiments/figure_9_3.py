@@ -14,12 +14,12 @@ from experiments.methods import ideal_hash, olh, rap, rap_removal, sh, solh
 from experiments.populations import IPUMS, Counts, DataSet, zipf
 from experiments.report import Result, Row, number
 from experiments.running import main, progress
-from experiments.setting import Setting, claims, measured, rebuilt, setting
+from experiments.setting import Setting, claims, measured, pure, rebuilt, setting
 from experiments.shortcuts import by_position
 from peos.crypto.randomness import Randomness
 from peos.drawing import Line, chart
 from peos.estimate.frequency import FrequencyOracle
-from peos.ldp.base import Mechanism
+from peos.ldp.base import PureMechanism
 from peos.privacy import plan
 
 PAPER = "Figure 9.3 (thesis §9.6.2): MSE varying ε_c on the IPUMS data set"
@@ -47,14 +47,14 @@ def _mechanisms(target: float, given: Setting) -> Iterator[Row]:
     hashing = solh(target, IPUMS, d)
     free = plan(n, d, delta, eps_server=target, fakes=0)
     same = plan(n, d, delta, eps_server=target, eps_local=hashing.epsilon_local, fakes=0)
-    built: dict[str, tuple[Mechanism, float | None]] = {
+    built: dict[str, tuple[PureMechanism, float | None]] = {
         "SH": (sh(target, IPUMS, d), target),
         "SOLH": (hashing, target),
         "RAP": (rap(target, IPUMS, d), target),
         "RAP_R": (rap_removal(target, IPUMS, d), target),
         "OLH": (olh(target, d), None),
-        "ours": (free.randomizer, free.guarantees.server.theorem),
-        "ours, SOLH's ε_l": (same.randomizer, same.guarantees.server.theorem),
+        "ours": (pure(free.randomizer), free.guarantees.server.theorem),
+        "ours, SOLH's ε_l": (pure(same.randomizer), same.guarantees.server.theorem),
     }
     for name, (mechanism, theorem) in built.items():
         drawn = rebuilt(mechanism, given.domain)
@@ -70,7 +70,7 @@ def _mechanisms(target: float, given: Setting) -> Iterator[Row]:
             cells=mechanism.cells,
             **claims(mechanism, IPUMS, theorem),
         )
-    drawn_apart: dict[str, tuple[Mechanism, FrequencyOracle]] = {
+    drawn_apart: dict[str, tuple[PureMechanism, FrequencyOracle]] = {
         IDEAL: (hashing, ideal_hash(hashing)),
         **{name + APART: (built[name][0], built[name][0].oracle) for name in ("RAP", "RAP_R")},
     }

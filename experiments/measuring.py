@@ -16,7 +16,7 @@ from experiments.populations import Counts, values_of
 from peos.crypto.randomness import U64, Randomness
 from peos.estimate.frequency import FrequencyOracle, variance_of_frequency
 from peos.ldp import SUE, LocalHash
-from peos.ldp.base import Mechanism
+from peos.ldp.base import PureMechanism
 
 Floats = NDArray[np.float64]
 
@@ -65,7 +65,7 @@ def variance_by_value(oracle: FrequencyOracle, truth: Counts) -> Floats:
     return np.asarray(none + (all_ - none) * truth / users)
 
 
-def real(mechanism: Mechanism, truth: Counts, repeats: int, rng: Randomness) -> Iterator[Floats]:
+def real(mechanism: PureMechanism, truth: Counts, repeats: int, rng: Randomness) -> Iterator[Floats]:
     """Estimates from reports: every user randomises and every report is counted."""
     values = values_of(truth)
     for _ in range(repeats):
@@ -73,7 +73,7 @@ def real(mechanism: Mechanism, truth: Counts, repeats: int, rng: Randomness) -> 
         yield mechanism.estimate(counts, users=len(values)).frequency
 
 
-def real_counts(mechanism: Mechanism, values: NDArray[np.int64], rng: Randomness) -> Counts:
+def real_counts(mechanism: PureMechanism, values: NDArray[np.int64], rng: Randomness) -> Counts:
     """Support counts of all users' fresh reports, a few megabytes of reports at a time."""
     counts = np.zeros(mechanism.domain, dtype=np.int64)
     rows = max(1, _CHUNK_WORDS // mechanism.words)
@@ -96,13 +96,13 @@ def counts_of_wide_fields(mechanism: SUE, words: U64) -> Counts:
     return counts
 
 
-def work(mechanism: Mechanism, users: int) -> float:
+def work(mechanism: PureMechanism, users: int) -> float:
     """Elementary steps of one real repeat: additions to counters, or fields drawn."""
     if isinstance(mechanism, LocalHash):
         return float(users) * (mechanism.family.prime / mechanism.cells + 100)
     return float(users) * (mechanism.domain if isinstance(mechanism, SUE) else 60)
 
 
-def affordable(mechanism: Mechanism, users: int, steps: float, most: int) -> int:
+def affordable(mechanism: PureMechanism, users: int, steps: float, most: int) -> int:
     """How many repeats `steps` pay for, which may be without end: at least one, at most `most`."""
     return max(1, int(min(most, steps / work(mechanism, users))))

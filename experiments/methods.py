@@ -57,7 +57,7 @@ def solh(epsilon: float, data: DataSet, domain: int) -> LocalHash:
 def ideal_hash(mechanism: LocalHash) -> FrequencyOracle:
     """The same mechanism with a hash family whose values meet with probability 1/d', as the thesis' analysis has it."""
     share = 1 / mechanism.cells
-    told = 1 - float(mechanism.blanket)
+    told = 1 - float(mechanism.gamma)
     return FrequencyOracle(p=told + (1 - told) * share, q=share, u=share)
 
 

@@ -9,7 +9,7 @@ from experiments.populations import Counts, DataSet, zipf
 from experiments.report import Row, shortened
 from peos.crypto.randomness import Randomness
 from peos.estimate.frequency import FrequencyOracle
-from peos.ldp.base import Mechanism
+from peos.ldp.base import Mechanism, PureMechanism
 from peos.privacy.exact import epsilon as exact_epsilon
 
 QUICK_STEPS: Final = 4e6
@@ -43,12 +43,18 @@ def setting(size: DataSet, quick: bool, rng: Randomness) -> Setting:
     return Setting(zipf(size.users, size.domain), 20 if quick else 100, QUICK_STEPS if quick else math.inf, quick, rng)
 
 
-def rebuilt(mechanism: Mechanism, domain: int) -> Mechanism:
+def rebuilt(mechanism: Mechanism, domain: int) -> PureMechanism:
     """The same parameters over another domain; over its own, the mechanism as planned."""
-    return type(mechanism).from_parameters(domain, mechanism.parameters)
+    return pure(type(mechanism).from_parameters(domain, mechanism.parameters))
 
 
-def measured(built: Mechanism, given: Setting) -> Measurement:
+def pure(mechanism: Mechanism) -> PureMechanism:
+    """As a planner chose it: everything that it chooses from counts supports."""
+    assert isinstance(mechanism, PureMechanism)
+    return mechanism
+
+
+def measured(built: PureMechanism, given: Setting) -> Measurement:
     """The error of real repeats, as many as the steps pay for; few where a single one takes very many."""
     most = FEW if work(built, given.users) > LONG else given.repeats
     repeats = affordable(built, given.users, given.steps, most)

@@ -13,7 +13,7 @@ from experiments.methods import blanket_mean, ideal_hash, local_hash, rap_remova
 from experiments.populations import KOSARAK, Counts, DataSet, values_of
 from experiments.report import AGREES, ALPHA, DIFFERS, Result, Row, integer, number, shortened
 from experiments.running import main, progress
-from experiments.setting import Setting, at_average, claims, measured, rebuilt, setting
+from experiments.setting import Setting, at_average, claims, measured, pure, rebuilt, setting
 from experiments.shortcuts import by_position, chance_of_counts
 from peos.crypto.randomness import Randomness
 from peos.drawing import Line, chart
@@ -138,7 +138,7 @@ def _ours(target: float, given: Setting) -> Iterator[Row]:
             f"ours by exact accounting, {label}, ε_c = {target:g}",
             measured(built, given),
             KOSARAK,
-            formula=at_average(planned.randomizer.oracle, KOSARAK),
+            formula=at_average(pure(planned.randomizer).oracle, KOSARAK),
             quick=given.quick,
             method=f"ours, {'free' if limit is None else 'same ε_l'}",
             eps_c=target,

@@ -17,11 +17,11 @@ from experiments.methods import solh
 from experiments.populations import KOSARAK, Counts, DataSet, zipf
 from experiments.report import DIFFERS, Result, Row, as_expected, number, shortened, statement
 from experiments.running import main, progress
-from experiments.setting import QUICK_STEPS, rebuilt
+from experiments.setting import QUICK_STEPS, pure, rebuilt
 from experiments.table_9_2 import PRINTED, TARGETS
 from peos.crypto.randomness import Randomness
 from peos.drawing import Line, chart
-from peos.ldp.base import Mechanism
+from peos.ldp.base import PureMechanism
 from peos.privacy import Guarantees, guarantees, plan
 
 PAPER = "The claim: at the ε_c of table 9.2's SOLH, MSE 5.27e-8, how much less error exact accounting allows"
@@ -48,7 +48,9 @@ def run(quick: bool, rng: Randomness) -> Result:
         progress(f"the_claim: ε_l at most {limit}")
         planned = plan(KOSARAK.users, KOSARAK.domain, KOSARAK.delta, eps_server=TARGET, eps_local=limit, fakes=0)
         words = "no limit on ε_l" if limit is None else f"ε_l ≤ {limit:g}"
-        rows.append(_row(f"ours, {words}", planned.randomizer, truth, rng, printed=None, quick=quick, limit=limit))
+        rows.append(
+            _row(f"ours, {words}", pure(planned.randomizer), truth, rng, printed=None, quick=quick, limit=limit)
+        )
     column = "formula" if quick else "measured"
     rows += list(_gains(rows[1:], printed, column))
     return Result("the_claim", PAPER, tuple(rows), tuple(_notes(truth, quick)))
@@ -56,7 +58,7 @@ def run(quick: bool, rng: Randomness) -> Result:
 
 def _row(
     what: str,
-    mechanism: Mechanism,
+    mechanism: PureMechanism,
     truth: Counts,
     rng: Randomness,
     *,

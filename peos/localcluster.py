@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from peos.errors import PeosError, WrongInput, in_words
+from peos.registry import DEFAULT_PROTOCOL
 
 START_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 20.0
@@ -143,7 +144,7 @@ class LocalCluster:
         *,
         shufflers: int = 3,
         analyzer_card: Path | None = None,
-        protocols: Sequence[str] = ("peos",),
+        protocols: Sequence[str] = (DEFAULT_PROTOCOL,),
         host: Callable[[str], str] = lambda _: HOST,
     ) -> None:
         try:

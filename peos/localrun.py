@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from peos.errors import PeosError
 from peos.localcluster import LocalCluster, Party
+from peos.registry import DEFAULT_PROTOCOL
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,7 +57,7 @@ def run_locally(
     domain: int,
     asked: Sequence[str],
     console: "Console",
-    protocols: Sequence[str] = ("peos",),
+    protocols: Sequence[str] = (DEFAULT_PROTOCOL,),
 ) -> tuple[dict[str, Any], Clock]:
     """Run a collection of `values` in fresh folders below `folder`; `asked` goes to `peos analyzer create`.
 

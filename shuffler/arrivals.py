@@ -11,14 +11,13 @@ from peos.shuffle.schedule import Schedule
 from peos.shuffle.standing import Standing
 from peos.wire.shuffles import VectorReader
 from shuffler.background import in_background
-from shuffler.bench import Bench
-from shuffler.relaying import RelayBench
+from shuffler.bench import InProcess
 
 
 class Arrivals:
     """What other shufflers are sending at the moment."""
 
-    def __init__(self, bench: Bench | RelayBench, schedule: Schedule, me: int) -> None:
+    def __init__(self, bench: InProcess, schedule: Schedule, me: int) -> None:
         self._bench = bench
         self._awaited = awaited(schedule, me)
         self._arriving: dict[tuple[int, Step, int], int] = {}  # rows by attempt, step and sender

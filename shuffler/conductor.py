@@ -43,11 +43,10 @@ from peos.shuffle.standing import Place, Standing
 from peos.shuffle.vectors import in_rows
 from shuffler.arrivals import Arrivals
 from shuffler.background import in_background
-from shuffler.bench import Bench
+from shuffler.bench import InProcess
 from shuffler.delivering import Delivering
 from shuffler.evidence import Evidence
 from shuffler.post import Post
-from shuffler.relaying import RelayBench
 from shuffler.storing import Stored
 
 TICK: Final = 1.0
@@ -70,7 +69,7 @@ class Conductor:
         document: Document,
         context: Context,
         identity: Identity,
-        bench: Bench | RelayBench,
+        bench: InProcess,
         store: Stored,
         post: Post,
         analyzer: Caller,

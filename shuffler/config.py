@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Final
 
 from peos import configuration
-from peos.collection.document import PEOS, PROTOCOLS
 from peos.collection.party import Card
 from peos.collection.policy import PER_ANALYZER, PER_QUESTION, Policy
 from peos.compute import PROCESSES, Choice
@@ -25,6 +24,8 @@ from peos.configuration import (
     some_of,
 )
 from peos.errors import WrongInput
+from peos.protocols import NEEDS_NO_LEAVE
+from peos.registry import PROTOCOLS
 from shuffler.ahead import MEGABYTES
 
 SILENCE: Final = 30.0  # seconds
@@ -46,7 +47,7 @@ class Config(File):
     least_reports: int = setting("policy.least_reports", count(1))
     least_fakes: int = setting("policy.least_fakes", count(0), 0)
     most_fakes: int = setting("policy.most_fakes", count(0), 100_000_000)
-    protocols: tuple[str, ...] = setting("policy.protocols", some_of(*PROTOCOLS), (PEOS,))
+    protocols: tuple[str, ...] = setting("policy.protocols", some_of(*PROTOCOLS), NEEDS_NO_LEAVE)
     most_eps_server: float | None = setting("policy.most_eps_server", POSITIVE, None)
     most_eps_users: float | None = setting("policy.most_eps_users", POSITIVE, None)
     most_days: float = setting("policy.most_days", POSITIVE, 90.0)  # from acceptance to the erasure

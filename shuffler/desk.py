@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from peos.collection.document import SEQUENTIAL, Document
+from peos.collection.document import Document
 from peos.collection.lifecycle import State
 from peos.collection.party import Card, check_roster
 from peos.collection.policy import DAY
@@ -104,7 +104,7 @@ class Desk:
                 for life in self.lives.values()
             )
             number = self._policy.check(document, me=self._keys.identity.public, now=time.time(), open_=open_)
-            if document.protocol == SEQUENTIAL and document.onion_keys[number - 1] != self._keys.card.onion_key:
+            if not document.protocol.is_own_key(document, number, self._keys.card.onion_key):
                 raise Refused(
                     "policy.onion_key",
                     "the collection is not accepted: another onion key than this shuffler's stands in its place",

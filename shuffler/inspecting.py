@@ -19,6 +19,7 @@ from peos.crypto.kdf import Context
 from peos.errors import BadEncoding, Closed, Full, NotYet, PeosError, Refused, RemoteFault
 from peos.net.calls import Caller
 from peos.net.logs import Log
+from peos.protocols import Encryption
 from peos.shuffle.inspection import Effect, Follow, Inspection, Open, Record, Tell, after
 from peos.shuffle.judging import ANALYZER, Case
 from peos.shuffle.messages import Header, Kind, SignedReceipt, SignedReveal, Step, VectorHeader
@@ -28,7 +29,7 @@ from peos.wire.inspections import RevealedPart
 from peos.wire.methods import DELIVER, GET_DUMMIES, GET_RECEIPT
 from peos.wire.shuffles import VectorReader
 from shuffler.background import in_background
-from shuffler.bench import Bench
+from shuffler.bench import InProcess
 from shuffler.evidence import Evidence, Told
 from shuffler.post import Post, send_vector
 
@@ -44,8 +45,9 @@ class Inspecting:
         *,
         number: int,
         document: Document,
+        encryption: Encryption,
         receipt: SignedReceipt,
-        bench: Bench | None,
+        bench: InProcess | None,
         record: Record | None,
         evidence: Evidence | None = None,
         post: Post,
@@ -59,6 +61,7 @@ class Inspecting:
         self.since = time.monotonic()
         self._number = number
         self._document = document
+        self._encryption = encryption
         self._receipt = receipt
         self._bench = bench
         self._record = record
@@ -133,10 +136,10 @@ class Inspecting:
             await in_background(lambda: evidence.hear(vector.header, rows))
         await self._came.put((vector.header, rows))
 
-    async def _inspect(self, record: Record, bench: Bench, frozen: Sequence[bytes]) -> None:
+    async def _inspect(self, record: Record, bench: InProcess, frozen: Sequence[bytes]) -> None:
         for told in await in_background(self._heard):
             self._came.put_nowait(told)
-        case = await self._revealed(frozen, bench)
+        case = await self._revealed(frozen)
         if case is None:
             return
         inspection = self._inspection = Inspection(self._number, case, record)
@@ -160,7 +163,7 @@ class Inspecting:
         """What others had told before this process was started."""
         return list(self._evidence.heard(self.context)) if self._evidence else []
 
-    async def _revealed(self, frozen: Sequence[bytes], bench: Bench) -> Case | None:
+    async def _revealed(self, frozen: Sequence[bytes]) -> Case | None:
         """The dummies, as the analyzer shows and proves them; nothing, and that said to all, if it does not."""
         signed: SignedReveal | None = None
         try:
@@ -168,7 +171,7 @@ class Inspecting:
             revealed, signed = inspections.gathered(parts)
             document, transcript, own = self._document, self._receipt.transcript, signed
             return await in_background(
-                lambda: proved_case(document, bench.public, self.context, transcript, frozen, revealed, own)
+                lambda: proved_case(document, self._encryption, self.context, transcript, frozen, revealed, own)
             )
         except (NotYet, Full, Closed):
             raise
@@ -199,7 +202,7 @@ class Inspecting:
                 self.trouble = ""
                 return parts
 
-    async def _carry_out(self, effects: list[Effect], inspection: Inspection, record: Record, bench: Bench) -> None:
+    async def _carry_out(self, effects: list[Effect], inspection: Inspection, record: Record, bench: InProcess) -> None:
         for effect in effects:
             match effect:
                 case Follow():
@@ -213,11 +216,11 @@ class Inspecting:
                     inspection.opened(self._number, opening)
                     await self._show(opening)
 
-    async def _follow(self, follow: Follow, inspection: Inspection, bench: Bench) -> list[Effect]:
+    async def _follow(self, follow: Follow, inspection: Inspection, bench: InProcess) -> list[Effect]:
         went = await in_background(lambda: after(follow.permutation, bench.rows, follow.places))
         return inspection.followed(follow.round, went)
 
-    async def _opening(self, what: Open, inspection: Inspection, record: Record, bench: Bench) -> Opening:
+    async def _opening(self, what: Open, inspection: Inspection, record: Record, bench: InProcess) -> Opening:
         return await in_background(
             lambda: open_rows(
                 self._number,

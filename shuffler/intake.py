@@ -17,10 +17,9 @@ from peos.collection.party import Answer
 from peos.collection.receipts import Acknowledged, Receipt, receipts
 from peos.collection.submission import Part, Verdict, check_part
 from peos.crypto.identity import Identity
-from peos.crypto.onion import OnionKeys
-from peos.crypto.schemes.base import PublicKey
 from peos.errors import Closed, Full, NotYet, PeosError, RemoteFault, Unknown
 from peos.net.logs import Log
+from peos.protocols import Encryption
 from peos.store.base import Judged, ShufflerStore, Submission
 from shuffler.storing import Stored
 
@@ -72,11 +71,11 @@ class Intake:
                 await self._note()
 
     def offer(
-        self, part: Part, document: Document, collection: bytes, public: PublicKey | OnionKeys, me: int
+        self, part: Part, document: Document, collection: bytes, encryption: Encryption, me: int
     ) -> Answer | Settled:
         """What became of a part, or what will say so once it is durable; never raises for what a user did."""
         try:
-            row = check_part(part, document, collection, public, me)
+            row = check_part(part, document, collection, encryption, me)
         except PeosError as error:
             return self._refuse(part, error)
         if len(self._waiting) >= WAITING or self._bytes >= WAITING_BYTES:

@@ -21,18 +21,15 @@ from peos.collection.party import Card, Order
 from peos.compute import Engine
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
-from peos.crypto.onion import OnionKeys
 from peos.crypto.randomness import system
 from peos.crypto.vault import Vault
 from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, Refused
 from peos.net.calls import Caller
 from peos.net.logs import Log
+from peos.protocols import Assignment
 from peos.shuffle.effects import Heard
-from peos.shuffle.fakes import fake_shares
 from peos.shuffle.inspection import Record
 from peos.shuffle.messages import SignedNotice, SignedReceipt
-from peos.shuffle.relay import Line
-from peos.shuffle.sequential import shuffler_type
 from peos.shuffle.standing import Place, Standing
 from peos.store.base import Collection, ShufflerStore
 from peos.store.base import Frozen as Kept
@@ -40,7 +37,7 @@ from peos.wire.documents import SignedDocument
 from peos.wire.freezes import encode_announcements
 from shuffler.ahead import Ahead
 from shuffler.background import in_background
-from shuffler.bench import Bench
+from shuffler.bench import Benches, InProcess
 from shuffler.conductor import ENDS, Conductor
 from shuffler.ending import LOST, Ending
 from shuffler.evidence import Evidence
@@ -48,7 +45,6 @@ from shuffler.freezing import Freezing, Frozen
 from shuffler.inspecting import Inspecting, receipt_of
 from shuffler.meter import Meter
 from shuffler.post import Post
-from shuffler.relaying import NOT_OPENED, RelayBench
 from shuffler.storing import FAULTS, Stored
 
 RETRY: Final = 2.0
@@ -87,7 +83,7 @@ class Life:
         self.state = kept.state
         self.reason = kept.reason
         self.lost = kept.lost
-        self.public = self.document.encryption()
+        self.encryption = self.document.encryption()
         self.store = store
         self.meter = meter
         self.freezing: Freezing | Frozen | None = None
@@ -105,13 +101,13 @@ class Life:
         self._analyzer = analyzer
         self._log = log.of(signed.digest)
         self._stock = (
-            ahead.stock(self.document, self.public, number, self._log)
-            if ahead and not isinstance(self.public, OnionKeys)
+            ahead.stock(self.document, self.encryption.public, number, self._log)
+            if ahead and self.encryption.public is not None
             else None
         )
         self._post = Post(callers, self._log)
         evidence = Evidence(folder, vault, number, self.document.schedule, signed.digest)
-        self._evidence = None if isinstance(self.public, OnionKeys) else evidence
+        self._evidence = evidence if self.document.protocol.inspects else None
         self._ending = Ending(number, self.document, signed.digest, identity, store, self._post)
         self._doom = LOST if kept.lost and kept.state not in OVER else ""  # why it must end
         self._faults = 0
@@ -248,12 +244,13 @@ class Life:
             else Frozen(digest, self.store, self._identity, kept.frozen)
         )
         context = Context(digest, kept.frozen.digest)
-        bench = self._bench(context, kept.frozen.count)
+        given = self.document.assignment(self.number, context, kept.frozen.count)
+        bench = self._bench(given)
         if kept.standing.place is not Place.SENDING:  # which has nothing left to shuffle
-            await self._lay_out(bench, context)
+            await self._lay_out(bench, given)
         await self._move(State.FROZEN, State.SHUFFLING)
         conductor = Conductor(
-            machine=shuffler_type(self.document.schedule)(
+            machine=self.document.protocol.machine(
                 self.number, self.document.schedule, context, system(), kept.standing
             ),
             number=self.number,
@@ -274,40 +271,30 @@ class Life:
         finally:
             self.conductor = None
         receipt, record = conductor.delivering.receipt, conductor.machine.record
-        if isinstance(bench, RelayBench):
-            await self._note_lost(bench.lost)
-        elif receipt is not None:
+        await self._note_lost(bench)
+        if receipt is not None and self.document.protocol.inspects:
             self.inspecting = self._inspection(receipt, bench, record)
         await self._settle(end, conductor.reason)
 
-    def _bench(self, context: Context, count: int) -> Bench | RelayBench:
-        document, words = self.document, self.document.mechanism.words
-        if isinstance(self.public, OnionKeys):
-            least = document.minimum + len(document.dummies)
-            line = Line(self.public, context, 8 * words, count, document.fakes, least)
-            return RelayBench(self.number, line, self._identity, self._engine)
-        return Bench(
-            count + document.fakes,
-            words,
-            self.public,
-            self._engine,
-            statistical=self._statistical,
-            ready=self._stock.ready if self._stock else None,
-            folder=self._folder,
-        )
+    def _bench(self, given: Assignment) -> InProcess:
+        ready = self._stock.ready if self._stock else None
+        benches = Benches(self._identity, self._engine, self._statistical, ready, self._folder)
+        return self.encryption.bench(given, benches)
 
-    async def _note_lost(self, count: int) -> None:
-        """Say how many onions were left out here, as refused submissions are told."""
-        if count:
-            self._log.warning("onions were left out", reason=NOT_OPENED, count=count)
-            await self.store(lambda store: store.note_refused(self.signed.digest, {NOT_OPENED: count}))
+    async def _note_lost(self, bench: InProcess) -> None:
+        """Say how many reports were left out here, as refused submissions are told."""
+        if bench.lost:
+            self._log.warning("reports were left out", reason=bench.why_lost, count=bench.lost)
+            lost = {bench.why_lost: bench.lost}
+            await self.store(lambda store: store.note_refused(self.signed.digest, lost))
 
     def _inspection(
-        self, receipt: SignedReceipt, bench: Bench | None = None, record: Record | None = None
+        self, receipt: SignedReceipt, bench: InProcess | None = None, record: Record | None = None
     ) -> Inspecting:
         return Inspecting(
             number=self.number,
             document=self.document,
+            encryption=self.encryption,
             receipt=receipt,
             bench=bench,
             record=record,
@@ -321,8 +308,8 @@ class Life:
     async def _inspect(self) -> None:
         """Take part in the inspection, once; after a restart with what was kept, or to say that nothing is left."""
         digest = self.signed.digest
-        if self._inspected or isinstance(self.public, OnionKeys):
-            return  # with onions no row was committed to that could be followed
+        if self._inspected or not self.document.protocol.inspects:
+            return
         if self.inspecting is None or not self.inspecting.has_rows:
             is_kept = self._evidence is not None and self._evidence.attempt
             patience = min(self._step_seconds, max(0.0, self.document.shuffle_by - time.time())) if is_kept else 0.0
@@ -343,14 +330,11 @@ class Life:
     async def _resumed(self, receipt: SignedReceipt) -> Inspecting:
         """The inspection, with what was kept of the attempt that was delivered."""
         kept = await self.store(lambda store: store.collection(self.signed.digest))
-        evidence, words = self._evidence, self.document.mechanism.words
+        evidence = self._evidence
         if evidence is None or kept.frozen is None or kept.erased or evidence.attempt != receipt.context.attempt:
             return self._inspection(receipt)
-        bench = self._bench(receipt.context, kept.frozen.count)
-        assert isinstance(bench, Bench), "a sequential shuffle keeps nothing"
-        found = await in_background(
-            lambda: evidence.load(lambda count, width: bench.room(count * words).reshape(count, width))
-        )
+        bench = self._bench(self.document.assignment(self.number, receipt.context, kept.frozen.count))
+        found = await in_background(lambda: evidence.load(bench.room))
         if found is None:
             return self._inspection(receipt)
         bench.vectors.update(found.vectors)
@@ -371,9 +355,9 @@ class Life:
         else:
             self._doom = reason or f"the shuffle ended as {end.place.value}"
 
-    async def _lay_out(self, bench: Bench | RelayBench, context: Context) -> None:
+    async def _lay_out(self, bench: InProcess, given: Assignment) -> None:
         """The frozen vector, out of the store."""
-        digest, words = self.signed.digest, self.document.mechanism.words
+        digest = self.signed.digest
         frozen = await in_background(lambda: bench.frozen_room(self.number))
 
         def read(store: ShufflerStore) -> bytes:
@@ -382,13 +366,7 @@ class Life:
 
         seed = await self.store(read)
 
-        def complete() -> None:
-            if isinstance(bench, RelayBench):
-                bench.complete(frozen, seed)
-            else:
-                bench.complete(self.number, frozen, fake_shares(seed, context, self.document.fakes, words))
-
-        await in_background(complete)
+        await in_background(lambda: bench.begin(self.number, frozen, self.encryption.own_fakes(given, seed), seed))
 
     async def _judge(self, error: Exception) -> None:
         """Wait and try again, or decide that this collection cannot go on; after a look at what is durable."""

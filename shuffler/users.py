@@ -100,4 +100,4 @@ class Users:
         except PeosError as error:
             retry = isinstance(error, NotYet)
             return Answer(part.collection, part.id, b"", str(error), error.hint, retry, error_id=error.id)
-        return self._intake.offer(part, life.document, part.collection, life.public, life.number)
+        return self._intake.offer(part, life.document, part.collection, life.encryption, life.number)

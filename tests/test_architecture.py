@@ -4,14 +4,18 @@ Each rule is also shown to be able to fail, on a planted violation.
 """
 
 import ast
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from peos.registry import MECHANISMS, SCHEMES, Registry
+
 ROOT = Path(__file__).parent.parent
 ROLES = ("analyzer", "shuffler", "user_client")
-PURE = ("collection", "crypto", "estimate", "ldp", "privacy", "shuffle", "tasks")
+PURE = ("collection", "crypto", "estimate", "ldp", "privacy", "protocols", "shuffle", "tasks")
 IO = frozenset(
     {"asyncio", "concurrent", "grpc", "http", "logging", "multiprocessing", "os", "pathlib", "psycopg", "random"}
     | {"secrets", "select", "shutil", "signal", "socket", "sqlite3", "ssl", "subprocess", "sys", "tempfile"}
@@ -20,11 +24,42 @@ IO = frozenset(
 ENTROPY = "peos/crypto/randomness.py"  # the one place that asks the operating system
 # Each room may use those before it. Only processes and the command line stand above the wire and the simulation.
 ORDER = (
-    *("errors", "drawing", "crypto", "compute", "estimate", "ldp", "shuffle", "privacy", "collection", "v1", "wire"),
+    *(
+        "errors",
+        "registry",
+        "drawing",
+        "crypto",
+        "compute",
+        "estimate",
+        "ldp",
+        "shuffle",
+        "privacy",
+        "protocols",
+        "collection",
+        "v1",
+        "wire",
+    ),
     *("configuration", "simulate", "net", "store", "localcluster", "localrun", "bench", "hardening", "cli"),
 )
 APART = frozenset({("net", "store"), ("store", "net"), ("net", "simulate"), ("store", "simulate"), ("store", "wire")})
 APART |= {(pure, "compute") for pure in PURE}  # it starts processes
+REGISTRY = "peos/registry.py"  # names later rooms, for type checkers; it loads them when they are asked for
+MAY_BE_CONCRETE = (
+    "tests/",  # each mechanism and scheme is tested by itself
+    "experiments/",  # they repeat what a paper did with one
+    REGISTRY,
+    "peos/bench/",  # measures what only one scheme has, beside another library's version of the same
+    "benchmarks/",  # lays out those figures, and holds each against a bar that was set for it
+)
+OF_PROTOCOLS = frozenset(
+    {"peos.protocols.peos", "peos.protocols.sequential", "peos.protocols.PEOS", "peos.protocols.SEQUENTIAL"}
+    | {"peos.privacy.sequential", "peos.shuffle.sequential"}
+)
+OF_KINDS = frozenset(
+    {"OnionKeys", "OnionPrivateKey", "OnionEncryption", "ShareEncryption", "SequentialSchedule", "SequentialShuffler"}
+    | {"Relay", "RelayBench", "Workbench", "Bench", "Peos", "Sequential"}
+)
+NAMES_THEM = ("peos/registry.py", "peos/bench/overhead.py")  # the latter quotes the rows of the thesis' table
 EXPERIMENTS_TESTED = ("tests", "unit", "experiments")
 CEILING = 500
 MEDIAN = 200
@@ -72,7 +107,8 @@ def violations(root: Path) -> list[str]:
                 found.append(f"{name} imports {parts[0]}: roles never import each other")
             if top == "peos" and parts[0] in ROLES:  # the command line loads them by name, when it is asked to
                 found.append(f"{name} imports {parts[0]}: the library does not know the roles")
-            if top == "peos" and parts[0] == "peos" and position(room(parts)) > position(here):
+            is_later = position(room(parts)) > position(here) and str(name) != REGISTRY
+            if top == "peos" and parts[0] == "peos" and is_later:
                 found.append(f"{name} imports {module}: {here} comes before {room(parts)}")
             if top == "peos" and parts[0] == "peos" and (here, room(parts)) in APART:
                 found.append(f"{name} imports {module}: {here} does not know {room(parts)}")
@@ -87,6 +123,91 @@ def violations(root: Path) -> list[str]:
     return sorted(set(found))
 
 
+def askers(root: Path) -> list[str]:
+    """Every place outside their room that names a protocol, or tells two apart by what they are made of."""
+    found = []
+    for path in sources(root):
+        name = path.relative_to(root)
+        if name.parts[0] not in ("peos", *ROLES) or name.parts[:2] == ("peos", "protocols"):
+            continue
+        for module in sorted(set(imports(path)) & OF_PROTOCOLS):
+            found.append(f"{name} imports {module}: the protocol object is asked, whichever it is")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Constant(value="ss") if str(name) not in NAMES_THEM:
+                    found.append(f"{name} names a protocol, which documents and people do")
+                case ast.Compare() if "peos" in _constants(node) or "protocol.name" in ast.unparse(node.left):
+                    if not any(isinstance(operator, ast.In | ast.NotIn) for operator in node.ops):
+                        found.append(f"{name} compares a protocol's name: ask the object instead")
+                case ast.Call(func=ast.Name(id="isinstance"), args=[_, kinds]) if OF_KINDS & _names(kinds):
+                    if name.parts[:2] != ("peos", "crypto"):
+                        found.append(f"{name} tells protocols apart by their keys, schedules or benches")
+    return sorted(set(found))
+
+
+def _constants(node: ast.AST) -> set[object]:
+    return {one.value for one in ast.walk(node) if isinstance(one, ast.Constant)}
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def concrete(root: Path) -> list[str]:
+    """Every place that asks for one mechanism or scheme by its class or name, where each should answer for itself."""
+    found = []
+    for path in sources(root):
+        name = str(path.relative_to(root))
+        if name.startswith(MAY_BE_CONCRETE):
+            continue
+        for what, (home, classes, names) in kinds().items():
+            if name.startswith(home):
+                continue
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                asked = asked_for(node) & classes
+                found += [f"{name} asks whether it is {one}: a {what} answers itself" for one in sorted(asked)]
+                literal = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+                if names & set(literal.split("|")):
+                    found.append(f"{name} names {literal!r}: the registry knows every {what}")
+    return found
+
+
+def kinds() -> dict[str, tuple[str, frozenset[str], frozenset[str]]]:
+    """Mechanisms and schemes: where they live, their classes (and those of keys), and their names."""
+    made: tuple[tuple[str, str, Registry[Any]], ...] = (
+        ("mechanism", "peos/ldp/", MECHANISMS),
+        ("scheme", "peos/crypto/schemes/", SCHEMES),
+    )
+    return {
+        what: (
+            home,
+            frozenset(name for one in known.values() for name in defined(one)),
+            frozenset(known),
+        )
+        for what, home, known in made
+    }
+
+
+def defined(one: type) -> set[str]:
+    """The classes of a mechanism's or scheme's own file."""
+    here = vars(sys.modules[one.__module__]).values()
+    return {each.__name__ for each in here if isinstance(each, type) and each.__module__ == one.__module__}
+
+
+def asked_for(node: ast.AST) -> set[str]:
+    """The classes that an isinstance, a pattern or a comparison of types asks for, by the last part of their names."""
+    asked: list[ast.AST] = []
+    match node:
+        case ast.Call(func=ast.Name(id="isinstance" | "issubclass"), args=[_, classes]):
+            asked = [classes]
+        case ast.MatchClass(cls=one):
+            asked = [one]
+        case ast.Compare(left=left, comparators=others):
+            asked = [left, *others]
+    names = {part.id for one in asked for part in ast.walk(one) if isinstance(part, ast.Name)}
+    return names | {part.attr for one in asked for part in ast.walk(one) if isinstance(part, ast.Attribute)}
+
+
 def lengths(root: Path) -> dict[str, int]:
     """Lines of each file."""
     return {str(path.relative_to(root)): path.read_text(encoding="utf-8").count("\n") for path in sources(root)}
@@ -94,6 +215,46 @@ def lengths(root: Path) -> dict[str, int]:
 
 def test_rooms_keep_to_their_rules() -> None:
     assert violations(ROOT) == []
+
+
+def test_nobody_asks_which_protocol_it_is() -> None:
+    assert askers(ROOT) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from peos.protocols.sequential import SEQUENTIAL\n",
+        "from peos.protocols import PEOS\n",
+        "from peos.privacy.sequential import WEAKER\n",
+        "def f(document):\n    return document.protocol.name == other\n",
+        "def f(request):\n    return request.protocol != 'peos'\n",
+        "NAME = 'ss'\n",
+        "def f(public):\n    return isinstance(public, OnionKeys)\n",
+        "def f(bench):\n    return isinstance(bench, int | RelayBench)\n",
+    ],
+)
+def test_a_planted_question_which_protocol_it_is_is_seen(tmp_path: Path, text: str) -> None:
+    for name in ("shuffler/planted.py", "peos/collection/planted.py", "peos/protocols/planted.py"):
+        planted = tmp_path / name
+        planted.parent.mkdir(parents=True)
+        planted.write_text(text)
+    assert {complaint.partition(" ")[0] for complaint in askers(tmp_path)} == {
+        "shuffler/planted.py",
+        "peos/collection/planted.py",
+    }
+
+
+def test_mechanisms_and_schemes_answer_for_themselves() -> None:
+    assert concrete(ROOT) == []
+
+
+def test_what_is_registered_has_that_name_and_lives_where_it_should() -> None:
+    for home, known in (("peos.ldp.", MECHANISMS), ("peos.crypto.schemes.", SCHEMES)):
+        assert known
+        for name, one in known.items():
+            assert one.name == name
+            assert one.__module__.startswith(home)
 
 
 def test_every_room_of_the_library_has_its_place_in_the_order() -> None:
@@ -138,6 +299,30 @@ def test_a_planted_violation_is_seen(tmp_path: Path, name: str, text: str, compl
     planted.parent.mkdir(parents=True)
     planted.write_text(text)
     assert any(complaint in violation for violation in violations(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        (
+            "peos/privacy/planted.py",
+            "a = isinstance(m, GRR)\n",
+            "asks whether it is GRR: a mechanism answers itself",
+        ),
+        ("peos/cli/planted.py", "a = isinstance(m, (int, ldp.SUE))\n", "asks whether it is SUE"),
+        ("analyzer/planted.py", "match m:\n    case LocalHash():\n        pass\n", "asks whether it is LocalHash"),
+        ("analyzer/planted.py", "a = type(m) is GRR\n", "asks whether it is GRR"),
+        ("peos/privacy/planted.py", "a = kind == 'solh'\n", "names 'solh': the registry knows every mechanism"),
+        ("peos/cli/planted.py", "a = 'auto|grr|solh'\n", "names 'auto|grr|solh'"),
+        ("peos/compute/planted.py", "a = COSTS['jl']\n", "names 'jl': the registry knows every scheme"),
+        ("peos/shuffle/planted.py", "a = isinstance(key, PaillierPublicKey)\n", "asks whether it is PaillierPublicKey"),
+    ],
+)
+def test_a_planted_concrete_mechanism_or_scheme_is_seen(tmp_path: Path, name: str, text: str, complaint: str) -> None:
+    planted = tmp_path / name
+    planted.parent.mkdir(parents=True)
+    planted.write_text(text)
+    assert any(complaint in found for found in concrete(tmp_path))
 
 
 def test_a_file_that_has_grown_too_long_is_seen(tmp_path: Path) -> None:

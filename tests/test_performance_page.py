@@ -17,7 +17,7 @@ from benchmarks.bars import Data, bars, operations
 from benchmarks.measuring import RESULTS
 from peos.bench.overhead import THESIS
 from peos.cli.bench import app
-from peos.privacy.costs import PRICES
+from peos.crypto.schemes import SCHEMES, scheme
 
 NOTHING: Data = dict.fromkeys(page.NAMES)
 MACHINE = {"processor": "one", "cores": 2, "python": "3.11"}
@@ -67,9 +67,9 @@ def test_every_command_of_the_page_exists(command: str) -> None:
         assert importlib.util.find_spec(words[2]) is not None
 
 
-@pytest.mark.parametrize("name", PRICES)
+@pytest.mark.parametrize("name", list(SCHEMES))
 def test_the_planner_counts_with_the_prices_that_were_measured(name: str) -> None:
-    cost, price = operations(page.data()), PRICES[name]
+    cost, price = operations(page.data()), scheme(name).costs
     decrypt = "decrypt-2-passes" if name == "paillier" else "decrypt"
     expected = {
         "encrypt-cold": price.encrypt_ms,

@@ -16,7 +16,7 @@ from peos.ldp import GRR, SUE
 from peos.simulate import Simulation, run_collection
 from tests.keys import small_key
 
-NAMES = [scheme.name for scheme in SCHEMES]
+NAMES = list(SCHEMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -54,7 +54,7 @@ def test_the_intake_refuses_what_is_no_ciphertext_of_the_scheme(name: str, rng: 
         unsigned: Part = replace(part, share=share, hashes=hashes)
         changed = replace(unsigned, signature=simulation.ticket(part.id).key.sign("submission", unsigned.digest))
         try:
-            check_part(changed, simulation.document, simulation.digest, node.public, 1)
+            check_part(changed, simulation.document, simulation.digest, node.encryption, 1)
         except RemoteFault as refused:
             return str(refused)
         return ""

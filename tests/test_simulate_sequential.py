@@ -1,20 +1,26 @@
 """A whole sequential shuffle in memory: nothing is lost or doubled, and what it costs is what protocol.md §9 says."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from peos.collection.submission import PRESENT, bind
+from peos.collection.submission import bind
 from peos.crypto.randomness import U64, Randomness
 from peos.errors import Refused, RemoteFault, WrongInput
 from peos.ldp import GRR, SUE, LocalHash, Mechanism
 from peos.privacy.sequential import SequentialGuarantees
+from peos.protocols.sequential import SEQUENTIAL, OnionEncryption
 from peos.shuffle.messages import Kind
+from peos.shuffle.relay import PRESENT
 from peos.shuffle.standing import Place
-from peos.simulate import SequentialSimulation, run_collection
+from peos.simulate import Simulation, run_collection
 from peos.wire.submissions import encode_part
 
+sequential = partial(Simulation, protocol=SEQUENTIAL)
 
-def shuffled(simulation: SequentialSimulation, words: U64) -> U64:
+
+def shuffled(simulation: Simulation, words: U64) -> U64:
     """The words that come out, fakes among them."""
     simulation.submit(words)
     simulation.freeze()
@@ -24,7 +30,7 @@ def shuffled(simulation: SequentialSimulation, words: U64) -> U64:
 
 @pytest.mark.parametrize("shufflers", [3, 4, 5, 7])
 def test_every_report_and_every_fake_comes_out_exactly_once(shufflers: int, rng: Randomness) -> None:
-    simulation = SequentialSimulation(GRR(64, 4.0), shufflers=shufflers, fakes=10, rng=rng)
+    simulation = sequential(GRR(64, 4.0), shufflers=shufflers, fakes=10, rng=rng)
     words = np.arange(1000, 1040, dtype=np.uint64).reshape(-1, 1)
     out = shuffled(simulation, words)
     fakes = np.concatenate([node.fake_shares(node.fake_seed) for node in simulation.nodes])
@@ -34,7 +40,7 @@ def test_every_report_and_every_fake_comes_out_exactly_once(shufflers: int, rng:
 
 def test_rows_of_several_words_stay_together(rng: Randomness) -> None:
     mechanism = SUE(100, 4.0)
-    simulation = SequentialSimulation(mechanism, fakes=3, rng=rng)
+    simulation = sequential(mechanism, fakes=3, rng=rng)
     words = np.arange(30 * mechanism.words, dtype=np.uint64).reshape(30, -1)
     rows = {tuple(row) for row in shuffled(simulation, words).tolist()}
     assert {tuple(row) for row in words.tolist()} <= rows
@@ -43,7 +49,7 @@ def test_rows_of_several_words_stay_together(rng: Randomness) -> None:
 @pytest.mark.parametrize("shufflers", [3, 7])
 def test_passes_vectors_and_bytes(shufflers: int, rng: Randomness) -> None:
     users, fakes = 60, 3 * shufflers
-    simulation = SequentialSimulation(GRR(8, 3.0), shufflers=shufflers, fakes=fakes, rng=rng)
+    simulation = sequential(GRR(8, 3.0), shufflers=shufflers, fakes=fakes, rng=rng)
     simulation.submit(simulation.mechanism.randomize(np.zeros(users, np.int64), rng))
     onion = next(iter(simulation.nodes[0].parts.values())).share
     assert len(onion) == 8 + 49 * (shufflers + 1)  # thesis §9.6.4: 32 + 96(r + 1), with ElGamal and padding
@@ -60,7 +66,7 @@ def test_passes_vectors_and_bytes(shufflers: int, rng: Randomness) -> None:
 
 
 def test_everything_is_erased_once_the_analyzer_has_it(rng: Randomness) -> None:
-    simulation = SequentialSimulation(GRR(8, 3.0), fakes=6, rng=rng)
+    simulation = sequential(GRR(8, 3.0), fakes=6, rng=rng)
     simulation.run([1, 2, 3])
     for node in simulation.nodes:
         assert node.standing.place is Place.DONE
@@ -92,9 +98,10 @@ def test_the_guarantee_counts_the_fakes_of_the_honest_only(rng: Randomness) -> N
     assert epsilons[0] < epsilons[-1]
 
 
-def spoilt(simulation: SequentialSimulation, count: int, *, layer: int) -> None:
+def spoilt(simulation: Simulation, count: int, *, layer: int) -> None:
     """Submissions of users whose onions open up to `layer`, and not there."""
-    keys = simulation.keys
+    assert isinstance(simulation.encryption, OnionEncryption)
+    keys = simulation.encryption.keys
     for _ in range(count):
         inner = simulation.rng.bytes(keys.row_bytes(8, layer))
         onion = np.frombuffer(inner, np.uint8).reshape(1, -1)
@@ -109,18 +116,18 @@ def spoilt(simulation: SequentialSimulation, count: int, *, layer: int) -> None:
 
 @pytest.mark.parametrize("layer", [1, 2, 3, 4])
 def test_an_onion_that_does_not_open_is_its_senders_loss_alone(layer: int, rng: Randomness) -> None:
-    simulation = SequentialSimulation(GRR(8, 3.0), fakes=6, rng=rng)
+    simulation = sequential(GRR(8, 3.0), fakes=6, rng=rng)
     spoilt(simulation, 2, layer=layer)
     words = np.arange(1000, 1010, dtype=np.uint64).reshape(-1, 1)
     out = shuffled(simulation, words)
     assert len(out) == 10 + 6
     assert set(words[:, 0].tolist()) <= set(out[:, 0].tolist())
-    lost = [node.bench.lost for node in simulation.nodes]  # type: ignore[attr-defined] # a relay
+    lost = [node.bench.lost for node in simulation.nodes]
     assert lost == [2 if layer == who else 0 for who in (1, 2, 3)]
 
 
 def test_with_too_few_left_that_open_nothing_is_handed_on(rng: Randomness) -> None:
-    simulation = SequentialSimulation(GRR(8, 3.0), minimum=10, fakes=6, rng=rng)
+    simulation = sequential(GRR(8, 3.0), minimum=10, fakes=6, rng=rng)
     spoilt(simulation, 5, layer=2)
     simulation.submit(rng.uint64((5, 1)))
     simulation.freeze()  # ten were frozen
@@ -130,7 +137,7 @@ def test_with_too_few_left_that_open_nothing_is_handed_on(rng: Randomness) -> No
 
 
 def test_a_part_is_checked_as_far_as_it_can_be(rng: Randomness) -> None:
-    simulation = SequentialSimulation(GRR(8, 3.0), rng=rng)
+    simulation = sequential(GRR(8, 3.0), rng=rng)
     (parts,) = simulation.parts_of(rng.uint64((1, 1)), [rng.bytes(16)])
     for who, share in ((1, parts[0].share[:-1]), (2, b"\x01"), (3, PRESENT * 2)):
         shares = [part.share for part in parts]

@@ -54,12 +54,12 @@ def submit(
     ] = None,
     value: Annotated[
         str,
-        typer.Option(help="Your answer, counted from 0; - asks for it, since other users can see command lines."),
+        typer.Option(help="Answer: a label, or 0 … d−1 where there are none; - prompts for it, off the command line."),
     ] = "-",
     as_json: Json = False,
 ) -> None:
     """Answer a question. The same command again completes what was cut off, with the same report."""
-    from user_client.entries import read_key, read_one_ticket, read_ticket, read_value
+    from user_client.entries import read_key, read_one_ticket, read_ticket
 
     if (ticket is None) == (ticket_file is None):
         raise WrongInput(
@@ -70,7 +70,7 @@ def submit(
     invited = _invited(invitation)
     with _client(config) as client:
         collection = client.open(invited)
-        answer = read_value(_asked(collection.question, collection.domain) if value == "-" else value)
+        answer = _asked(collection.question, collection.expected) if value == "-" else value
         result = collection.submit(answer, own, waiting=_tell)
     if as_json:
         typer.echo(json.dumps(_shown(result, collection.digest), ensure_ascii=False))
@@ -235,9 +235,9 @@ def _invited(path: Path) -> "Invitation":
         raise WrongInput("input.invitation", f"{path} is not an invitation: {bad}", hint=_INVITED) from None
 
 
-def _asked(question: str, domain: int) -> str:
+def _asked(question: str, expected: str) -> str:
     if sys.stdin.isatty():
-        return str(typer.prompt(f"{question} (0 to {domain - 1})", err=True))
+        return str(typer.prompt(f"{question} ({expected})", err=True))
     line = sys.stdin.readline()
     if not line:
         raise WrongInput("input.no_value", "no value was given", hint="type it when asked, or pipe it in")

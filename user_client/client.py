@@ -5,6 +5,7 @@ from collections.abc import Callable, Container, Sequence
 from functools import partial
 from typing import Final, Self
 
+from peos.collection.labels import expected, value_of
 from peos.collection.party import Invitation
 from peos.collection.ticket import Ticket, admits
 from peos.crypto.randomness import Randomness, system
@@ -21,7 +22,8 @@ from user_client.results import Ledger, Result, Standing, budget_of
 from user_client.sending import BATCH, OURSELVES, Sending, batches
 
 Clock = Callable[[], float]
-Answers = Sequence[tuple[int, Ticket]]
+Answer = int | str  # a value's number, or words: its label, or its number where values have none
+Answers = Sequence[tuple[Answer, Ticket]]
 Progress = Callable[[int, int], None]
 Waiting = Callable[[str], None]
 CHUNK: Final = 4096  # submissions between two looks at how it went; bounds memory
@@ -119,6 +121,16 @@ class Collection:
         return plain_text(self._opened.document.question)
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """What each value means, fit for a terminal; none where values are numbers."""
+        return self._opened.document.labels
+
+    @property
+    def expected(self) -> str:
+        """What an answer may be, in words."""
+        return expected(self.labels, self.domain)
+
+    @property
     def domain(self) -> int:
         """Values are 0 … domain − 1."""
         return self._opened.document.mechanism.domain
@@ -134,14 +146,14 @@ class Collection:
         return admits(enrolment, ticket.signature, self.digest, ticket.id, ticket.key.public)
 
     def submit(
-        self, value: int, ticket: Ticket, *, waiting: Waiting = _untold, deadline: float | None = None
+        self, value: Answer, ticket: Ticket, *, waiting: Waiting = _untold, deadline: float | None = None
     ) -> Result:
         """The owner's answer. A repeat sends what was prepared the first time, whatever `value` says now.
 
         What shufflers refuse is in the result; what this client refuses (budget, answered before) is raised.
         """
-        self._require_valid([(value, ticket)], frozenset(), _untold)
-        (result,) = self._send([Respondent(OWNER, value, ticket)], expected=1, waiting=waiting, deadline=deadline)
+        (number,) = self._values([(value, ticket)], frozenset(), _untold)
+        (result,) = self._send([Respondent(OWNER, number, ticket)], expected=1, waiting=waiting, deadline=deadline)
         for refusal in result.refusals:
             if refusal.name == OURSELVES:
                 raise Refused(refusal.error_id, refusal.sentence, hint=refusal.hint)
@@ -161,11 +173,12 @@ class Collection:
         `progress` is told how many are done, and of how many; `waiting`, who keeps them waiting.
         """
         known = self._memory.tickets(self.digest)
-        self._require_valid(answers, known, progress)
+        values = self._values(answers, known, progress)
+        given = [(value, ticket) for value, (_, ticket) in zip(values, answers, strict=True)]
         accepted = self._memory.accepted(self.digest)
         expected = sum(ticket.id not in known for _, ticket in answers)
         results: list[Result] = []
-        for chunk in batches(answers, CHUNK):
+        for chunk in batches(given, CHUNK):
             fresh = [Respondent(ticket.id, value, ticket) for value, ticket in chunk if ticket.id not in accepted]
             before = len(results) + len(chunk) - len(fresh)
 
@@ -197,15 +210,22 @@ class Collection:
         finally:
             self.sent += sending.sent
 
-    def _require_valid(self, answers: Answers, known: Container[bytes], progress: Progress) -> None:
-        """Before anything is randomised, all that is wrong is found; tickets that were used here were valid then."""
+    def _values(self, answers: Answers, known: Container[bytes], progress: Progress) -> list[int]:
+        """What was answered, as numbers: before anything is randomised, all that is wrong is found.
+
+        Tickets that were used here were valid then.
+        """
         faults: list[tuple[int, str]] = []
+        found: list[int] = []
         seen: set[bytes] = set()
         for position, (value, ticket) in enumerate(answers):
             if not position % BATCH:
                 progress(0, len(answers))  # verifying tickets takes a while
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < self.domain:
-                faults.append((position, f"the value is not a whole number from 0 to {self.domain - 1}"))
+            number = value_of(value, self.labels, self.domain) if isinstance(value, str) else value
+            if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < self.domain:
+                faults.append((position, f"the value is not {self.expected}"))
+            else:
+                found.append(number)
             if ticket.id in seen:
                 faults.append((position, "the ticket is there twice"))
             elif ticket.id not in known and not self.admits(ticket):
@@ -213,3 +233,4 @@ class Collection:
             seen.add(ticket.id)
         if faults:
             raise BadAnswers(faults)
+        return found

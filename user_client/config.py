@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from peos import configuration
-from peos.collection.document import PEOS, PROTOCOLS
 from peos.configuration import PATH, POSITIVE, TEXTS, File, Kind, count, setting, some_of
 from peos.crypto.identity import PUBLIC_BYTES
 from peos.errors import WrongInput
+from peos.protocols import NEEDS_NO_LEAVE
+from peos.registry import PROTOCOLS
 from peos.shuffle.schedule import MIN_SHUFFLERS
 
 _ASK: Final = "ask the organisation for it; its `peos shuffler init` prints it"
@@ -48,7 +49,7 @@ class Config(File):
     least_fakes: int = setting("least_fakes", count(0), 0)
     budget: float = setting("budget", POSITIVE)  # of ε_l, over all that she will ever answer
     # The sequential shuffle protects less (protocol.md §9).
-    protocols: tuple[str, ...] = setting("protocols", some_of(*PROTOCOLS), (PEOS,))
+    protocols: tuple[str, ...] = setting("protocols", some_of(*PROTOCOLS), NEEDS_NO_LEAVE)
 
 
 def read(path: Path) -> Config:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from peos.collection.document import ID_BYTES
+from peos.collection.labels import LABEL_LIMIT
 from peos.collection.ticket import Ticket
 from peos.crypto.identity import SECRET_BYTES, SIGNATURE_BYTES, Identity
 from peos.errors import WrongInput, in_words
@@ -16,7 +17,6 @@ _TICKET: Final = re.compile(
     rf"([0-9a-f]{{{2 * ID_BYTES}}}):([0-9a-f]{{{2 * SIGNATURE_BYTES}}})(?::([0-9a-f]{{{2 * SECRET_BYTES}}}))?"
 )
 _KEY: Final = re.compile(rf"[0-9a-f]{{{2 * SECRET_BYTES}}}")
-_VALUE: Final = re.compile(r"[0-9]{1,18}")
 _FORM: Final = (
     f"a ticket is {2 * ID_BYTES} hex digits, a colon, {2 * SIGNATURE_BYTES} hex digits, and unless its user has a key "
     f"file a colon and {2 * SECRET_BYTES} hex digits"
@@ -68,14 +68,6 @@ def write_key(path: Path, key: Identity) -> None:
     write_durably(path, [f"{key.secret.hex()}\n".encode("ascii")])
 
 
-def read_value(text: str) -> int:
-    """A value as it is typed."""
-    digits = text.strip()  # of more characters than int() takes for blank
-    if not _VALUE.fullmatch(digits):
-        raise WrongInput("input.value", "the value is not a whole number", hint="values are counted from 0")
-    return int(digits)
-
-
 def read_one_ticket(path: Path, key: Identity | None = None) -> Ticket:
     """The only ticket in a file."""
     lines = read_lines(path)
@@ -84,15 +76,18 @@ def read_one_ticket(path: Path, key: Identity | None = None) -> Ticket:
     return read_ticket(lines[0], key)
 
 
-def read_answers(tickets: Path, values: Path) -> list[tuple[int, Ticket]]:
-    """The value of each line with the ticket of that line; all lines that cannot be read are named."""
+def read_answers(tickets: Path, values: Path) -> list[tuple[str, Ticket]]:
+    """The words of each line with the ticket of that line; all lines that cannot be read are named.
+
+    What the words mean, only the collection's document says.
+    """
     ticket_lines, value_lines = read_lines(tickets), read_lines(values)
     faults: list[str] = []
     if len(value_lines) > len(ticket_lines):
         faults.append(f"{values} has {len(value_lines)} values, and {tickets} has {len(ticket_lines)} tickets for them")
-    bad = [at for at, line in enumerate(value_lines, start=1) if not _VALUE.fullmatch(line.strip())]
+    bad = [at for at, line in enumerate(value_lines, start=1) if not 1 <= len(line.strip()) <= LABEL_LIMIT]
     if bad:
-        faults.append(f"{values}, {at_lines(bad)}: not a whole number")
+        faults.append(f"{values}, {at_lines(bad)}: not an answer of 1 to {LABEL_LIMIT} characters")
     found = [_TICKET.fullmatch(line.strip().lower()) for line in ticket_lines]
     bad = [at for at, ticket in enumerate(found, start=1) if not ticket]
     if bad:
@@ -103,10 +98,8 @@ def read_answers(tickets: Path, values: Path) -> list[tuple[int, Ticket]]:
     if not value_lines:
         faults.append(f"{values} has no values")
     if faults:
-        raise WrongInput(
-            "input.lines", "; ".join(faults), hint=f"nothing was sent; {_FORM}; a value is one whole number a line"
-        )
-    return [(read_value(value), read_ticket(ticket)) for value, ticket in zip(value_lines, ticket_lines, strict=False)]
+        raise WrongInput("input.lines", "; ".join(faults), hint=f"nothing was sent; {_FORM}; one answer a line")
+    return [(value, read_ticket(ticket)) for value, ticket in zip(value_lines, ticket_lines, strict=False)]
 
 
 def located(faults: Sequence[tuple[int, str]], values: Path, tickets: Path) -> str:

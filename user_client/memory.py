@@ -22,7 +22,7 @@ from peos.collection.submission import Part
 from peos.errors import PeosError
 from peos.store.database import Database, Layout
 from peos.store.folder import private_folder
-from peos.wire.submissions import decode_part, decode_receipt, encode_part
+from peos.wire.submissions import decode_part, decode_receipt
 from user_client.results import Charge, Standing
 
 OWNER: Final = b"owner"
@@ -71,15 +71,17 @@ class Remembered:
 
     ticket: bytes
     parts: tuple[Part, ...]
+    encoded: tuple[bytes, ...]  # the parts as they are kept, counted and sent
     acknowledged: frozenset[int]
 
     def __repr__(self) -> str:
         return f"Remembered({self.ticket.hex()[:8]}…)"
 
     @property
-    def missing(self) -> tuple[Part, ...]:
+    def missing(self) -> dict[Part, bytes]:
         """The parts that are still to be sent, as they were the first time."""
-        return tuple(part for part in self.parts if part.shuffler not in self.acknowledged)
+        pairs = zip(self.parts, self.encoded, strict=True)
+        return {part: encoded for part, encoded in pairs if part.shuffler not in self.acknowledged}
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,7 @@ class Fresh:
     user: bytes
     cost: int
     parts: tuple[Part, ...]
+    encoded: tuple[bytes, ...]
     asking: bytes
 
     def __repr__(self) -> str:
@@ -153,9 +156,8 @@ class Memory:
         taken = self._base.rows(
             "SELECT shuffler FROM answers WHERE collection = ? AND ticket = ? AND refusal = ''", *key
         )
-        return Remembered(
-            ticket, tuple(decode_part(data) for (data,) in encoded), frozenset(number for (number,) in taken)
-        )
+        kept = tuple(bytes(data) for (data,) in encoded)
+        return Remembered(ticket, tuple(map(decode_part, kept)), kept, frozenset(number for (number,) in taken))
 
     def accepted(self, collection: bytes) -> set[bytes]:
         """The tickets whose submissions every shuffler has acknowledged."""
@@ -190,7 +192,10 @@ class Memory:
             )
             self._base.run_many(
                 "INSERT INTO parts VALUES (?, ?, ?, ?)",
-                [(collection, one.ticket, part.shuffler, encode_part(part)) for part in one.parts],
+                [
+                    (collection, one.ticket, part.shuffler, encoded)
+                    for part, encoded in zip(one.parts, one.encoded, strict=True)
+                ],
             )
 
     def note_answers(self, collection: bytes, answers: Sequence[tuple[bytes, int, str, bytes | None]]) -> None:

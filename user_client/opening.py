@@ -7,8 +7,8 @@ collection is asked about.
 from collections.abc import Callable
 from typing import Final
 
-from peos.collection.document import SEQUENTIAL, Document
-from peos.collection.party import Card, Invitation, check_onion_keys
+from peos.collection.document import Document
+from peos.collection.party import Card, Invitation, check_shufflers_keys
 from peos.errors import BadEncoding, Refused, RemoteFault
 from peos.net.lane import party
 from peos.net.submit import describe
@@ -41,8 +41,7 @@ def open_document(
                 hint="nothing was sent; tell the organisations, whose documents must be the same",
             )
     _require_named(signed.document, invitation)
-    if signed.document.protocol == SEQUENTIAL:
-        check_onion_keys(signed.document, invitation.shufflers)
+    check_shufflers_keys(signed.document, invitation.shufflers)
     _require_limits(signed.document, config)
     require_open(signed.document, now)
     return signed
@@ -106,8 +105,8 @@ def _require_named(document: Document, invitation: Invitation) -> None:
 
 
 def _require_limits(document: Document, config: Config) -> None:
-    if document.protocol not in config.protocols:
-        said = f"its protocol is {document.protocol}, you answer by {' or '.join(config.protocols)}"
+    if document.protocol.name not in config.protocols:
+        said = f"its protocol is {document.protocol.name}, you answer by {' or '.join(config.protocols)}"
         raise _beyond("consent.protocol", said, "protocols")
     epsilon = document.mechanism.epsilon_local
     if epsilon > config.most_eps_local:

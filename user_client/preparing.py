@@ -12,15 +12,14 @@ import numpy as np
 
 from peos.collection.document import Document
 from peos.collection.membership import ask
-from peos.collection.onions import prepare_onions
 from peos.collection.party import Card
 from peos.collection.prepare import prepare
 from peos.collection.ticket import Ticket
-from peos.crypto.onion import OnionKeys
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes.base import PublicKey, ZeroSource
 from peos.errors import Refused
 from peos.net.lane import plain_text
+from peos.protocols import Encryption, Splitter
+from peos.wire.submissions import encode_part
 from user_client.memory import Fresh, Memory, Remembered
 from user_client.results import Charge, charge_of, shown
 
@@ -33,7 +32,7 @@ class Opened:
 
     digest: bytes
     document: Document
-    public: PublicKey | OnionKeys
+    encryption: Encryption
     cards: tuple[Card, ...]
 
 
@@ -64,7 +63,7 @@ class Preparer:
         self._memory, self._opened, self._budget, self._fresh = memory, opened, budget, fresh
         self._mechanism = opened.document.mechanism
         self._cost = charge_of(self._mechanism.epsilon_local)
-        self._source: ZeroSource | None = None
+        self._splitter: Splitter | None = None
 
     def prepare(self, respondents: Sequence[Respondent], *, expected: int) -> list[Prepared | Refused]:
         """What each of them sends, durable before this returns; `expected` is how many new ones there are in all."""
@@ -92,22 +91,18 @@ class Preparer:
         own = self._fresh()  # nobody's randomness tells anything of another's
         report = self._mechanism.randomize(np.array([respondent.value], dtype=np.int64), own)
         ticket, opened = respondent.ticket, self._opened
-        if isinstance(opened.public, OnionKeys):
-            (parts,) = prepare_onions(opened.digest, opened.public, report, [ticket], own)
-        else:
-            shufflers, zeros = len(opened.cards), self._zeros(opened.public, expected)
-            (parts,) = prepare(opened.digest, shufflers, opened.public, zeros, report, [ticket], own)
+        (parts,) = prepare(opened.digest, self._split_by(expected), report, [ticket], own)
         asking = ask(ticket.key, opened.digest, parts[0].row)  # now: the key is forgotten once all have acknowledged
-        kept = Fresh(ticket.id, respondent.user, self._cost, parts, asking)
+        encoded = tuple(map(encode_part, parts))
+        kept = Fresh(ticket.id, respondent.user, self._cost, parts, encoded, asking)
         self._memory.keep(opened.digest, self._mechanism.digest, [kept])
-        return Remembered(ticket.id, parts, frozenset())
+        return Remembered(ticket.id, parts, encoded, frozenset())
 
-    def _zeros(self, public: PublicKey, expected: int) -> ZeroSource:
-        """One supply for all users of this process: tables cost seconds, and each zero is used once all the same."""
-        if self._source is None:
-            words = max(expected, 1) * self._mechanism.words
-            self._source = public.zero_source(self._fresh(), expected=words)
-        return self._source
+    def _split_by(self, expected: int) -> Splitter:
+        """One for all users of this process: what it makes ahead costs seconds."""
+        if self._splitter is None:
+            self._splitter = self._opened.encryption.splitter(self._fresh(), max(expected, 1))
+        return self._splitter
 
     def _require_unanswered(self, user: bytes) -> None:
         before = self._memory.answered(user, self._mechanism.digest)

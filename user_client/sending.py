@@ -1,6 +1,6 @@
 """From respondents to results: prepare, keep, send what is missing, note every answer as it comes."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
 from peos.collection.party import Answer
@@ -9,7 +9,7 @@ from peos.crypto.randomness import Randomness
 from peos.errors import Refused
 from peos.net.lane import plain_text
 from peos.net.submit import Refusal, send_parts
-from peos.wire.submissions import encode_part, encode_receipt
+from peos.wire.submissions import encode_receipt
 from user_client.memory import Memory
 from user_client.preparing import Opened, Preparer, Respondent
 from user_client.results import Result
@@ -37,6 +37,7 @@ class Sending:
         self._results: dict[bytes, Result] = {}
         self._owed: dict[bytes, int] = {}  # answers that a ticket still waits for
         self._answers: list[tuple[bytes, int, str, bytes | None]] = []  # not yet noted
+        self._encoded: Mapping[Part, bytes] = {}  # of the submission that was given out last
         self.sent = 0  # bytes of the parts that were given out, each once
 
     def run(self, respondents: Sequence[Respondent], *, rng: Randomness, deadline: float | None) -> list[Result]:
@@ -46,6 +47,7 @@ class Sending:
                 self._opened.cards,
                 self._missing(respondents),
                 rng=rng,
+                encode=lambda part: self._encoded[part],
                 on_answer=self._answered,
                 on_wait=self._waiting,
                 deadline=deadline,
@@ -70,8 +72,9 @@ class Sending:
                 missing = found.remembered.missing
                 if missing:
                     self._owed[id_] = len(missing)
-                    self.sent += sum(len(encode_part(part)) for part in missing)
-                    yield missing
+                    self.sent += sum(map(len, missing.values()))
+                    self._encoded = missing
+                    yield tuple(missing)
             self._note()
 
     def _answered(self, shuffler: int, answer: Answer) -> None:

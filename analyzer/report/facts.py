@@ -5,19 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from analyzer.report.formatting import NOT_RECORDED, moment, whole
-from peos.collection.document import SEQUENTIAL
+from peos.ldp.base import symbol
 from peos.privacy.guarantees import rounded_up
+from peos.protocols import protocol_named
+from peos.registry import MECHANISMS
 
-_MECHANISMS: Final = {
-    "grr": "randomised response over all values (grr): each device sends the user's answer or, with a fixed "
-    "probability, a value drawn evenly from all",
-    "solh": "local hashing (solh): each device draws a hash function, and sends it with the hash of the user's "
-    "answer or, with a fixed probability, with a hash value drawn evenly",
-    "sue": "unary encoding (sue): each device sends one bit for every value, each of them flipped with a fixed "
-    "probability",
-}
-_TOGETHER: Final = "added by the shufflers together, known to none of them"
-_PROTOCOLS: Final = {SEQUENTIAL: "sequential, the weaker baseline: "}
 _NOT_MEASURED: Final[dict[str, Any]] = dict.fromkeys(("seconds", "sent", "received", "peak_rss"))
 _ROLES: Final = ("analyzer", "users")
 _CHECKS: Final = {
@@ -54,8 +46,8 @@ class Inspected:
 def facts(found: Mapping[str, Any]) -> dict[str, str]:
     """What was asked, when, and who took part; the page lists the shufflers' names where they are recorded."""
     about, parameters = found.get("collection") or {}, found["parameters"]
-    cells = parameters["d_prime"]
-    sequential = parameters["protocol"] == SEQUENTIAL
+    mechanism = MECHANISMS.get(parameters["mechanism"])
+    protocol = protocol_named(parameters["protocol"])
     return {
         "Question": about.get("question", NOT_RECORDED),
         "Epoch": about.get("epoch") or "none was named",
@@ -69,14 +61,19 @@ def facts(found: Mapping[str, Any]) -> dict[str, str]:
         "Dropped out": whole(
             found["dropped"], missing="not known: the analyzer does not see who gave up before the close"
         ),
-        "Fake reports": f"{whole(found['fakes'])}, "
-        + ("each known to the shuffler that drew it" if sequential else _TOGETHER),
-        "Mechanism": _MECHANISMS.get(parameters["mechanism"], parameters["mechanism"]),
+        "Fake reports": f"{whole(found['fakes'])}, {protocol.about.fakes}",
+        "Mechanism": mechanism.described() if mechanism else parameters["mechanism"],
         "Parameters": f"ε_l = {rounded_up(parameters['eps_local'])}, δ = {parameters['delta']:g}"
-        + ("" if cells is None else f", d' = {whole(cells)}"),
-        "Encryption": f"{parameters['scheme']}; shuffle protocol {_PROTOCOLS.get(parameters['protocol'], '')}"
-        f"{parameters['protocol']}",
+        + "".join(f", {symbol(name)} = {whole(value)}" for name, value in _shown(parameters).items()),
+        "Encryption": f"{parameters['scheme']}; shuffle protocol {protocol.about.kind}{protocol.name}",
     }
+
+
+def _shown(parameters: Mapping[str, Any]) -> Mapping[str, int]:
+    """The mechanism's own; results from before they were listed have d' alone."""
+    cells = parameters["d_prime"]
+    shown: Mapping[str, int] = parameters.get("mechanism_parameters", {} if cells is None else {"d_prime": cells})
+    return shown
 
 
 def costs(found: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:

@@ -49,7 +49,7 @@ def cards(found: Mapping[str, Any]) -> list[Card]:
 
 
 def further(found: Mapping[str, Any]) -> list[str]:
-    """A sequential shuffle's further claims: how many fakes hide a user depends on how many shufflers collude."""
+    """The claims that not every protocol makes."""
     return [str(sentence) for sentence in found["guarantees"]["coalitions"][len(_NAMES) :]]
 
 

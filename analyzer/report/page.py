@@ -19,8 +19,8 @@ from markupsafe import Markup
 from analyzer.report import facts, formatting, guarantees
 from analyzer.report.chart import drawing
 from analyzer.report.values import select
-from peos.collection.document import SEQUENTIAL
 from peos.privacy.guarantees import rounded_up
+from peos.protocols import protocol_named
 from peos.store.folder import write_durably
 
 REPORT: Final = "report.html"
@@ -55,7 +55,7 @@ def page(found: Mapping[str, Any]) -> str:
             cards=guarantees.cards(found),
             further=guarantees.further(found),
             together=guarantees.together(found),
-            sequential=found["parameters"]["protocol"] == SEQUENTIAL,
+            shuffling=protocol_named(found["parameters"]["protocol"]).about,
         )
     )
 

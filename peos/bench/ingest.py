@@ -64,11 +64,10 @@ def _prepared(invitation: Path, tickets: Path) -> tuple[tuple[Card, ...], list[t
     document = documents.decode_signed_document(describe(invited.shufflers[0], invited.collection)).document
     owned = [map(bytes.fromhex, line.split(":")) for line in tickets.read_text(encoding="utf-8").split()]
     rights = [Ticket(id_, signature, Identity(seed)) for id_, signature, seed in owned]
-    rng, public = system(), document.encryption_key()
+    rng = system()
     reports = document.mechanism.randomize(np.zeros(len(rights), np.int64), rng)
-    zeros = public.zero_source(rng, expected=reports.size)
-    shufflers = len(document.shufflers)
-    return invited.shufflers, prepare(invited.collection, shufflers, public, zeros, reports, rights, rng)
+    splitter = document.encryption().splitter(rng, len(reports))
+    return invited.shufflers, prepare(invited.collection, splitter, reports, rights, rng)
 
 
 def _sent(cards: Sequence[Card], parts: list[bytes], streams: int) -> dict[str, Any]:

@@ -6,6 +6,7 @@ processor time, of one core. The thesis' shufflers and analyzer have 32 threads,
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import product
 from typing import Final
 
 from peos.bench.machine import Row, machine
@@ -14,6 +15,8 @@ from peos.crypto.randomness import system
 from peos.crypto.schemes import SCHEMES
 from peos.crypto.schemes import scheme as scheme_named
 from peos.crypto.schemes.base import PrivateKey
+from peos.protocols import DEFAULT, ShuffleProtocol
+from peos.registry import PROTOCOLS
 from peos.shuffle.schedule import Schedule
 
 SHUFFLERS: Final = (3, 7)
@@ -45,8 +48,8 @@ def measure_all(
     key: Callable[[str], PrivateKey] | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Row:
-    """PEOS with every scheme (or those that are named), and SS, with every number of shufflers; `key` is for tests."""
-    names = [scheme_named(name).name for name in schemes] or [one.name for one in SCHEMES]
+    """PEOS with every scheme, or those that are named; other protocols with their own. `key` is for tests."""
+    names = [scheme_named(name).name for name in schemes] or list(SCHEMES)
     numbers = list(dict.fromkeys(shufflers))
     for number in numbers:
         Schedule(number)  # refuse what cannot be run before anything is measured
@@ -55,10 +58,11 @@ def measure_all(
         private = key(name) if key else scheme_named(name).generate(system())
         for number in numbers:
             progress(f"{name}, {number} shufflers, {users:,} users")
-            found.append(_row("peos", name, number, users, private))
-    for number in numbers:
-        progress(f"ss, {number} shufflers, {users:,} users")
-        found.append(_row("ss", "onion", number, users, None))
+            found.append(_row(DEFAULT, name, number, users, private))
+    for protocol, number in product(PROTOCOLS.values(), numbers):
+        if protocol is not DEFAULT:
+            progress(f"{protocol.name}, {number} shufflers, {users:,} users")
+            found.append(_row(protocol, protocol.scheme(None), number, users))
     return {
         "machine": machine(),
         "threads": THREADS,
@@ -92,11 +96,11 @@ _SHOWN: Final = {
 }
 
 
-def _row(protocol: str, scheme: str, shufflers: int, users: int, private: PrivateKey | None) -> Row:
-    small, large = (measure(count, shufflers, private, rng=system()) for count in (users // 2, users))
+def _row(protocol: ShuffleProtocol, scheme: str, shufflers: int, users: int, private: PrivateKey | None = None) -> Row:
+    small, large = (measure(count, shufflers, protocol, private, rng=system()) for count in (users // 2, users))
     slope = per_user(small, large)
     return {
-        "protocol": protocol,
+        "protocol": protocol.name,
         "scheme": scheme,
         "shufflers": shufflers,
         "user_ms": large.user_ms,

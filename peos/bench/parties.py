@@ -15,8 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from peos.bench.machine import Row, seconds
-from peos.collection.document import ID_BYTES, SEQUENTIAL
-from peos.collection.onions import prepare_onions
+from peos.collection.document import ID_BYTES
 from peos.collection.prepare import prepare
 from peos.collection.submission import Part
 from peos.collection.ticket import Ticket, issue
@@ -24,11 +23,12 @@ from peos.crypto.identity import Identity
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import PrivateKey, ZeroSource
 from peos.ldp.local_hash import LocalHash
+from peos.protocols import ShuffleProtocol
 from peos.shuffle import analyzer
 from peos.shuffle.effects import Effect, Event, Pass, Peel
 from peos.shuffle.messages import Kind
 from peos.shuffle.vectors import Workbench
-from peos.simulate import Node, SequentialNode, SequentialSimulation, Simulation
+from peos.simulate import Node, Simulation
 from peos.simulate.node import Rpc
 from peos.wire import submissions
 
@@ -141,31 +141,16 @@ class Timed(Simulation):
 
     def prepared(self, report: U64, ticket: Ticket) -> tuple[Part, ...]:
         """One user's submission, on a device that has prepared nothing."""
-        public = self.key.public
-        zeros = public.zero_source(self.rng, expected=report.size)
-        return prepare(self.digest, len(self.nodes), public, zeros, report, [ticket], self.rng)[0]
+        splitter = self.encryption.splitter(self.rng, 1)
+        return prepare(self.digest, splitter, report, [ticket], self.rng)[0]
 
 
-class TimedSequentialNode(TimedNode, SequentialNode):
-    """A shuffler of the baseline that notes its processor time."""
-
-
-class TimedSequential(Timed, SequentialSimulation):
-    """The baseline, likewise."""
-
-    node_type = TimedSequentialNode
-
-    def prepared(self, report: U64, ticket: Ticket) -> tuple[Part, ...]:
-        """One user's onion, and what tells the shufflers of it."""
-        return prepare_onions(self.digest, self.keys, report, [ticket], self.rng)[0]
-
-
-def measure(users: int, shufflers: int, key: PrivateKey | None, *, rng: Randomness) -> Measured:
-    """A collection of `users` reports of one word, without fakes, under a key; without one it is the baseline."""
+def measure(
+    users: int, shufflers: int, protocol: ShuffleProtocol, key: PrivateKey | None = None, *, rng: Randomness
+) -> Measured:
+    """A collection of `users` reports of one word, without fakes; `key` where the protocol has one of a scheme."""
     mechanism = LocalHash(_DOMAIN, 4.0, d_prime=64)
-    kind = TimedSequential if key is None else Timed
-    found = kind(mechanism, shufflers=shufflers, rng=rng, key=key)
-    assert (found.document.protocol == SEQUENTIAL) == (key is None), "each protocol has its simulation"
+    found = Timed(mechanism, protocol=protocol, shufflers=shufflers, rng=rng, key=key)
     if key is not None:  # a key's tables are made once
         key.decrypt(key.public.encrypt(np.zeros(1, np.uint64), key.public.zero_source(rng).zeros(1)))
     user_ms, user_bytes = _one_user(found)
@@ -180,11 +165,11 @@ def measure(users: int, shufflers: int, key: PrivateKey | None, *, rng: Randomne
     counting = time.process_time()
     owned = np.stack([dummy.words for dummy in found.dummies])
     reports = analyzer.without_dummies(words, owned, ())
-    found.mechanism.support_counts(reports)
+    found.mechanism.tally(reports)
     counted = time.process_time()
     numbers = range(1, shufflers + 1)
     vectors, rows = found.traffic.vectors, len(words)
-    passes = sum(node.passes for node in nodes)
+    passes, is_remasked = sum(node.passes for node in nodes), found.encryption.public is not None
     explicit = sum(number for kind, number in vectors.items() if kind is not Kind.HANDOVER) - 1
     return Measured(
         users=users,
@@ -206,8 +191,8 @@ def measure(users: int, shufflers: int, key: PrivateKey | None, *, rng: Randomne
             "ciphertext_vectors": vectors[Kind.HANDOVER] + 1,  # and the last holder's, to the analyzer
             "plaintext_vectors": explicit,
             "encryptions": rows,
-            "rerandomisations": 0 if key is None else rows * passes,
-            "layers_removed": rows * passes if key is None else 0,
+            "rerandomisations": rows * passes if is_remasked else 0,
+            "layers_removed": 0 if is_remasked else rows * passes,
             "decryptions": rows,
         },
     )

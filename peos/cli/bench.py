@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from peos.bench.machine import machine
+from peos.registry import DEFAULT_SCHEME, SCHEMES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,14 +26,16 @@ def end_to_end(
     shufflers: Annotated[int, typer.Option(help="Organisations that shuffle.")] = 3,
     fakes: Annotated[int, typer.Option(help="Fake reports.", min=0)] = 1000,
     domain: Annotated[int, typer.Option(help="Values.", min=2)] = 64,
-    scheme: Annotated[str, typer.Option(help="The encryption scheme.", metavar="paillier|dgk|jl")] = "paillier",
+    scheme: Annotated[str, typer.Option(help="The encryption scheme.", metavar=SCHEMES.choices)] = DEFAULT_SCHEME,
     as_json: Json = False,
 ) -> None:
     """A whole collection in separate processes: seconds of each step; seconds, bytes and peak memory of each party."""
+    from peos.ldp import GRR
     from peos.localrun import run_locally, zipf_values
 
     console = _console(as_json)
-    asked = ["--delta", "1e-6", "--eps-local", "4", "--fakes", str(fakes), "--mechanism", "grr", "--scheme", scheme]
+    asked = ["--delta", "1e-6", "--eps-local", "4", "--fakes", str(fakes), "--scheme", scheme]
+    asked += ["--mechanism", GRR.name]
     with tempfile.TemporaryDirectory(prefix="peos-bench-") as scratch:
         result, clock = run_locally(
             Path(scratch),
@@ -93,7 +96,7 @@ def overhead(
     users: Annotated[int, typer.Option(help="Reports, of the larger of two collections.", min=1000)] = 4000,
     shufflers: Annotated[list[int] | None, typer.Option(help="How many shufflers; may be repeated.")] = None,
     schemes: Annotated[
-        list[str] | None, typer.Option(help="Only this scheme; may be repeated.", metavar="paillier|dgk|jl")
+        list[str] | None, typer.Option(help="Only this scheme; may be repeated.", metavar=SCHEMES.choices)
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from peos.errors import PeosError, WrongInput
+from peos.errors import PeosError
+from peos.registry import DEFAULT_PROTOCOL, DEFAULT_SCHEME, MECHANISMS, PROTOCOLS, SCHEMES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,13 +29,14 @@ def demo(
     eps_users: Annotated[float, typer.Option(help="Against it with all other users.")] = 1.0,
     eps_local: Annotated[float, typer.Option(help="Against everybody.")] = 4.0,
     fakes: Annotated[str, typer.Option(help="Fake reports.", metavar="auto|K")] = "auto",
-    mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar="auto|grr|solh|sue")] = "auto",
+    mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar=f"auto|{MECHANISMS.choices}")] = "auto",
     scheme: Annotated[
-        str | None, typer.Option(help="The encryption scheme; paillier if none is named.", metavar="paillier|dgk|jl")
+        str | None,
+        typer.Option(help=f"The encryption scheme; {DEFAULT_SCHEME} if none is named.", metavar=SCHEMES.choices),
     ] = None,
     protocol: Annotated[
-        str, typer.Option(help="The shuffle. ss is a baseline that protects less.", metavar="peos|ss")
-    ] = "peos",
+        str, typer.Option(help="The shuffle; all but the first protect less.", metavar=PROTOCOLS.choices)
+    ] = DEFAULT_PROTOCOL,
     seed: Annotated[int | None, typer.Option(help="Fixes the users' true values, and nothing else.")] = None,
     out: Annotated[Path | None, typer.Option(help="A folder for the results; made if need be.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print result.json.")] = False,
@@ -42,16 +44,12 @@ def demo(
     """Run a whole collection on this machine: separate processes, TLS, real encryption; check it against the truth."""
     from rich.console import Console
 
-    from peos.collection.document import DEFAULT_SCHEME, PEOS, PROTOCOLS, SEQUENTIAL, scheme_of
     from peos.localrun import run_locally, zipf_values
     from peos.privacy import plan as find_plan
-    from peos.privacy.sequential import honest_fakes
+    from peos.protocols import NEEDS_NO_LEAVE, protocol_named
 
-    if protocol not in PROTOCOLS:
-        raise WrongInput(
-            "input.protocol", f"the protocol {protocol} does not exist", hint=f"{' and '.join(PROTOCOLS)} do"
-        )
-    named = scheme_of(protocol, scheme)
+    shuffling = protocol_named(protocol)
+    named = shuffling.scheme(scheme)
     console = Console(stderr=as_json, highlight=False)
     asked = ["--eps-server", str(eps_server), "--eps-users", str(eps_users), "--eps-local", str(eps_local)]
     asked += ["--delta", str(delta), "--fakes", fakes, "--mechanism", mechanism, "--protocol", protocol]
@@ -63,10 +61,10 @@ def demo(
         eps_server=eps_server,
         eps_users=eps_users,
         eps_local=eps_local,
-        fakes=honest_fakes(fakes, shufflers) if protocol == SEQUENTIAL else fakes,
+        fakes=shuffling.plans_with(fakes, shufflers),
         mechanism=mechanism,
         shufflers=shufflers,
-        scheme=named if protocol != SEQUENTIAL else DEFAULT_SCHEME,  # costs are not looked at here
+        scheme=shuffling.priced_as(named),
     )
     values = zipf_values(users, domain, seed)
     with tempfile.TemporaryDirectory(prefix="peos-demo-") as scratch:
@@ -77,7 +75,7 @@ def demo(
             domain=domain,
             asked=asked,
             console=console,
-            protocols=tuple(dict.fromkeys((PEOS, protocol))),
+            protocols=tuple(dict.fromkeys((*NEEDS_NO_LEAVE, protocol))),
         )
     result = _compare(published, values, clock)
     folder = out or Path("peos-demo")
@@ -117,7 +115,7 @@ def _compare(result: dict[str, Any], values: list[int], clock: "Clock") -> dict[
         "everybody_counted": result["dropped"] == 0,
         "estimates": bool(off.max() <= bound),
     }
-    if result["inspection"] is not None:  # a sequential shuffle has nothing to open
+    if result["inspection"] is not None:  # not every protocol has something to open
         opened = not result["inspection"]["not_opened"]
         result["checks"]["inspection"] = opened and bool(inspected)
     result["ok"] = all(result["checks"].values())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from peos.errors import WrongInput
+from peos.registry import DEFAULT_SCHEME, MECHANISMS, SCHEMES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,11 +16,6 @@ if TYPE_CHECKING:
     from peos.privacy import Claim, Plan
 
 _TELL_EVERY = 7  # points of a drawing, where no terminal shows a bar
-_NAMES = {
-    "grr": "randomised response over all values (grr)",
-    "solh": "local hashing (solh)",
-    "sue": "unary encoding (sue)",
-}
 
 
 def plan(
@@ -34,13 +30,13 @@ def plan(
     ] = None,
     eps_local: Annotated[float | None, typer.Option(help="The most that anybody may learn, whoever colludes.")] = None,
     fakes: Annotated[str, typer.Option(help="Fake reports that the shufflers add.", metavar="auto|K")] = "auto",
-    mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar="auto|grr|solh|sue")] = "auto",
+    mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar=f"auto|{MECHANISMS.choices}")] = "auto",
     d_prime: Annotated[int | None, typer.Option(help="The answers that a hashed report tells apart.")] = None,
     accounting: Annotated[str, typer.Option(help="How guarantees are computed.", metavar="exact|theorem")] = "exact",
     shufflers: Annotated[int, typer.Option(help="Organisations that shuffle.")] = 3,
     scheme: Annotated[
-        str, typer.Option(help="The encryption scheme, which decides the costs.", metavar="paillier|dgk|jl")
-    ] = "paillier",
+        str, typer.Option(help="The encryption scheme, which decides the costs.", metavar=SCHEMES.choices)
+    ] = DEFAULT_SCHEME,
     plot: Annotated[
         Path | None, typer.Option(help="Draw error against the analyzer's ε into this file.", metavar="FILE.svg")
     ] = None,
@@ -121,10 +117,12 @@ def _draw(path: Path, found: "Plan", server: float, others: float | None, local:
 def _print(found: "Plan", console: "Console") -> None:
     from rich.table import Table
 
+    from peos.ldp.base import symbol
     from peos.privacy.guarantees import rounded_up
 
     choice = Table(show_header=False, box=None, pad_edge=False)
-    choice.add_row("mechanism", _NAMES[found.mechanism] + (f", d' = {found.d_prime:,}" if found.d_prime else ""))
+    shown = "".join(f", {symbol(name)} = {value:,}" for name, value in found.randomizer.shown.items())
+    choice.add_row("mechanism", _named(found.mechanism) + shown)
     choice.add_row("fake reports", f"{found.fakes:,}")
     choice.add_row("standard error", f"{found.stderr:.3g} of a rare value's frequency (MSE {found.mse:.3g})")
     choice.add_row("95 % interval", f"± {found.halfwidth95:.3g}")
@@ -134,7 +132,7 @@ def _print(found: "Plan", console: "Console") -> None:
     choice.add_row("the analyzer", f"receives {cost.analyzer_mb:,.1f} MB, computes {cost.analyzer_s:,.1f} s")
     if found.runner_up:
         other = found.runner_up
-        choice.add_row("runner-up", f"{_NAMES[other.mechanism]}, {other.fakes:,} fake reports, MSE {other.mse:.3g}")
+        choice.add_row("runner-up", f"{_named(other.mechanism)}, {other.fakes:,} fake reports, MSE {other.mse:.3g}")
 
     held = Table(box=None, pad_edge=False)
     for heading in ("what holds against", "ε", "δ", "because of"):
@@ -152,6 +150,10 @@ def _print(found: "Plan", console: "Console") -> None:
         console.print(f"\n{claims.server.assumed}", soft_wrap=True)
     for note in found.notes:
         console.print(f"\nNote: {note}.")
+
+
+def _named(mechanism: str) -> str:
+    return f"{MECHANISMS[mechanism].short} ({mechanism})"
 
 
 def _ms(milliseconds: float) -> str:

@@ -8,14 +8,13 @@ from collections.abc import Iterable
 
 from peos.collection.document import MAX_ROWS, Document
 from peos.collection.submission import Verdict
-from peos.crypto.onion import OnionKeys
-from peos.crypto.schemes.base import PublicKey
 from peos.errors import Conflict, Refused, RemoteFault
+from peos.protocols import Encryption
 from peos.shuffle.messages import Kind, Step, VectorHeader
 from peos.shuffle.schedule import Schedule
 
 
-def check_delivery(document: Document, collection: bytes, public: PublicKey | OnionKeys, header: VectorHeader) -> None:
+def check_delivery(document: Document, collection: bytes, encryption: Encryption, header: VectorHeader) -> None:
     """Whether a vector with this header can be a part of the collection's output; its bytes are still to come."""
     place, schedule = header.header, document.schedule
     if place.context.collection != collection:
@@ -24,7 +23,7 @@ def check_delivery(document: Document, collection: bytes, public: PublicKey | On
         raise _fault("delivery.sender", header, "is not one of the last hiders, who alone deliver")
     if place.step != Step(len(schedule.rounds), Kind.DELIVERY):
         raise _fault("delivery.step", header, "delivers at another step than the last")
-    row_bytes = delivered_bytes(document, public, place.sender)
+    row_bytes = encryption.delivered_bytes(place.sender)
     least = document.minimum + len(document.dummies) + document.fakes
     if header.row_bytes != row_bytes or not least <= header.rows < MAX_ROWS:
         raise _fault(
@@ -33,14 +32,6 @@ def check_delivery(document: Document, collection: bytes, public: PublicKey | On
             f"delivers {header.rows} rows of {header.row_bytes} bytes, where there are at least {least} rows of "
             f"{row_bytes} bytes",
         )
-
-
-def delivered_bytes(document: Document, public: PublicKey | OnionKeys, sender: int) -> int:
-    """How long a row is that a last hider delivers: encrypted if it is the last holder, plain otherwise."""
-    words = document.mechanism.words
-    if isinstance(public, OnionKeys):
-        return public.row_bytes(8 * words, public.layers)
-    return words * (public.ciphertext_bytes if sender == document.schedule.last[0] else 8)
 
 
 def require_sender(document: Document, sender: int, certificate: bytes) -> None:

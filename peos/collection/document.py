@@ -13,38 +13,23 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final
 
+from peos.collection.labels import require_labels
 from peos.crypto.identity import PUBLIC_BYTES
-from peos.crypto.kdf import DIGEST_BYTES
-from peos.crypto.onion import ONION, OnionKeys
+from peos.crypto.kdf import DIGEST_BYTES, Context
 from peos.crypto.randomness import U64
 from peos.crypto.schemes import scheme
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, PublicKey
 from peos.errors import WrongInput
 from peos.ldp import from_parameters
 from peos.ldp.base import Mechanism, Question
+from peos.protocols import DEFAULT, Assignment, Encryption, ShuffleProtocol
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.sequential import SequentialSchedule
 
-PEOS: Final = "peos"
-SEQUENTIAL: Final = "ss"  # the weaker baseline, which shufflers and users have to allow (protocol.md §9)
-PROTOCOLS: Final = (PEOS, SEQUENTIAL)
-DEFAULT_SCHEME: Final = "paillier"
 _LAST_SHOWN: Final = 253_402_300_799  # the end of the year 9999, beyond which no calendar here goes
 MIN_DUMMIES: Final = 32
 ID_BYTES: Final = 16
 TEXT_LIMIT: Final = 1024
 MAX_ROWS: Final = 1 << 31
-
-
-def scheme_of(protocol: str, named: str | None) -> str:
-    """The encryption of a collection: what was named, or the protocol's own."""
-    if protocol != SEQUENTIAL:
-        return named or DEFAULT_SCHEME
-    if named is not None:
-        raise WrongInput(
-            "plan.scheme_unused", "a sequential shuffle has onions, and no encryption scheme", hint="leave --scheme out"
-        )
-    return ONION
 
 
 @dataclass(frozen=True)
@@ -94,14 +79,16 @@ class Document:
     closes_at: int
     shuffle_by: int
     erase_by: int
-    protocol: str = PEOS
-    onion_keys: tuple[bytes, ...] = ()  # the shufflers', for the sequential shuffle
+    protocol: ShuffleProtocol = DEFAULT
+    onion_keys: tuple[bytes, ...] = ()  # the shufflers', where the protocol has such
+    labels: tuple[str, ...] = ()  # what each value means; none where values are numbers
 
     def __post_init__(self) -> None:
         self._check_members()
-        self._check_protocol()
+        self.protocol.check_terms(self)
         _require_text(self.question, "a question", least=1)
         _require_text(self.epoch, "an epoch", least=0)
+        require_labels(self.labels, self.choice.domain)
         if not (0.0 < self.delta < 1.0 and math.isfinite(self.delta)):
             raise WrongInput("document.delta", f"delta lies strictly between 0 and 1, not at {self.delta}")
         if not (0 <= self.fakes < MAX_ROWS and 1 <= self.minimum < MAX_ROWS):
@@ -142,19 +129,6 @@ class Document:
                     hint="name the card of another organisation",
                 )
 
-    def _check_protocol(self) -> None:
-        if self.protocol not in PROTOCOLS:
-            raise WrongInput(
-                "document.protocol",
-                f"the protocol {self.protocol!r} is not known",
-                hint=f"known: {', '.join(PROTOCOLS)}",
-            )
-        onions = self.protocol == SEQUENTIAL
-        if (self.scheme == ONION) is not onions or len(self.onion_keys) != (len(self.shufflers) if onions else 0):
-            raise WrongInput(
-                "document.onions", "the sequential shuffle, and it alone, has onions and an onion key of each shuffler"
-            )
-
     @cached_property
     def mechanism(self) -> Mechanism:
         """The local mechanism, salted with analyzer, question and epoch."""
@@ -166,17 +140,18 @@ class Document:
         """The analyzer's encryption key, every condition on it checked."""
         return scheme(self.scheme).public_key(self.public_key, floor=floor)
 
-    def encryption(self, *, floor: int = KEY_BITS_FLOOR) -> PublicKey | OnionKeys:
-        """What users encrypt under: the analyzer's key, or in a sequential shuffle everybody's."""
-        if self.protocol == SEQUENTIAL:
-            return OnionKeys((*self.onion_keys, self.public_key))
-        return self.encryption_key(floor=floor)
+    def encryption(self, *, floor: int = KEY_BITS_FLOOR) -> Encryption:
+        """How reports are encrypted: under keys that are checked here."""
+        return self.protocol.encryption(self, floor=floor)
+
+    def assignment(self, number: int, context: Context, frozen: int) -> Assignment:
+        """What shuffler `number` has to shuffle, once so many reports are frozen."""
+        return Assignment(number, context, frozen, self.fakes, self.minimum + len(self.dummies))
 
     @cached_property
     def schedule(self) -> Schedule:
         """Who hides when."""
-        kind = SequentialSchedule if self.protocol == SEQUENTIAL else Schedule
-        return kind(len(self.shufflers))
+        return self.protocol.schedule(len(self.shufflers))
 
 
 def digest(encoded: bytes) -> bytes:

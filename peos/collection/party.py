@@ -7,7 +7,7 @@ name them together with the fingerprint of the peer certificate.
 import hashlib
 from dataclasses import dataclass
 
-from peos.collection.document import SEQUENTIAL, Document, Member
+from peos.collection.document import Document, Member
 from peos.collection.receipts import Receipt
 from peos.errors import RemoteFault
 
@@ -93,14 +93,13 @@ def check_roster(document: Document, cards: tuple[Card, ...]) -> None:
             raise RemoteFault(
                 "proposal.card", f"the card of {member.name} is not the one that the document names", party="analyzer"
             )
-    if document.protocol == SEQUENTIAL:
-        check_onion_keys(document, cards[:-1])
+    check_shufflers_keys(document, cards[:-1])
 
 
-def check_onion_keys(document: Document, cards: tuple[Card, ...]) -> None:
-    """Each shuffler's layer must be its own: who has the keys of all layers opens every onion."""
-    for key, card in zip(document.onion_keys, cards, strict=True):
-        if card.onion_key != key:
+def check_shufflers_keys(document: Document, cards: tuple[Card, ...]) -> None:
+    """Where the document has a key in each shuffler's place, it must be the one on its card."""
+    for number, card in enumerate(cards, start=1):
+        if not document.protocol.is_own_key(document, number, card.onion_key):
             raise RemoteFault(
                 "proposal.onion_key",
                 f"the document's onion key of {card.name} is not the one of its card",

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from peos.collection.claims import claims_of
-from peos.collection.document import PEOS, Document
+from peos.collection.document import Document
 from peos.errors import Refused
 from peos.privacy.guarantees import Claim, rounded_up
+from peos.protocols import NEEDS_NO_LEAVE
 
 DAY: Final = 86_400.0  # seconds
 PER_QUESTION: Final = 4
@@ -26,7 +27,7 @@ class Policy:
     most_eps_local: float
     least_reports: int
     least_fakes: int = 0
-    protocols: tuple[str, ...] = (PEOS,)  # the sequential shuffle protects less, and is only run by who says so
+    protocols: tuple[str, ...] = NEEDS_NO_LEAVE  # others protect less
     most_eps_server: float | None = None
     most_eps_users: float | None = None
     most_fakes: int = 100_000_000
@@ -55,10 +56,10 @@ class Policy:
                 "the document does not name this shuffler",
                 "check which shufflers the analyzer configured",
             )
-        if document.protocol not in self.protocols:
+        if document.protocol.name not in self.protocols:
             raise _refused(
                 "policy.protocol",
-                f"its protocol is {document.protocol}, here it must be {' or '.join(self.protocols)}",
+                f"its protocol is {document.protocol.name}, here it must be {' or '.join(self.protocols)}",
                 "ask for another protocol, or allow this one in the policy",
             )
         epsilon = document.mechanism.epsilon_local

@@ -22,6 +22,7 @@ from peos.crypto.kdf import Context
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import PublicKey
 from peos.errors import RemoteFault
+from peos.protocols import Encryption
 from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.shuffle.judging import Case, inspected_dummies
 from peos.shuffle.messages import SignedReveal
@@ -60,7 +61,7 @@ def is_signed(document: Document, context: Context, revealed: Sequence[Revealed]
 
 def proved_case(
     document: Document,
-    public: PublicKey,
+    encryption: Encryption,
     context: Context,
     transcript: bytes,
     rows: Sequence[bytes],
@@ -71,6 +72,8 @@ def proved_case(
 
     A dummy whose id is not in the frozen list was not counted, and is left out.
     """
+    public = encryption.public
+    assert public is not None, "rows are followed where they are re-randomised under a key"
     if not is_signed(document, context, revealed, signed):
         raise _refused("inspection.signature", "did not sign what it reveals")
     due = document.dummies[
@@ -87,7 +90,7 @@ def proved_case(
     for number, one in enumerate(revealed):
         if one.id in frozen:
             place, row = frozen[one.id]
-            if _proved(one, document, public, context.collection) != row:
+            if _proved(one, document, encryption, context.collection) != row:
                 raise _refused("inspection.not_frozen", "reveals parts of a dummy that are not those which were frozen")
             start[place] = number
     if len(start) < sum(one.id in frozen for one in revealed):
@@ -131,12 +134,12 @@ def known_case(
     )
 
 
-def _proved(one: Revealed, document: Document, public: PublicKey, collection: bytes) -> bytes:
+def _proved(one: Revealed, document: Document, encryption: Encryption, collection: bytes) -> bytes:
     shufflers = len(document.shufflers)
     if [part.shuffler for part in one.parts] != list(range(1, shufflers + 1)):
         raise _refused("inspection.parts", "does not reveal every part of a dummy")
     try:
-        found = {check_part(part, document, collection, public, part.shuffler) for part in one.parts}
+        found = {check_part(part, document, collection, encryption, part.shuffler) for part in one.parts}
     except RemoteFault as fault:
         raise _refused("inspection.part", f"reveals a part of a dummy that none can be ({fault})") from None
     if len(found) > 1:

@@ -19,14 +19,11 @@ from peos.collection.document import ID_BYTES, Document
 from peos.collection.ticket import Ticket, admits
 from peos.crypto.identity import PUBLIC_BYTES, SIGNATURE_BYTES, verifies
 from peos.crypto.kdf import DIGEST_BYTES
-from peos.crypto.onion import OnionKeys
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes.base import PublicKey
 from peos.errors import RemoteFault
-from peos.shuffle.attempt import ENCRYPTED_SHARE
+from peos.protocols import Encryption
 
 SALT_BYTES: Final = 16
-PRESENT: Final = b"\x00"  # in a sequential shuffle the share of all but the first: it only says who takes part
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,14 +82,7 @@ def bind(collection: bytes, ticket: Ticket, shares: tuple[bytes, ...], rng: Rand
     )
 
 
-def share_bytes(document: Document, public: PublicKey | OnionKeys, shuffler: int) -> int:
-    """How long a share for one shuffler is."""
-    if isinstance(public, OnionKeys):
-        return public.row_bytes(8 * document.mechanism.words, 1) if shuffler == ENCRYPTED_SHARE else len(PRESENT)
-    return document.mechanism.words * (public.ciphertext_bytes if shuffler == ENCRYPTED_SHARE else 8)
-
-
-def check_part(part: Part, document: Document, collection: bytes, public: PublicKey | OnionKeys, me: int) -> bytes:
+def check_part(part: Part, document: Document, collection: bytes, encryption: Encryption, me: int) -> bytes:
     """Its row, once all that a shuffler asks of a part holds; RemoteFault says which condition fails.
 
     What passes can spoil the sender's own report and nobody else's.
@@ -124,7 +114,7 @@ def check_part(part: Part, document: Document, collection: bytes, public: Public
                 f"the part's {what} has {len(field)} bytes, not {length}",
                 "use a client of this version",
             )
-    if len(part.share) != share_bytes(document, public, me):
+    if len(part.share) != encryption.share_bytes(me):
         raise _refused(
             "submit.share_length", "the share has the wrong length", "use the mechanism that the document names"
         )
@@ -142,22 +132,7 @@ def check_part(part: Part, document: Document, collection: bytes, public: Public
             "the submission is not signed by the ticket's user key",
             "answer with the key of the ticket",
         )
-    if isinstance(public, OnionKeys):
-        # Of an onion only its length can be checked here: one that does not open later is its sender's own loss.
-        if me != ENCRYPTED_SHARE and part.share != PRESENT:
-            raise _refused(
-                "submit.share_present",
-                "the share is not the one of a sequential shuffle",
-                "use a client of this version",
-            )
-    elif me == ENCRYPTED_SHARE:
-        rows = np.frombuffer(part.share, np.uint8).reshape(-1, public.ciphertext_bytes)
-        if not bool(np.all(public.check(rows))):
-            raise _refused(
-                "submit.ciphertext",
-                "the encrypted share is not a ciphertext of this key",
-                "encrypt with the document's key",
-            )
+    encryption.check_share(part.share, me)
     return part.row
 
 

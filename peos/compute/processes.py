@@ -12,41 +12,26 @@ import threading
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from multiprocessing.connection import wait as wait_for_end
 from typing import Any, Final
 
 from peos.compute.engine import Decrypt, Encrypt, Engine, Job, Peel, Progress, Remask, Zeros, chunks, cut, given_up
 from peos.compute.inline import Inline
 from peos.compute.supply import Supply
-from peos.crypto.schemes.base import PublicKey
+from peos.crypto.schemes import scheme
 from peos.errors import LocalFault
 
 # Workers answer 0.2 to 0.6 s after they were asked for, on two cores of a shared machine. So they are started, for
 # Paillier at 3072 bits, from about 1,100 decryptions or 4,000 ciphertexts to remask, or 100,000 with ready zeros.
 _START_SECONDS: Final = 0.6
 _MEASURED_AT: Final = 3072  # bits; all but the start grow with the cube of the length
+_MS: Final = 1e3
 _TABLES_FROM: Final = 95
 _IN_FLIGHT: Final = 2  # chunks handed over a worker, so that none waits and few are copied
 _GLANCE: Final = 1.0  # seconds between looks at whether the engine was closed
 _TRIES: Final = 3  # pools that may break one after another without a single chunk coming back
 
 
-@dataclass(frozen=True)
-class _Seconds:
-    """What a row takes of one core."""
-
-    decrypt: float
-    zero: float  # from tables, where the scheme has any
-    power: float  # a zero without them
-    use: float  # of a zero, to encrypt or to remask
-
-
-_SECONDS: Final = {
-    "paillier": _Seconds(1.1e-3, 3.0e-4, 1.7e-2, 1.2e-5),  # decryption is packed
-    "dgk": _Seconds(2.1e-4, 1.5e-4, 1.4e-3, 2.0e-5),
-    "jl": _Seconds(9.3e-4, 1.3e-4, 1.3e-4, 2.0e-5),
-}
 _PEEL: Final = 5.6e-5
 
 
@@ -192,16 +177,13 @@ def _seconds(job: Job, count: int, workers: int) -> float:
             return count * _PEEL
         case Decrypt():
             public = job.private.public
-            whole = count * _of(public).decrypt
+            whole = count * scheme(public.scheme).costs.chunk_decrypt_ms / _MS
         case Encrypt() | Remask() | Zeros():
-            public, each = job.public, _of(job.public)
+            public, each = job.public, scheme(job.public.scheme).costs
             made = min(count, job.expected * workers)
-            whole = count * each.use + made * (each.power if job.statistical or made < _TABLES_FROM else each.zero)
+            zero_ms = each.power_ms if job.statistical or made < _TABLES_FROM else each.zero_ms
+            whole = (count * each.use_ms + made * zero_ms) / _MS
     return whole * (public.bits / _MEASURED_AT) ** 3
-
-
-def _of(public: PublicKey) -> _Seconds:
-    return _SECONDS.get(public.scheme, _SECONDS["paillier"])
 
 
 # What follows runs in the workers.

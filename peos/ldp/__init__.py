@@ -8,14 +8,14 @@ SOLH is LocalHash with the d' that is best in the shuffled model; the planner kn
 """
 
 from collections.abc import Mapping
-from typing import Final
 
 from peos.errors import WrongInput
-from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Mechanism, Question
+from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Mechanism, PureMechanism, Question
 from peos.ldp.grr import GRR
 from peos.ldp.local_hash import LocalHash
 from peos.ldp.mixture import MAX_EPSILON
 from peos.ldp.sue import SUE
+from peos.registry import MECHANISMS
 
 __all__ = [
     "GRR",
@@ -24,11 +24,10 @@ __all__ = [
     "SUE",
     "LocalHash",
     "Mechanism",
+    "PureMechanism",
     "Question",
     "from_parameters",
 ]
-
-_BY_NAME: Final[Mapping[str, type[Mechanism]]] = {kind.name: kind for kind in (GRR, LocalHash, SUE)}
 
 
 def from_parameters(name: str, domain: int, parameters: Mapping[str, int], question: Question = UNASKED) -> Mechanism:
@@ -36,7 +35,7 @@ def from_parameters(name: str, domain: int, parameters: Mapping[str, int], quest
 
     The inverse of (`name`, `domain`, `parameters`, `question`) of a mechanism: digest and ε_l come back the same.
     """
-    kind = _BY_NAME.get(name)
-    if kind is None:
-        raise WrongInput("mechanism.name", f"a mechanism is one of {', '.join(_BY_NAME)}")
+    kind = MECHANISMS.get(name)
+    if kind is None or kind.name != name:
+        raise WrongInput("mechanism.name", f"a mechanism is one of {', '.join(MECHANISMS)}")
     return kind.from_parameters(domain, parameters, question)

@@ -1,8 +1,11 @@
-"""What every local-model mechanism offers: randomise, decode, count supports, estimate.
+"""What every local-model mechanism offers: randomise, tally, estimate; and what it says of itself to all others.
 
 A report is `words` 64-bit words, and *every* bit pattern decodes to a valid report. A mechanism is drawn as a mixture
-(privacy.md §0): with probability `blanket` the report is a uniformly random pattern, else it encodes the user's value.
+(privacy.md §0): with probability `gamma` the report is a uniformly random pattern, else it encodes the user's value.
 So the blanket is exactly a fake report, and nothing tells the two apart.
+
+Whatever accounting, planner, results and pages need to know of a mechanism they ask the mechanism: a new one is its
+own file and a line in `peos.registry`.
 
 Neighbours: one user's value is replaced. Trusted: nobody but the user's own device.
 """
@@ -22,6 +25,8 @@ from numpy.typing import NDArray
 from peos.crypto.randomness import U64, Randomness, system
 from peos.errors import WrongInput
 from peos.estimate.frequency import Estimate, FrequencyOracle, estimate_frequencies, variance_of_frequency
+from peos.ldp.blanket import Blanket
+from peos.ldp.members import Floats, Grid, Members
 
 Counts = NDArray[np.int64]
 MAX_ENUMERABLE: Final = 1 << 24  # beyond, a table of the whole domain no longer fits anywhere
@@ -38,6 +43,11 @@ class Question:
 
 UNASKED: Final = Question()
 """The question of a mechanism that is used outside a collection."""
+
+
+def symbol(parameter: str) -> str:
+    """The name of a parameter as formulas have it: d' for d_prime."""
+    return parameter.replace("_prime", "'")
 
 
 def whole_number(value: object, what: str, *, least: int, most: int) -> int:
@@ -73,24 +83,71 @@ def checked_parameters(
 class Mechanism(ABC):
     """A local randomiser over the values 0 … domain − 1, with everything that follows from it.
 
-    Subclasses set `domain`, `words`, `cells` and the probabilities of `oracle`, and are immutable.
+    Subclasses set `domain`, `words` and `question`, and are immutable. Their class is a family of mechanisms to choose
+    from: one for each ε_l and each size, a number that means what the family says (d' of local hashing).
     """
 
-    name: ClassVar[str]
+    name: ClassVar[str]  # in documents, and what planners are asked for
+    short: ClassVar[str]  # for tables
+    size_name: ClassVar[str] = ""  # how its size is called, where it may be chosen: d_prime
+    size_range: ClassVar[tuple[int, int]] = (0, 0)  # the least and the most that may be chosen
+    no_theorem: ClassVar[str] = "no theorem of the thesis is about its reports"  # said where none counts supports
     domain: int  # d: number of values
     words: int  # w: 64-bit words of a report
-    cells: int  # k: answers that a report tells apart (d; d' for local hashing; 2 for unary, a position's)
     question: Question
+
+    @classmethod
+    @abstractmethod
+    def described(cls) -> str:
+        """What each device sends, in a sentence for people who look at a result."""
 
     @classmethod
     @abstractmethod
     def from_parameters(cls, domain: int, parameters: Mapping[str, int], question: Question = UNASKED) -> Self:
         """The mechanism with these integers, each checked: they may come from a document of somebody else's."""
 
+    @classmethod
+    @abstractmethod
+    def build(cls, domain: int, epsilon: float, size: int = 0) -> "Mechanism":
+        """The member of this size that meets ε_l from below; of size 0 the one that is best if nothing is shuffled."""
+
+    @classmethod
+    def is_proposed(cls, *, shuffled: bool) -> bool:  # noqa: ARG003 - of use to those that override it
+        """Whether it competes where no mechanism is asked for by name."""
+        return True
+
+    @classmethod
+    def sizes_to_try(cls, domain: int, limit: float) -> NDArray[np.int64]:  # noqa: ARG003 - see above
+        """The sizes among which the best for any ε_l up to `limit` is, or one nearly as good; none if it does not fit.
+
+        [0] where there is nothing to choose.
+        """
+        return np.zeros(1, dtype=np.int64)
+
+    @classmethod
+    def grid(cls, domain: int, sizes: NDArray[np.int64], local: Floats) -> Grid | None:  # noqa: ARG003 - see above
+        """What accuracy and exact accounting follow from, of each size (a row) at each ε_l; None if it is not known."""
+        return None
+
+    @classmethod
+    def theorem_members(cls, domain: int, size: int = 0) -> Members | None:  # noqa: ARG003 - see above
+        """Every size, or the one that is asked for, as the theorems of the thesis see them; None if none applies."""
+        return None
+
     @property
     @abstractmethod
-    def blanket(self) -> Fraction:
+    def gamma(self) -> Fraction:
         """γ, exactly: the probability that a report is a uniformly random pattern."""
+
+    @property
+    def blanket(self) -> Blanket | None:
+        """What a shuffle makes of its reports, in numbers for exact accounting; None if nothing is known."""
+        return None
+
+    @property
+    def theorem_support(self) -> Fraction | None:
+        """μ: a uniform word supports any value with at least this probability; None if no theorem counts supports."""
+        return None
 
     @property
     @abstractmethod
@@ -99,25 +156,29 @@ class Mechanism(ABC):
 
     @property
     @abstractmethod
-    def oracle(self) -> FrequencyOracle:
-        """p, q and u: how likely a report supports its own value, another value, any value if it is uniform."""
-
-    @property
-    @abstractmethod
     def parameters(self) -> Mapping[str, int]:
         """The integers that, with name and domain, determine the mechanism; the collection document holds them."""
 
-    @abstractmethod
-    def encode(self, values: NDArray[np.int64], rng: Randomness) -> U64:
-        """(n, words): reports that tell the values, uniform among all patterns that do. Not private by themselves."""
+    @property
+    def shown(self) -> Mapping[str, int]:
+        """The parameters that plans and results show beside ε_l."""
+        return {}
 
     @abstractmethod
     def randomize(self, values: NDArray[np.int64], rng: Randomness | None = None) -> U64:
         """(n, words): ε_l-private reports of the values."""
 
     @abstractmethod
-    def support_counts(self, words: U64) -> Counts:
-        """(domain,): how many reports support each value."""
+    def tally(self, words: U64) -> Counts:
+        """What `estimate` needs of the reports: the tallies of chunks add up to that of all."""
+
+    @abstractmethod
+    def estimate(self, tally: Counts, users: int, fakes: int = 0) -> Estimate:
+        """Unbiased frequencies with error bars from the tally of `users` reports and `fakes` uniform ones."""
+
+    @abstractmethod
+    def variance(self, users: int, fakes: int = 0, frequency: float = 0.0) -> float:
+        """Exact variance of one estimated frequency whose true value is `frequency`."""
 
     def __repr__(self) -> str:
         given = ", ".join(f"{key}={value}" for key, value in self.parameters.items())
@@ -144,16 +205,6 @@ class Mechanism(ABC):
         for key, value in sorted(self.parameters.items()):
             fields += [key.encode(), struct.pack(">Q", value)]
         return hashlib.sha256(b"".join(struct.pack(">I", len(field)) + field for field in fields)).digest()
-
-    def estimate(self, counts: Counts, users: int, fakes: int = 0) -> Estimate:
-        """Unbiased frequencies with error bars from the support counts of `users` reports and `fakes` uniform ones."""
-        if np.shape(counts) != (self.domain,):
-            raise WrongInput("mechanism.counts", f"there is one support count for each of the {self.domain} values")
-        return estimate_frequencies(self.oracle, counts, users=users, fakes=fakes)
-
-    def variance(self, users: int, fakes: int = 0, frequency: float = 0.0) -> float:
-        """Exact variance of one estimated frequency whose true value is `frequency`."""
-        return variance_of_frequency(self.oracle, users=users, fakes=fakes, frequency=frequency)
 
     def _values(self, values: object) -> NDArray[np.int64]:
         """The values as int64, or one sentence about the first that cannot be reported."""
@@ -182,3 +233,39 @@ class Mechanism(ABC):
     @staticmethod
     def _rng(rng: Randomness | None) -> Randomness:
         return system() if rng is None else rng
+
+
+class PureMechanism(Mechanism):
+    """A mechanism whose report supports each value or does not, equally likely for all of them (Wang et al. 2017).
+
+    What its reports come to is how many support each value.
+    """
+
+    cells: int  # k: answers that a report tells apart (d; d' for local hashing; 2 for unary, a position's)
+
+    @property
+    @abstractmethod
+    def oracle(self) -> FrequencyOracle:
+        """p, q and u: how likely a report supports its own value, another value, any value if it is uniform."""
+
+    @abstractmethod
+    def encode(self, values: NDArray[np.int64], rng: Randomness) -> U64:
+        """(n, words): reports that tell the values, uniform among all patterns that do. Not private by themselves."""
+
+    @abstractmethod
+    def support_counts(self, words: U64, candidates: NDArray[np.int64] | None = None) -> Counts:
+        """How many reports support each candidate, or each value of the domain."""
+
+    def tally(self, words: U64) -> Counts:
+        """(domain,): how many reports support each value."""
+        return self.support_counts(words)
+
+    def estimate(self, tally: Counts, users: int, fakes: int = 0) -> Estimate:
+        """Unbiased frequencies with error bars from the support counts of `users` reports and `fakes` uniform ones."""
+        if np.shape(tally) != (self.domain,):
+            raise WrongInput("mechanism.counts", f"there is one support count for each of the {self.domain} values")
+        return estimate_frequencies(self.oracle, tally, users=users, fakes=fakes)
+
+    def variance(self, users: int, fakes: int = 0, frequency: float = 0.0) -> float:
+        """Exact variance of one estimated frequency whose true value is `frequency`."""
+        return variance_of_frequency(self.oracle, users=users, fakes=fakes, frequency=frequency)

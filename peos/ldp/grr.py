@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 
 from peos.crypto.randomness import U64, Randomness
 from peos.estimate.frequency import FrequencyOracle
-from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Counts, Mechanism, Question, checked_parameters, whole_number
+from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Counts, PureMechanism, Question, checked_parameters, whole_number
+from peos.ldp.blanket import Blanket, blanket_of_cells
+from peos.ldp.members import Floats, Grid, Members
 from peos.ldp.mixture import Mixture, checked_epsilon, largest_threshold
 
 _CHUNK = 1 << 20
 
 
-class GRR(Mechanism):
+class GRR(PureMechanism):
     """Her value with probability p = 1 − γ(1 − 1/d), else any other: the most exact mechanism where e^ε exceeds d.
 
     `epsilon` is met from below, by the largest integer threshold that keeps to it. Variance of a frequency near 0,
@@ -26,6 +28,7 @@ class GRR(Mechanism):
     """
 
     name = "grr"
+    short = "randomised response over all values"
     words = 1
     _bits: ClassVar[int] = 64  # tests enumerate every random input of narrower twins
     _coin_bits: ClassVar[int] = 64
@@ -34,6 +37,29 @@ class GRR(Mechanism):
         domain = _domain(domain)
         asked = checked_epsilon(epsilon)
         self._set(domain, largest_threshold(asked, domain, bits=self._bits, coin_bits=self._coin_bits), question)
+
+    @classmethod
+    def described(cls) -> str:
+        """Her value, or any."""
+        return (
+            f"{cls.short} ({cls.name}): each device sends the user's answer or, with a fixed probability, a value "
+            "drawn evenly from all"
+        )
+
+    @classmethod
+    def build(cls, domain: int, epsilon: float, size: int = 0) -> "GRR":  # noqa: ARG003 - the domain is its size
+        """The only one that there is."""
+        return cls(domain, epsilon)
+
+    @classmethod
+    def grid(cls, domain: int, sizes: NDArray[np.int64], local: Floats) -> Grid:  # noqa: ARG003 - see `build`
+        """A uniform report matches with probability 1/d, and never two values."""
+        return Grid(np.array([[1.0 / domain]]), np.zeros((1, 1)), np.zeros((1, 1)))
+
+    @classmethod
+    def theorem_members(cls, domain: int, size: int = 0) -> Members:  # noqa: ARG003 - see `build`
+        """As many cells as values."""
+        return Members(np.array([domain]), np.array([(2**64 // domain) / 2**64]), np.zeros(1))
 
     @classmethod
     def from_parameters(cls, domain: int, parameters: Mapping[str, int], question: Question = UNASKED) -> Self:
@@ -47,15 +73,25 @@ class GRR(Mechanism):
         self.domain = self.cells = domain
         self.question = question
         self._mixture = Mixture(threshold, domain, self._bits, self._coin_bits)
-        γ = self._mixture.blanket
+        γ = self._mixture.gamma
         # u is 1/d only up to the uneven preimages, which differ by one word in 2^64/d: far below a double's step.
         other = γ / domain
         self._oracle = FrequencyOracle(p=float(1 - γ + other), q=float(other), u=1 / domain)
 
     @property
-    def blanket(self) -> Fraction:
+    def gamma(self) -> Fraction:
         """γ = 1 − T/2^64."""
-        return self._mixture.blanket
+        return self._mixture.gamma
+
+    @property
+    def blanket(self) -> Blanket:
+        """No two values share an answer."""
+        return blanket_of_cells(self.gamma, self.cells, self._bits, 0.0, self.epsilon_local)
+
+    @property
+    def theorem_support(self) -> Fraction:
+        """⌊2^64/d⌋/2^64."""
+        return self._mixture.least_support
 
     @property
     def epsilon_local(self) -> float:
@@ -94,13 +130,13 @@ class GRR(Mechanism):
         """(n,): the answer that each report tells; every word tells one."""
         return self._mixture.cell_of(self._words(words)[:, 0])
 
-    def support_counts(self, words: U64) -> Counts:
-        """(d,): how many reports tell each value."""
+    def support_counts(self, words: U64, candidates: NDArray[np.int64] | None = None) -> Counts:
+        """How many reports tell each candidate, or each value."""
         words = self._words(words)
         counts = np.zeros(self.domain, dtype=np.int64)
         for start in range(0, len(words), _CHUNK):
             counts += np.bincount(self.decode(words[start : start + _CHUNK]), minlength=self.domain)
-        return counts
+        return counts if candidates is None else counts[self._values(candidates)]
 
 
 def _domain(domain: object) -> int:

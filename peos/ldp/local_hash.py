@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from peos.crypto.randomness import U64, Randomness
 from peos.errors import WrongInput
 from peos.estimate.frequency import FrequencyOracle
-from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Counts, Mechanism, Question, checked_parameters, whole_number
+from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Counts, PureMechanism, Question, checked_parameters, whole_number
+from peos.ldp.blanket import Blanket, blanket_of_cells, least_collision
 from peos.ldp.hashing import HashFamily
+from peos.ldp.members import Floats, Grid, Members
 from peos.ldp.mixture import Mixture, checked_epsilon, largest_threshold
 
 MAX_CELLS: Final = 1 << 16  # beyond, 2^32 numbers z would fall on the cells too unevenly
@@ -25,7 +27,7 @@ _NATS: Final = 72.0  # e^-72 for each of 2^47 pairs of values leaves 10^-17
 _CHUNK: Final = 1 << 20  # reports decoded at a time, two vectors of 8 MB
 
 
-class LocalHash(Mechanism):
+class LocalHash(PureMechanism):
     """With probability 1 − γ a uniform seed and H_seed(value), else a uniformly random word.
 
     q rests on c_P, the chance that two values meet under uniform (a, b). Over the 2^32 seeds that there are, as the
@@ -39,6 +41,9 @@ class LocalHash(Mechanism):
     """
 
     name = "solh"
+    short = "local hashing"
+    size_name = "d_prime"
+    size_range = (2, MAX_CELLS)
     words = 1
     _seed_bits: ClassVar[int] = 32  # tests enumerate every random input of narrower twins
     _bits: ClassVar[int] = 32
@@ -51,6 +56,49 @@ class LocalHash(Mechanism):
         asked = checked_epsilon(epsilon)
         cells = locally_best_d_prime(asked) if d_prime is None else _cells(d_prime)
         self._set(domain, largest_threshold(asked, cells, bits=self._bits, coin_bits=self._coin_bits), cells, question)
+
+    @classmethod
+    def described(cls) -> str:
+        """A hash function, and what it makes of her value, or anything."""
+        return (
+            f"{cls.short} ({cls.name}): each device draws a hash function, and sends it with the hash of the user's "
+            "answer or, with a fixed probability, with a hash value drawn evenly"
+        )
+
+    @classmethod
+    def build(cls, domain: int, epsilon: float, size: int = 0) -> "LocalHash":
+        """With `size` for d'."""
+        return cls(domain, epsilon, d_prime=size or None)
+
+    @classmethod
+    def sizes_to_try(cls, domain: int, limit: float) -> NDArray[np.int64]:
+        """Every power of two below the domain's size and, where `limit` binds, the best d' for it, e^ε_l + 1."""
+        most = min(MAX_CELLS, max(domain, 3) - 1)
+        powers = {1 << j for j in range(1, most.bit_length())}
+        at_limit = round(math.exp(min(limit, math.log(MAX_CELLS)))) + 1
+        return np.array(sorted(powers | ({at_limit} if at_limit <= most else set())))
+
+    @classmethod
+    def grid(cls, domain: int, sizes: NDArray[np.int64], local: Floats) -> Grid:  # noqa: ARG003 - ε_l does not matter
+        """1/d', c_P, and the least that the seeds' functions may have of it."""
+        expected = [HashFamily(domain, int(cells), salt=0).collision_probability for cells in sizes]
+        collision = np.array([[float(c)] for c in expected])
+        return Grid(1.0 / sizes[:, np.newaxis], collision, np.array([[least_collision(c)] for c in expected]))
+
+    @classmethod
+    def theorem_members(cls, domain: int, size: int = 0) -> Members:
+        """The d' asked for, or every one below the domain's size (GRR is better from there on) and at most 2^16."""
+        if size:
+            cells = np.array([size])
+            collision = np.array([float(HashFamily(domain, size, salt=0).collision_probability)])
+        else:
+            cells = np.arange(2, min(max(domain, 3), MAX_CELLS + 1), dtype=np.int64)
+            # Below the domain's size all d' share one prime, and c_P of protocol.md §2 is a formula over the vector.
+            prime = HashFamily(domain, 2, salt=0).prime
+            few, longer = prime // cells, prime % cells
+            pairs = longer * (few + 1) * few + (cells - longer) * few * (few - 1)
+            collision = pairs / (float(prime) * (prime - 1))
+        return Members(cells, (2**32 // cells) / 2.0**32, collision)
 
     @classmethod
     def from_parameters(cls, domain: int, parameters: Mapping[str, int], question: Question = UNASKED) -> Self:
@@ -67,7 +115,7 @@ class LocalHash(Mechanism):
         self.question = question
         self._mixture = Mixture(threshold, cells, self._bits, self._coin_bits)
         self.family = HashFamily(domain, cells, salt=int.from_bytes(self.digest[:8], "little"))
-        γ, match = self._mixture.blanket, self.family.match_probability(self._bits)
+        γ, match = self._mixture.gamma, self.family.match_probability(self._bits)
         self._oracle = FrequencyOracle(
             p=float(1 - γ + γ * match),
             q=float((1 - γ) * self.family.collision_probability + γ * match),
@@ -86,9 +134,20 @@ class LocalHash(Mechanism):
         return self.cells
 
     @property
-    def blanket(self) -> Fraction:
+    def gamma(self) -> Fraction:
         """γ = 1 − T/2^64."""
-        return self._mixture.blanket
+        return self._mixture.gamma
+
+    @property
+    def blanket(self) -> Blanket:
+        """Two values meet under as few of the seeds as any two may."""
+        met = least_collision(self.collision_probability)
+        return blanket_of_cells(self.gamma, self.cells, self._bits, met, self.epsilon_local)
+
+    @property
+    def theorem_support(self) -> Fraction:
+        """⌊2^32/d'⌋/2^32."""
+        return self._mixture.least_support
 
     @property
     def epsilon_local(self) -> float:
@@ -104,6 +163,11 @@ class LocalHash(Mechanism):
     def parameters(self) -> Mapping[str, int]:
         """{"threshold": T, "cells": d'}."""
         return {"threshold": self._mixture.threshold, "cells": self.cells}
+
+    @property
+    def shown(self) -> Mapping[str, int]:
+        """{"d_prime": d'}."""
+        return {"d_prime": self.cells}
 
     @property
     def collision_probability(self) -> Fraction:
@@ -140,12 +204,26 @@ class LocalHash(Mechanism):
         given = np.asarray(values)
         return self.family.hash(wide, self._values(given.reshape(-1)).reshape(given.shape))
 
-    def support_counts(self, words: U64) -> Counts:
-        """(d,): how many reports (seed, y) have H_seed(x) = y, in P/d' steps a report."""
+    def support_counts(self, words: U64, candidates: NDArray[np.int64] | None = None) -> Counts:
+        """How many reports (seed, y) have H_seed(x) = y, in P/d' steps a report or, for few candidates, one each."""
         words = self._words(words)
+        among = None if candidates is None else self._values(candidates)
+        if among is not None and len(among) * self.cells < self.family.prime:
+            return self._met(words, among)
         counts = np.zeros(self.domain, dtype=np.int64)
         for start in range(0, len(words), _CHUNK):
             counts += self.family.support_counts(*self.decode(words[start : start + _CHUNK]))
+        return counts if among is None else counts[among]
+
+    def _met(self, words: U64, candidates: NDArray[np.int64]) -> Counts:
+        """`support_counts` by evaluation at each candidate."""
+        counts = np.zeros(len(candidates), dtype=np.int64)
+        for start in range(0, len(words), _CHUNK):
+            seeds, answers = self.decode(words[start : start + _CHUNK])
+            a, b = self.family.coefficients(seeds)
+            for place in range(len(candidates)):
+                met = self.family.evaluate(a, b, candidates[place : place + 1]) == answers
+                counts[place] += np.count_nonzero(met)
         return counts
 
 

@@ -93,9 +93,14 @@ class Mixture:
             )
 
     @property
-    def blanket(self) -> Fraction:
+    def gamma(self) -> Fraction:
         """γ = 1 − T/2^64."""
         return 1 - Fraction(self.threshold, 2**self.coin_bits)
+
+    @property
+    def least_support(self) -> Fraction:
+        """⌊2^b/k⌋/2^b: the share of the b-bit numbers that names the rarest of the k cells (protocol.md §2)."""
+        return Fraction(2**self.bits // self.cells, 2**self.bits)
 
     @property
     def epsilon(self) -> float:

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from peos.crypto.randomness import U64, Randomness
 from peos.errors import WrongInput
 from peos.estimate.frequency import FrequencyOracle
-from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Counts, Mechanism, Question, checked_parameters, whole_number
+from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Counts, PureMechanism, Question, checked_parameters, whole_number
+from peos.ldp.blanket import Blanket, even_blanket
+from peos.ldp.members import Floats, Grid
 from peos.ldp.mixture import checked_epsilon, logarithm_up, power_of_e
 
 MAX_FIELD_BITS: Final = 16
@@ -25,7 +27,7 @@ _CHUNK_WORDS: Final = 1 << 21  # words turned to columns at a time, 16 MB
 _CHUNK_ROWS: Final = 1 << 13  # so that one column, and what is made of it, stays in the nearest cache
 
 
-class SUE(Mechanism):
+class SUE(PureMechanism):
     """Each position's bit kept with probability 1 − q', flipped with q' = τ/2^b; ε_l = 2 ln((1 − q')/q').
 
     `epsilon` is met from below, by the smallest τ that keeps to it. Without `field_bits`, b is the smallest whose
@@ -36,7 +38,11 @@ class SUE(Mechanism):
     """
 
     name = "sue"
-    cells = 2
+    short = "unary encoding"
+    no_theorem = (
+        "unary reports are shuffled as whole vectors, for which theorem 9.3.1 is false: it treats each position apart"
+    )
+    cells = 2  # answers that a position tells apart
 
     def __init__(
         self, domain: int, epsilon: float, field_bits: int | None = None, *, question: Question = UNASKED
@@ -52,6 +58,30 @@ class SUE(Mechanism):
                 hint="use wider fields, up to 16 bits" if bits < MAX_FIELD_BITS else "ask for a larger epsilon",
             )
         self._set(domain, τ, bits, question)
+
+    @classmethod
+    def described(cls) -> str:
+        """A bit for every value, flipped or not."""
+        return (
+            f"{cls.short} ({cls.name}): each device sends one bit for every value, each of them flipped with a fixed "
+            "probability"
+        )
+
+    @classmethod
+    def build(cls, domain: int, epsilon: float, size: int = 0) -> "SUE":  # noqa: ARG003 - ε_l decides its fields
+        """With the fields that its ε_l needs."""
+        return cls(domain, epsilon)
+
+    @classmethod
+    def is_proposed(cls, *, shuffled: bool) -> bool:
+        """Not in a shuffle: a whole vector is there local hashing with d' = e^(ε_l/2) + 1, at many times the bytes."""
+        return not shuffled
+
+    @classmethod
+    def grid(cls, domain: int, sizes: NDArray[np.int64], local: Floats) -> Grid:  # noqa: ARG003 - see `build`
+        """q' = 1/(e^(ε_l/2) + 1), and positions are independent."""
+        q = 1 / (np.exp(local / 2) + 1)
+        return Grid(q, q, q)
 
     @classmethod
     def from_parameters(cls, domain: int, parameters: Mapping[str, int], question: Question = UNASKED) -> Self:
@@ -73,9 +103,18 @@ class SUE(Mechanism):
         self._oracle = FrequencyOracle(p=1 - q, q=q, u=q)
 
     @property
-    def blanket(self) -> Fraction:
+    def gamma(self) -> Fraction:
         """γ = τ/(2^b − τ): a report is a uniform word, or else one whose own field is uniform below τ."""
         return Fraction(self.tau, 2**self.field_bits - self.tau)
+
+    @property
+    def blanket(self) -> Blanket:
+        """A whole vector: a uniform one has a 1 at each position with probability q', independently.
+
+        No theorem counts its supports: the analyzer sees which other bits stand in the same vector (privacy.md §1).
+        """
+        q = Fraction(self.tau, 2**self.field_bits)
+        return even_blanket(self.gamma, q, float(q * q), self.epsilon_local)
 
     @property
     def epsilon_local(self) -> float:
@@ -117,15 +156,16 @@ class SUE(Mechanism):
         columns = np.ascontiguousarray(self._words(words).T)
         return np.stack([self._supports(columns, position) for position in range(self.domain)], axis=1)
 
-    def support_counts(self, words: U64) -> Counts:
-        """(d,): how many reports have each position set. Streams, with 16 MB and one report at hand."""
+    def support_counts(self, words: U64, candidates: NDArray[np.int64] | None = None) -> Counts:
+        """How many reports have each position set. Streams, with 16 MB and one report at hand."""
         words = self._words(words)
-        counts = np.zeros(self.domain, dtype=np.int64)
+        among = range(self.domain) if candidates is None else self._values(candidates).tolist()
+        counts = np.zeros(len(among), dtype=np.int64)
         rows = max(1, min(_CHUNK_ROWS, _CHUNK_WORDS // self.words))
         for start in range(0, len(words), rows):
             columns = np.ascontiguousarray(words[start : start + rows].T)
-            for position in range(self.domain):
-                counts[position] += np.count_nonzero(self._supports(columns, position))
+            for place, position in enumerate(among):
+                counts[place] += np.count_nonzero(self._supports(columns, position))
         return counts
 
     def _supports(self, columns: U64, position: int) -> NDArray[np.bool_]:

@@ -14,7 +14,6 @@ from queue import SimpleQueue
 from typing import Any, Final
 
 from peos.collection.party import Answer, Card
-from peos.collection.submission import Part
 from peos.crypto.randomness import Randomness
 from peos.errors import BadEncoding, LocalFault, PeosError, RemoteFault, WrongInput
 from peos.net.certificates import require_valid
@@ -48,6 +47,15 @@ class Lost:
 
     shuffler: int
     fault: PeosError
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A part of the submission `index`."""
+
+    index: int
+    id: bytes
+    encoded: bytes
 
 
 Event = Answered | Lost
@@ -84,8 +92,8 @@ class Lane:
         self._who = party(number, card)
         self._give_up_at = give_up_at
         self._changed = threading.Condition()
-        self._waiting: deque[tuple[int, Part]] = deque()
-        self._in_flight: deque[tuple[int, Part]] = deque()
+        self._waiting: deque[_Item] = deque()
+        self._in_flight: deque[_Item] = deque()
         self._finished = self._stopped = False
         self._stream = 0  # which stream may take parts: a generator of an earlier one ends
         self._call: Any = None
@@ -100,12 +108,12 @@ class Lane:
         )
         self._thread: threading.Thread | None = None
 
-    def offer(self, index: int, part: Part) -> None:
-        """One more part."""
+    def offer(self, index: int, id_: bytes, encoded: bytes) -> None:
+        """One more part, as it is sent however often, and the id that its answer names."""
         with self._changed:
             if not self._waiting and not self._in_flight:
                 self._heard_at = self._progress_at = time.monotonic()
-            self._waiting.append((index, part))
+            self._waiting.append(_Item(index, id_, encoded))
             self._changed.notify_all()
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name=f"submit {self._number}", daemon=True)
@@ -201,10 +209,8 @@ class Lane:
                 return
             self._stream += 1
             self._heard_at = time.monotonic()
-            call: Any = channel.stream_stream(SUBMIT_MANY.path, request_serializer=SUBMIT_MANY.encode)(
-                self._requests(self._stream)
-            )
-            self._call = call
+            method: Any = channel.stream_stream(SUBMIT_MANY.path)
+            self._call = call = method(self._requests(self._stream))
         try:
             for encoded in call:
                 self._take(encoded)
@@ -215,7 +221,7 @@ class Lane:
                 self._call = None
                 self._changed.notify_all()
 
-    def _requests(self, stream: int) -> Iterator[Part]:
+    def _requests(self, stream: int) -> Iterator[bytes]:
         while True:
             with self._changed:
                 while True:
@@ -226,14 +232,14 @@ class Lane:
                         if not self._in_flight:
                             self._heard_at = time.monotonic()
                         self._in_flight.append(self._waiting.popleft())
-                        part = self._in_flight[-1][1]
+                        encoded = self._in_flight[-1].encoded
                         break
                     if self._finished and not self._waiting and not self._in_flight:
                         return
                     if self._waiting and not self._in_flight and time.monotonic() + pause > self._limit():
                         return  # the pause would outlast the patience: `_has_work` says so
                     self._changed.wait(pause if self._waiting else None)
-            yield part
+            yield encoded
 
     def _take(self, encoded: bytes) -> None:
         try:
@@ -241,14 +247,14 @@ class Lane:
         except BadEncoding as bad:
             raise RemoteFault("submit.answer", f"sent what is no answer: {bad}", party=self._who, step=STEP) from None
         with self._changed:
-            if not self._in_flight or self._in_flight[0][1].id != answer.id:
+            if not self._in_flight or self._in_flight[0].id != answer.id:
                 raise RemoteFault(
                     "submit.other_part", "answered another part than the one it was sent", party=self._who, step=STEP
                 )
             self._heard_at = time.monotonic()
-            index, part = self._in_flight.popleft()
+            item = self._in_flight.popleft()
             if answer.refusal and answer.retry:
-                self._waiting.appendleft((index, part))
+                self._waiting.appendleft(item)
                 sentence = f"kept asking to wait: {plain_text(answer.refusal)}"
                 hint = plain_text(answer.hint) or AGAIN
                 self._why = RemoteFault(answer.error_id, sentence, party=self._who, step=STEP, hint=hint)
@@ -257,7 +263,7 @@ class Lane:
                 self._progress_at, self._pauses = self._heard_at, 0
             self._changed.notify_all()
         if not (answer.refusal and answer.retry):
-            self._events.put(Answered(self._number, index, answer))
+            self._events.put(Answered(self._number, item.index, answer))
 
     def _take_back(self) -> None:
         """What has no answer waits again, in its order."""

@@ -23,6 +23,7 @@ from peos.net.errors import from_rpc_error
 from peos.net.lane import Answered, Event, Lane, Lost, party, plain_text, user_channel
 from peos.net.tls import grpc
 from peos.wire.methods import DESCRIBE, PROVE
+from peos.wire.submissions import encode_part
 
 WINDOW: Final = 256  # parts that one shuffler has not answered
 WINDOW_BYTES: Final = 8 << 20
@@ -97,6 +98,7 @@ def send_parts(
     submissions: Iterable[tuple[Part, ...]],
     *,
     rng: Randomness,
+    encode: Callable[[Part], bytes] = encode_part,
     on_answer: OnAnswer | None = None,
     on_wait: OnWait | None = None,
     deadline: float | None = None,
@@ -110,9 +112,10 @@ def send_parts(
     names it, after all that is under way to the others has been answered. While nothing comes, `on_wait` is told every
     other second who is waited for, and why.
 
-    `rng` spreads the pauses before repeats; nothing secret comes from it.
+    `rng` spreads the pauses before repeats; nothing secret comes from it. `encode` is asked once a part, in the
+    caller's thread and before the next submission is read: a caller that keeps the encoded parts gives those.
     """
-    sending = _Sending(cards, rng, on_answer, on_wait, deadline)
+    sending = _Sending(cards, rng, encode, on_answer, on_wait, deadline)
     try:
         for parts in submissions:
             if not sending.offer(parts):
@@ -139,11 +142,12 @@ class _Sending:
         self,
         cards: Sequence[Card],
         rng: Randomness,
+        encode: Callable[[Part], bytes],
         on_answer: OnAnswer | None,
         on_wait: OnWait | None,
         deadline: float | None,
     ) -> None:
-        self._cards, self._on_answer, self._on_wait = cards, on_answer, on_wait
+        self._cards, self._encode, self._on_answer, self._on_wait = cards, encode, on_answer, on_wait
         self._events: SimpleQueue[Event] = SimpleQueue()
         give_up_at = None if deadline is None else time.monotonic() + deadline
         self._lanes = {
@@ -178,7 +182,7 @@ class _Sending:
         for part in parts:
             self._owed[part.shuffler] += 1
             self._owed_bytes[part.shuffler] += len(part.share)
-            self._lanes[part.shuffler].offer(index, part)
+            self._lanes[part.shuffler].offer(index, part.id, self._encode(part))
         return True
 
     def finish(self) -> list[Outcome]:

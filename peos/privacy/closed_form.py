@@ -17,16 +17,10 @@ from fractions import Fraction
 from typing import Final
 
 from peos.errors import WrongInput
-from peos.ldp import GRR, LocalHash
 from peos.ldp.base import Mechanism
 
 LARGEST_EPSILON: Final = 1.0
 """The theorem is proved up to here."""
-
-UNARY_CLAIMS_NOTHING: Final = (
-    "unary reports are shuffled as whole vectors, for which theorem 9.3.1 is false: it treats each position apart"
-)
-"""Why SUE has no closed form (privacy.md §1): the analyzer sees which other bits stand in the same vector."""
 
 _LEAST_PRODUCT: Final = 27.0  # θ ≥ 27/ε
 _SLACK: Final = 2.0**-48  # above the rounding of the half-dozen operations that a bound takes, each below 2^-53
@@ -66,31 +60,17 @@ def mean_needed(epsilon: float, delta: float) -> float:
     return least * (1.0 + 4.0 * _SLACK)
 
 
-def least_support(mechanism: Mechanism) -> Fraction | None:
-    """μ: a uniform word supports any given value with at least this probability; None if no theorem counts supports."""
-    if isinstance(mechanism, GRR):
-        return support_of_cells(mechanism.cells, bits=64)
-    if isinstance(mechanism, LocalHash):
-        return support_of_cells(mechanism.cells, bits=32)
-    return None
-
-
-def support_of_cells(cells: int, *, bits: int) -> Fraction:
-    """⌊2^b/k⌋/2^b: the share of the b-bit numbers that names the rarest of k cells (protocol.md §2)."""
-    return Fraction(2**bits // cells, 2**bits)
-
-
 def epsilon_server(mechanism: Mechanism, users: int, fakes: int, delta: float) -> float | None:
     """ε_c, against the analyzer alone (thesis theorem 9.3.2, corollaries 9.5.2 and 9.5.3), or None."""
-    support = least_support(mechanism)
+    support = mechanism.theorem_support
     if support is None:
         return None
-    return binomial_epsilon(((users - 1) * mechanism.blanket + fakes) * support, delta)
+    return binomial_epsilon(((users - 1) * mechanism.gamma + fakes) * support, delta)
 
 
 def epsilon_users(mechanism: Mechanism, fakes: int, delta: float) -> float | None:
     """ε_s, against the analyzer with all other users (thesis corollaries 9.5.2 and 9.5.3): the fakes alone hide."""
-    support = least_support(mechanism)
+    support = mechanism.theorem_support
     return None if support is None else binomial_epsilon(fakes * support, delta)
 
 

@@ -21,8 +21,8 @@ from typing import Final
 import numpy as np
 
 from peos.ldp.base import Mechanism
+from peos.ldp.blanket import Blanket
 from peos.privacy.binomial import Floats
-from peos.privacy.blanket import Blanket, blanket_of
 from peos.privacy.closed_form import fourteen
 from peos.privacy.exact import bound, least_epsilon
 from peos.privacy.losses import Losses, losses
@@ -98,7 +98,7 @@ def _sum(releases: Sequence[Release], shared: float, delta: float) -> Composed:
 
 
 def _epsilon(release: Release, delta: float) -> float:
-    blanket = blanket_of(release.mechanism)
+    blanket = release.mechanism.blanket
     if blanket is None or release.hiding + release.fakes == 0:
         return release.mechanism.epsilon_local
     return least_epsilon(blanket, release.hiding, release.fakes, delta)
@@ -106,12 +106,12 @@ def _epsilon(release: Release, delta: float) -> float:
 
 def _curved(release: Release) -> bool:
     """Whether something hides its users, in a way that is known."""
-    return release.hiding + release.fakes > 0 and blanket_of(release.mechanism) is not None
+    return release.hiding + release.fakes > 0 and release.mechanism.blanket is not None
 
 
 def _key(release: Release) -> tuple[Blanket | None, int, int]:
     """What its curve depends on."""
-    return blanket_of(release.mechanism), release.hiding, release.fakes
+    return release.mechanism.blanket, release.hiding, release.fakes
 
 
 def _by_pld(releases: Iterable[Release], delta: float) -> float:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from peos.crypto.schemes import scheme as scheme_named
+from peos.registry import DEFAULT_SCHEME
 from peos.shuffle.schedule import Schedule
 
 WORD_BYTES: Final = 8
@@ -19,23 +20,6 @@ user key, signature and salt as they are encoded (proto/peos/v1/submission.proto
 HASH_BYTES: Final = 34
 """One salted hash, one for each shuffler in each part."""
 
-
-@dataclass(frozen=True)
-class Price:
-    """What a scheme's operations cost at 3072 bits."""
-
-    ciphertext_bytes: int
-    encrypt_ms: float  # one report without tables, as a user encrypts it
-    pass_ms: float  # adding a mask to a ciphertext and re-randomising it, with tables where the scheme has any
-    decrypt_ms: float  # after two passes
-    decrypt_ms_more: float = 0.0  # for each pass beyond two: fewer rows fit into one decryption
-
-
-PRICES: Final = {
-    "paillier": Price(768, 17.4, 0.25, 0.89, 0.24),
-    "dgk": Price(384, 1.5, 0.17, 0.21),
-    "jl": Price(384, 0.3, 0.15, 0.93),
-}
 
 MEASURED: Final = "peos bench schemes: 3072 bits, one core of an AMD EPYC, Python with gmpy2"
 
@@ -67,10 +51,10 @@ class Cost:
         }
 
 
-def cost(words: int, users: int, fakes: int, shufflers: int, scheme: str = "paillier") -> Cost:
+def cost(words: int, users: int, fakes: int, shufflers: int, scheme: str = DEFAULT_SCHEME) -> Cost:
     """The cost of a collection of reports of `words` words."""
     schedule = Schedule(shufflers)
-    price = PRICES[scheme_named(scheme).name]
+    price = scheme_named(scheme).costs
     rows = (users + fakes) * words
     sent = rows * (len(schedule.passes) * price.ciphertext_bytes + schedule.explicit_vectors * WORD_BYTES)
     shares = (words * price.ciphertext_bytes, *[words * WORD_BYTES] * (shufflers - 1))

@@ -14,6 +14,7 @@ from peos.errors import Refused, WrongInput
 from peos.privacy import exact_search
 from peos.privacy.planner import LARGEST_EPSILON_LOCAL, Plan, plan
 from peos.privacy.targets import Targets, checked
+from peos.registry import MECHANISMS
 
 POINTS: Final = 21
 _SPAN: Final = 5.0  # on either side of what was asked
@@ -49,7 +50,7 @@ def curves_of(planned: Plan, server: float, *, others: float | None, local: floa
             eps_users=others,
             eps_local=local,
             fakes=planned.fakes,
-            d_prime=None,
+            size=None,
         )
         _add(exact, asked, _exactly(targets))
         _add(theorem, asked, _planned(targets, "theorem"))
@@ -70,7 +71,8 @@ def laplace_variance(epsilon: float, users: int) -> float:
 
 def _exactly(targets: Targets) -> float | None:
     limit = LARGEST_EPSILON_LOCAL if targets.local is None else targets.local
-    points = [p for kind in ("grr", "solh") if (p := exact_search.promising(targets, kind, limit)) is not None]
+    kinds = [kind for kind in MECHANISMS.values() if kind.is_proposed(shuffled=True)]
+    points = [p for kind in kinds if (p := exact_search.promising(targets, kind, limit)) is not None]
     return min((point.variance for point in points), default=None)
 
 

@@ -20,8 +20,8 @@ import numpy as np
 
 from peos.errors import WrongInput
 from peos.ldp.base import Mechanism
+from peos.ldp.blanket import Blanket
 from peos.privacy.binomial import Floats, at_least, excess, point
-from peos.privacy.blanket import Blanket, blanket_of
 from peos.privacy.closed_form import fourteen
 
 MOST_CELLS: Final = 98_304
@@ -203,7 +203,7 @@ def _weights(left: Floats, right: Floats, N: Floats, chance: float) -> Floats:
 
 
 def _known_blanket(mechanism: Mechanism) -> Blanket:
-    blanket = blanket_of(mechanism)
+    blanket = mechanism.blanket
     if blanket is None:
         raise WrongInput("plan.no_accounting", f"exact accounting does not know {mechanism.name}")
     return blanket

@@ -1,7 +1,7 @@
-"""The least variance that meets the targets by exact accounting, over k, ε_l and the number of fakes (privacy.md §3).
+"""The least variance that meets the targets by exact accounting, over sizes, ε_l and the number of fakes.
 
-With k and ε_l given, the targets say how many fakes are needed, and more of them only add noise; so k and ε_l are
-searched: d' over the powers of two and the best for the limit on ε_l, and ε_l on a grid that closes in on the best.
+privacy.md §3. With size and ε_l given, the targets say how many fakes are needed, and more of them only add noise; so
+these are searched: the sizes that the mechanism has to try, and ε_l on a grid that closes in on the best.
 Saddle points say what is needed, to a few per cent of δ. What they choose is held against the exact bound, and chosen
 again with what they were off taken into account, until the bound agrees.
 """
@@ -13,17 +13,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from peos.ldp import GRR, SUE, LocalHash
 from peos.ldp.base import Mechanism
-from peos.ldp.hashing import HashFamily
-from peos.ldp.local_hash import MAX_CELLS
+from peos.ldp.members import Floats
 from peos.ldp.mixture import MIN_EPSILON
-from peos.privacy.blanket import blanket_of, least_collision
 from peos.privacy.exact import bound
 from peos.privacy.saddlepoint import Laws, saddle
 from peos.privacy.targets import MOST_FAKES_PER_USER, Targets
-
-Floats = NDArray[np.float64]
 
 _STEPS: Final = 96  # values of ε_l at a time
 _ROUNDS: Final = 3
@@ -47,9 +42,9 @@ class Found:
 
 @dataclass(frozen=True)
 class Point:
-    """One choice: cells (0 where ε_l decides them, as for unary), ε_l, fakes, and the variance near frequency 0."""
+    """One choice: size (0 where there is nothing to choose), ε_l, fakes, and the variance near frequency 0."""
 
-    cells: int
+    size: int
     epsilon_local: float
     fakes: int
     variance: float
@@ -63,18 +58,18 @@ class _Aim:
     others: float
 
 
-def best(targets: Targets, kind: str, limit: float) -> Found | None:
+def best(targets: Targets, kind: type[Mechanism], limit: float) -> Found | None:
     """The mechanism of that kind with ε_l up to `limit` of the least variance; None if none meets the targets."""
     wanted = math.log(targets.delta)
     aim = _Aim(wanted - _MARGIN, wanted - _MARGIN)
-    cells = _numbers_of_cells(targets, kind, limit)
+    sizes = _sizes(targets, kind, limit)
     kept: Found | None = None
     spared = 0.0
     for attempt in range(_ATTEMPTS):
-        point = _least(targets, kind, limit, cells, aim)
+        point = _least(targets, kind, limit, sizes, aim)
         if point is None:
             break
-        cells = np.array([point.cells])
+        sizes = np.array([point.size])
         found = _drawn(targets, kind, point, aim)
         off_server, left_server = _held_against(targets, found, targets.server, targets.users - 1)
         off_others, left_others = _held_against(targets, found, targets.others, 0)
@@ -116,37 +111,33 @@ def _with_fewest_fakes(targets: Targets, found: Found, left: float) -> Found:
     return Found(found.built, high, found.built.variance(users=targets.users, fakes=high))
 
 
-def promising(targets: Targets, kind: str, limit: float) -> Point | None:
+def promising(targets: Targets, kind: type[Mechanism], limit: float) -> Point | None:
     """What the saddle points would choose: nothing to claim, but enough to compare."""
     wanted = math.log(targets.delta)
-    return _least(targets, kind, limit, _numbers_of_cells(targets, kind, limit), _Aim(wanted, wanted))
+    return _least(targets, kind, limit, _sizes(targets, kind, limit), _Aim(wanted, wanted))
 
 
-def _numbers_of_cells(targets: Targets, kind: str, limit: float) -> NDArray[np.int64]:
-    """d for GRR; d' as asked, or every power of two below the domain's size and, where `limit` binds, the best for it.
-
-    With ε_l given, e^(ε_l) + 1 cells have the least variance. Unary has as many as ε_l makes of it.
-    """
-    if kind == "grr":
-        return np.array([targets.domain])
-    if kind == "sue":
-        return np.array([0])
-    if targets.d_prime is not None:
-        return np.array([targets.d_prime])
-    most = min(MAX_CELLS, max(targets.domain, 3) - 1)
-    powers = {1 << j for j in range(1, most.bit_length())}
-    at_limit = round(math.exp(min(limit, math.log(MAX_CELLS)))) + 1
-    return np.array(sorted(powers | ({at_limit} if at_limit <= most else set())))
+def is_known(kind: type[Mechanism], domain: int) -> bool:
+    """Whether exact accounting has anything to go by."""
+    sizes = kind.sizes_to_try(domain, 1.0)[:1]
+    return kind.grid(domain, sizes, np.ones((len(sizes), 1))) is not None
 
 
-def _least(targets: Targets, kind: str, limit: float, cells: NDArray[np.int64], aim: _Aim) -> Point | None:
-    """The point of least variance that keeps to the aims, over the given cells and all ε_l."""
+def _sizes(targets: Targets, kind: type[Mechanism], limit: float) -> NDArray[np.int64]:
+    """The one that is asked for, or all that are worth trying."""
+    return kind.sizes_to_try(targets.domain, limit) if targets.size is None else np.array([targets.size.value])
+
+
+def _least(targets: Targets, kind: type[Mechanism], limit: float, sizes: NDArray[np.int64], aim: _Aim) -> Point | None:
+    """The point of least variance that keeps to the aims, over the given sizes and all ε_l."""
+    if not len(sizes):
+        return None
     lowest = max(MIN_EPSILON, min(targets.strictest, limit))
-    low, high = np.full(len(cells), lowest), np.full(len(cells), max(limit, lowest))
-    rows = np.arange(len(cells))
+    low, high = np.full(len(sizes), lowest), np.full(len(sizes), max(limit, lowest))
+    rows = np.arange(len(sizes))
     for _ in range(_ROUNDS):
         grid = np.linspace(low, high, _STEPS, axis=1)
-        fakes, variance = _evaluate(targets, kind, cells, grid, aim)
+        fakes, variance = _evaluate(targets, kind, sizes, grid, aim)
         at = np.argmin(variance, axis=1)
         low, high = grid[rows, np.maximum(at - 1, 0)], grid[rows, np.minimum(at + 1, _STEPS - 1)]
     least = variance[rows, at]
@@ -154,20 +145,20 @@ def _least(targets: Targets, kind: str, limit: float, cells: NDArray[np.int64], 
     if not math.isfinite(least[row]):
         return None
     column = int(at[row])
-    return Point(int(cells[row]), float(grid[row, column]), int(fakes[row, column]), float(least[row]))
+    return Point(int(sizes[row]), float(grid[row, column]), int(fakes[row, column]), float(least[row]))
 
 
-def _evaluate(targets: Targets, kind: str, cells: NDArray[np.int64], local: Floats, aim: _Aim) -> tuple[Floats, Floats]:
-    """Fakes needed and variance at each (cells, ε_l); infinite where the targets are out of reach."""
+def _evaluate(
+    targets: Targets, kind: type[Mechanism], sizes: NDArray[np.int64], local: Floats, aim: _Aim
+) -> tuple[Floats, Floats]:
+    """Fakes needed and variance at each (size, ε_l); infinite where the targets are out of reach."""
     gain = np.expm1(local)
-    if kind == "sue":
-        match = 1 / (np.exp(local / 2) + 1)
-        collision = worst = match
-    else:
-        k = cells[:, np.newaxis]
-        match = np.broadcast_to(1.0 / k, local.shape)
-        pairs = [_collisions(targets.domain, int(c)) if kind == "solh" else (0.0, 0.0) for c in cells]
-        collision, worst = (np.broadcast_to(np.array(c)[:, np.newaxis], local.shape) for c in zip(*pairs, strict=True))
+    members = kind.grid(targets.domain, sizes, local)
+    if members is None:
+        return np.zeros_like(local), np.full_like(local, np.inf)
+    match, collision, worst = (
+        np.broadcast_to(one, local.shape) for one in (members.match, members.collision, members.least_collision)
+    )
     share = 1 / (1 + gain * match)
     fakes = np.ceil(_needed(targets, Laws(share, gain, match, worst), local, aim))
     most = MOST_FAKES_PER_USER * targets.users if targets.fakes is None else targets.fakes
@@ -193,15 +184,9 @@ def _needed(targets: Targets, laws: Laws, local: Floats, aim: _Aim) -> Floats:
     return needed
 
 
-def _drawn(targets: Targets, kind: str, point: Point, aim: _Aim) -> Found:
+def _drawn(targets: Targets, kind: type[Mechanism], point: Point, aim: _Aim) -> Found:
     """The mechanism itself, met from below, with the fakes that it then needs."""
-    built: Mechanism
-    if kind == "grr":
-        built = GRR(targets.domain, point.epsilon_local)
-    elif kind == "sue":
-        built = SUE(targets.domain, point.epsilon_local)
-    else:
-        built = LocalHash(targets.domain, point.epsilon_local, d_prime=point.cells)
+    built = kind.build(targets.domain, point.epsilon_local, point.size)
     fakes = targets.fakes
     if fakes is None:
         needed = float(_needed(targets, _laws(built), np.array([built.epsilon_local]), aim)[0])
@@ -214,7 +199,7 @@ def _held_against(targets: Targets, found: Found, target: float | None, others: 
     built = found.built
     if target is None or not targets.by_shuffle(target) or built.epsilon_local <= target:
         return 0.0, math.inf
-    blanket = blanket_of(built)
+    blanket = built.blanket
     assert blanket is not None
     at = target * _AIM
     if others + found.fakes == 0:
@@ -225,12 +210,6 @@ def _held_against(targets: Targets, found: Found, target: float | None, others: 
 
 
 def _laws(built: Mechanism) -> Laws:
-    blanket = blanket_of(built)
+    blanket = built.blanket
     assert blanket is not None
     return Laws(*(np.array([x]) for x in (blanket.share, blanket.gain, blanket.own, blanket.both / blanket.other)))
-
-
-def _collisions(domain: int, cells: int) -> tuple[float, float]:
-    """c_P, and the least that the seeds' functions may have of it."""
-    expected = HashFamily(domain, cells, salt=0).collision_probability
-    return float(expected), least_collision(expected)

@@ -12,7 +12,6 @@ from typing import Final
 
 from peos.errors import WrongInput
 from peos.ldp.base import Mechanism
-from peos.privacy.blanket import blanket_of
 from peos.privacy.closed_form import epsilon_server, epsilon_users, fourteen
 from peos.privacy.exact import least_epsilon
 from peos.shuffle.schedule import Schedule
@@ -140,7 +139,7 @@ def rounded_up(epsilon: float) -> str:
 
 def _exact(mechanism: Mechanism, others: int, fakes: int, delta: float) -> float | None:
     """By exact accounting, with `others` users and the fakes to hide among; None if nothing hides."""
-    blanket = blanket_of(mechanism)
+    blanket = mechanism.blanket
     return None if blanket is None or others + fakes == 0 else least_epsilon(blanket, others, fakes, delta)
 
 
@@ -150,7 +149,7 @@ def _least(*claims: float | None) -> float | None:
 
 
 def _why(mechanism: Mechanism, reports: int) -> str:
-    if blanket_of(mechanism) is None:
+    if mechanism.blanket is None:
         return f"nothing is known of {mechanism.name} in a shuffle"
     if not reports:
         return "no report hides the user's"

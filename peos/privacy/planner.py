@@ -15,18 +15,17 @@ from typing import Final
 
 from peos.crypto.schemes import scheme as scheme_named
 from peos.errors import Refused, WrongInput
-from peos.ldp import GRR, SUE, LocalHash
 from peos.ldp.base import Mechanism
+from peos.ldp.members import Members
 from peos.privacy import exact_search
-from peos.privacy.closed_form import UNARY_CLAIMS_NOTHING, mean_needed
+from peos.privacy.closed_form import mean_needed
 from peos.privacy.costs import Cost, cost
 from peos.privacy.guarantees import Guarantees, guarantees, rounded_up
 from peos.privacy.refusals import USELESS, exact_refusal, theorem_refusal
 from peos.privacy.search import Need, least_variance
-from peos.privacy.targets import MOST_FAKES_PER_USER, Targets, checked
+from peos.privacy.targets import MOST_FAKES_PER_USER, Size, Targets, checked
+from peos.registry import DEFAULT_SCHEME, MECHANISMS
 from peos.shuffle.schedule import Schedule
-
-MECHANISMS: Final = ("grr", "solh", "sue")
 
 MODEST_EPSILON_LOCAL: Final = 4.0
 """Where no limit on ε_l is asked, the plan goes this far, or as far as the best plan without fakes has to go. Without
@@ -34,6 +33,8 @@ any limit the least error would always be at the most fakes and at an ε_l that 
 
 LARGEST_EPSILON_LOCAL: Final = 16.0
 """The limit for that best plan without fakes, and where the fakes are fixed: e^16 is nine million to one."""
+
+Kinds = tuple[type[Mechanism], ...]
 
 _NORMAL_95: Final = 1.959963984540054
 _NEAR_LIMIT: Final = 1e-3  # a whole number of fakes may stop the search a hair below
@@ -115,7 +116,7 @@ def plan(
     d_prime: int | None = None,
     accounting: str = "exact",
     shufflers: int = 3,
-    scheme: str = "paillier",
+    scheme: str = DEFAULT_SCHEME,
 ) -> Plan:
     """The parameters of least MSE that keep to every target; Refused, with the nearest choice, if none do.
 
@@ -133,7 +134,7 @@ def plan(
         eps_users=eps_users,
         eps_local=eps_local,
         fakes=fakes,
-        d_prime=d_prime,
+        size=None if d_prime is None else Size("d_prime", d_prime),
     )
     kinds = _kinds(targets, mechanism, accounting)
     # Where ε_l alone meets what is asked, there is nothing to account for.
@@ -144,7 +145,7 @@ def plan(
     if exact and (not offers or offers[0].mse >= USELESS):
         raise exact_refusal(targets, kinds, limit)
     if not offers:
-        raise theorem_refusal(targets, kinds)
+        raise theorem_refusal(targets, [members for _, members in _by_theorem(targets, kinds)])
     best = offers[0]
     return Plan(
         mechanism=best.built.name,
@@ -179,28 +180,49 @@ def _check_accounting(accounting: str) -> None:
         raise WrongInput("plan.accounting", f"accounting is exact or theorem, not {accounting!r}")
 
 
-def _kinds(targets: Targets, mechanism: str, accounting: str) -> tuple[str, ...]:
+def _kinds(targets: Targets, mechanism: str, accounting: str) -> Kinds:
     """The mechanisms that may compete, or why the one asked for may not."""
-    if mechanism not in ("auto", *MECHANISMS):
+    if mechanism != "auto" and mechanism not in MECHANISMS:
         raise WrongInput("plan.mechanism", f"a mechanism is auto, {', '.join(MECHANISMS)}, not {mechanism!r}")
     shuffled = targets.server is not None or targets.others is not None
-    if targets.d_prime is not None:
-        if mechanism not in ("auto", "solh"):
-            raise WrongInput("plan.d_prime", f"d_prime belongs to local hashing (solh), not to {mechanism}")
-        return ("solh",)
-    if mechanism == "sue" and shuffled and accounting == "theorem":
+    asked = {name: kind for name, kind in MECHANISMS.items() if mechanism in ("auto", name)}
+    if targets.size is not None:
+        sized = {name: kind for name, kind in MECHANISMS.items() if kind.size_name == targets.size.name}
+        asked = {name: kind for name, kind in asked.items() if name in sized}
+        if not asked:
+            whose = " or ".join(f"{kind.short} ({name})" for name, kind in sized.items())
+            raise WrongInput("plan.size", f"{targets.size.name} belongs to {whose}, not to {mechanism}")
+    elif mechanism == "auto":
+        asked = {name: kind for name, kind in asked.items() if kind.is_proposed(shuffled=shuffled)}
+    able = [kind for kind in asked.values() if not shuffled or _claims(targets, kind, accounting)]
+    if not able:
+        name, kind = next(iter(asked.items()))
+        by_theorem = accounting == "theorem"
+        why = kind.no_theorem if by_theorem else "nothing is known of it in a shuffle"
         raise Refused(
-            "plan.unary",
-            f"sue can claim its local epsilon only: {UNARY_CLAIMS_NOTHING}",
-            hint="ask for exact accounting, for a local epsilon alone, or for another mechanism",
+            "plan.local_only",
+            f"{name} can claim its local epsilon only: {why}",
+            hint=f"ask for {'exact accounting, for ' * by_theorem}a local epsilon alone, or for another mechanism",
         )
-    if mechanism != "auto":
-        return (mechanism,)
-    # In a shuffle a whole unary vector is local hashing with d' = e^(ε_l/2) + 1, at many times the bytes.
-    return ("grr", "solh") if shuffled else MECHANISMS
+    return tuple(able)
 
 
-def _limit(targets: Targets, kinds: tuple[str, ...], *, exact: bool) -> float:
+def _claims(targets: Targets, kind: type[Mechanism], accounting: str) -> bool:
+    """Whether anything is known of its reports in a shuffle."""
+    if accounting == "theorem":
+        return kind.theorem_members(targets.domain) is not None
+    return exact_search.is_known(kind, targets.domain)
+
+
+def _by_theorem(targets: Targets, kinds: Kinds) -> Iterator[tuple[type[Mechanism], Members]]:
+    """The mechanisms that the theorems are about, with their numbers of cells."""
+    for kind in kinds:
+        members = kind.theorem_members(targets.domain, 0 if targets.size is None else targets.size.value)
+        if members is not None:
+            yield kind, members
+
+
+def _limit(targets: Targets, kinds: Kinds, *, exact: bool) -> float:
     """The limit on ε_l: as asked, or the one that `MODEST_EPSILON_LOCAL` explains."""
     if targets.local is not None:
         return targets.local
@@ -210,7 +232,7 @@ def _limit(targets: Targets, kinds: tuple[str, ...], *, exact: bool) -> float:
     return max(MODEST_EPSILON_LOCAL, _without_fakes(targets, kinds, exact=exact))
 
 
-def _without_fakes(targets: Targets, kinds: tuple[str, ...], *, exact: bool) -> float:
+def _without_fakes(targets: Targets, kinds: Kinds, *, exact: bool) -> float:
     """The ε_l of the best plan whose strictest target is met by the users alone; 0 if there is none."""
     if exact:
         bare = replace(targets, server=targets.strictest, others=None, fakes=0)
@@ -218,36 +240,33 @@ def _without_fakes(targets: Targets, kinds: tuple[str, ...], *, exact: bool) -> 
         return min(points, key=lambda point: point.variance).epsilon_local if points else 0.0
     mean = mean_needed(targets.strictest, targets.delta)
     need = Need(targets.users, mean, 0.0, LARGEST_EPSILON_LOCAL, least_fakes=0, most_fakes=0)
-    found = [best for kind in kinds if (best := least_variance(need, targets.cells(kind))) is not None]
+    found = [best for _, members in _by_theorem(targets, kinds) if (best := least_variance(need, members)) is not None]
     return min(found, key=lambda choice: choice.variance).epsilon_local if found else 0.0
 
 
-def _exact_offers(targets: Targets, kinds: tuple[str, ...], limit: float) -> Iterator[_Offer]:
+def _exact_offers(targets: Targets, kinds: Kinds, limit: float) -> Iterator[_Offer]:
     for kind in kinds:
         found = exact_search.best(targets, kind, limit)
         if found is not None:
             yield _Offer(found.built, found.fakes, found.mse)
 
 
-def _offers(targets: Targets, kinds: tuple[str, ...], limit: float) -> Iterator[_Offer]:
+def _offers(targets: Targets, kinds: Kinds, limit: float) -> Iterator[_Offer]:
+    known = dict(_by_theorem(targets, kinds))
     for kind in kinds:
-        built: Mechanism
-        if kind == "sue":
-            try:
-                built, fakes = SUE(targets.domain, limit), targets.fakes or 0
-            except WrongInput:
-                if kinds == ("sue",):
-                    raise
-                continue  # at an ε_l finer than unary fields allow, the others compete without it
-        else:
-            choice = least_variance(targets.need(limit), targets.cells(kind))
+        if kind in known:
+            choice = least_variance(targets.need(limit), known[kind])
             if choice is None:
                 continue
-            fakes = choice.fakes
-            if kind == "grr":
-                built = GRR(targets.domain, choice.epsilon_local)
-            else:
-                built = LocalHash(targets.domain, choice.epsilon_local, d_prime=choice.cells)
+            built, fakes = kind.build(targets.domain, choice.epsilon_local, choice.cells), choice.fakes
+        else:
+            try:
+                size = 0 if targets.size is None else targets.size.value
+                built, fakes = kind.build(targets.domain, limit, size), targets.fakes or 0
+            except WrongInput:
+                if len(kinds) == 1:
+                    raise
+                continue  # at an ε_l finer than its reports allow, the others compete without it
         yield _Offer(built, fakes, built.variance(users=targets.users, fakes=fakes))
 
 
@@ -269,4 +288,4 @@ def _alternative(offer: _Offer) -> Alternative:
 
 
 def _d_prime(mechanism: Mechanism) -> int | None:
-    return mechanism.d_prime if isinstance(mechanism, LocalHash) else None
+    return mechanism.shown.get("d_prime")

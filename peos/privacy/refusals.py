@@ -1,12 +1,13 @@
 """Where the targets cannot be had: which of them stands in the way, and what could be asked instead."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from peos.errors import Refused
-from peos.ldp import MAX_EPSILON
+from peos.ldp import MAX_EPSILON, Mechanism
+from peos.ldp.members import Members
 from peos.privacy.closed_form import binomial_epsilon
 from peos.privacy.exact_search import promising
 from peos.privacy.targets import MOST_FAKES_PER_USER, MOST_USERS, Targets
@@ -18,11 +19,11 @@ _HAIR: Final = 1.02  # what is proposed leaves the reports something to say, and
 _HALVINGS: Final = 14
 
 
-def theorem_refusal(targets: Targets, kinds: Iterable[str]) -> Refused:
+def theorem_refusal(targets: Targets, given: Iterable[Members]) -> Refused:
     """Which target the theorems cannot meet by any of these mechanisms, and the nearest that could be asked."""
     need = targets.need(MAX_EPSILON)
     # The fewer the cells, the more reports fall on each: what the fewest cannot reach, none can.
-    fewest = max(map(targets.cells, kinds), key=lambda given: float(given.support[0]))
+    fewest = max(given, key=lambda members: float(members.support[0]))
     cells, support = int(fewest.cells[0]), float(fewest.support[0])
     by_users = need.users_mean > need.most_fakes * support
     name, target = ("eps_users", targets.others) if by_users else ("eps_server", targets.server)
@@ -32,8 +33,8 @@ def theorem_refusal(targets: Targets, kinds: Iterable[str]) -> Refused:
     epsilon = binomial_epsilon(hiding * support / _HAIR, targets.delta)
     if epsilon is not None:
         nearest.append(f"{name} = {_two_digits_up(epsilon):g}")
-    if targets.d_prime is not None and (fewer := math.floor(hiding / wanted / _HAIR)) >= 2:
-        nearest.append(f"d_prime = {fewer}")
+    if targets.size is not None and (fewer := math.floor(hiding / wanted / _HAIR)) >= 2:
+        nearest.append(f"{targets.size.name} = {fewer}")
     if targets.fakes is None:
         per_user = MOST_FAKES_PER_USER + (0 if by_users else 1)
         nearest.append(f"{math.ceil(_HAIR * wanted / support / per_user) + 1:,} users")
@@ -51,12 +52,11 @@ def theorem_refusal(targets: Targets, kinds: Iterable[str]) -> Refused:
     )
 
 
-def exact_refusal(targets: Targets, kinds: Iterable[str], limit: float) -> Refused:
+def exact_refusal(targets: Targets, kinds: Sequence[type[Mechanism]], limit: float) -> Refused:
     """Which target leaves only estimates that tell nothing, and the nearest that leaves more."""
-    names = tuple(kinds)
 
     def useful(changed: Targets) -> bool:
-        least = min((p.variance for kind in names if (p := promising(changed, kind, limit))), default=math.inf)
+        least = min((p.variance for kind in kinds if (p := promising(changed, kind, limit))), default=math.inf)
         return least * _HAIR < USELESS
 
     binding = [

@@ -12,12 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from peos.ldp.hashing import HashFamily
-from peos.ldp.local_hash import MAX_CELLS
-
-Floats = NDArray[np.float64]
+from peos.ldp.members import Floats, Members
 
 _MARGIN: Final = 1e-11  # above all rounding here, so that the mechanism then built keeps to the targets
 _SAME: Final = 1e-3  # variances closer than this count as equal
@@ -36,15 +32,6 @@ class Need:
 
 
 @dataclass(frozen=True)
-class Cells:
-    """Numbers of cells k to choose from, with μ (support of a uniform word) and c (collision probability) of each."""
-
-    cells: NDArray[np.int64]
-    support: Floats
-    collision: Floats
-
-
-@dataclass(frozen=True)
 class Choice:
     """One answer of the search: k, ε_l, n_r, and the variance of one frequency near 0."""
 
@@ -54,32 +41,12 @@ class Choice:
     variance: float
 
 
-def grr_cells(domain: int) -> Cells:
-    """GRR has as many cells as values, and no two values collide."""
-    return Cells(np.array([domain]), np.array([(2**64 // domain) / 2**64]), np.zeros(1))
-
-
-def hash_cells(domain: int, d_prime: int | None) -> Cells:
-    """d' as asked, or every d' below the domain's size (from there on GRR is better) and at most 2^16."""
-    if d_prime is not None:
-        cells = np.array([d_prime])
-        collision = np.array([float(HashFamily(domain, d_prime, salt=0).collision_probability)])
-    else:
-        cells = np.arange(2, min(max(domain, 3), MAX_CELLS + 1), dtype=np.int64)
-        # Below the domain's size all d' share one prime, and c_P of protocol.md §2 is a formula over the vector.
-        prime = HashFamily(domain, 2, salt=0).prime
-        few, longer = prime // cells, prime % cells
-        pairs = longer * (few + 1) * few + (cells - longer) * few * (few - 1)
-        collision = pairs / (float(prime) * (prime - 1))
-    return Cells(cells, (2**32 // cells) / 2.0**32, collision)
-
-
-def least_variance(need: Need, given: Cells) -> Choice | None:
+def least_variance(need: Need, given: Members) -> Choice | None:
     """The best of the given numbers of cells, or None if none of them meets the targets.
 
     Where the ideal family's optimum, (m + 2)/3 of the thesis, is as good within a thousandth, it is the one returned.
     """
-    ideal = Cells(given.cells, given.support, given.support if len(given.cells) > 1 else given.collision)
+    ideal = Members(given.cells, given.support, given.support if len(given.cells) > 1 else given.collision)
     fakes, blanket, variance = _evaluate(need, given)
     best = int(np.argmin(variance))
     if not np.isfinite(variance[best]):
@@ -97,7 +64,7 @@ def _least_blanket(need: Need, support: Floats) -> Floats:
     return np.asarray(1.0 / (1.0 + math.expm1(need.epsilon_local) * support))
 
 
-def _evaluate(need: Need, given: Cells) -> tuple[Floats, Floats, Floats]:
+def _evaluate(need: Need, given: Members) -> tuple[Floats, Floats, Floats]:
     """n_r, γ and the variance for each number of cells; the variance is infinite where the targets are out of reach."""
     n, others, μ = need.users, need.users - 1, given.support
     most_telling = _least_blanket(need, μ)

@@ -2,20 +2,27 @@
 
 import math
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from peos.errors import WrongInput
 from peos.ldp import MAX_ENUMERABLE, MAX_EPSILON
 from peos.ldp.base import whole_number
-from peos.ldp.local_hash import MAX_CELLS
 from peos.privacy.closed_form import fourteen, mean_needed
-from peos.privacy.search import Cells, Need, grr_cells, hash_cells
+from peos.privacy.search import Need
+from peos.registry import MECHANISMS
 
 MOST_FAKES_PER_USER: Final = 100
 """The search stops here: a shuffle a hundred times the size of the collection is no plan."""
 
 LEAST_TARGET: Final = 1e-6  # mechanisms tell nothing apart with less
 MOST_USERS: Final = 10**12
+
+
+class Size(NamedTuple):
+    """The size that is asked of a mechanism, by the name that it has there: ("d_prime", 45)."""
+
+    name: str
+    value: int
 
 
 @dataclass(frozen=True)
@@ -29,7 +36,7 @@ class Targets:
     others: float | None
     local: float | None
     fakes: int | None  # None: as many as are best
-    d_prime: int | None
+    size: Size | None
 
     def by_shuffle(self, target: float | None) -> bool:
         """Whether a target asks for what only the shuffle gives: a limit on ε_l at or below it meets it alone."""
@@ -51,10 +58,6 @@ class Targets:
             most_fakes=MOST_FAKES_PER_USER * self.users if self.fakes is None else self.fakes,
         )
 
-    def cells(self, kind: str) -> Cells:
-        """The numbers of cells that a mechanism may have."""
-        return grr_cells(self.domain) if kind == "grr" else hash_cells(self.domain, self.d_prime)
-
     def _mean(self, target: float | None) -> float:
         return mean_needed(target, self.delta) if target is not None and self.by_shuffle(target) else 0.0
 
@@ -68,7 +71,7 @@ def checked(
     eps_users: float | None,
     eps_local: float | None,
     fakes: int | str,
-    d_prime: int | None,
+    size: Size | None,
 ) -> Targets:
     """The targets, or one sentence about the first that makes no sense."""
     fourteen(delta)
@@ -84,8 +87,14 @@ def checked(
         others=_target(eps_users, "eps_users"),
         local=_target(eps_local, "eps_local", most=MAX_EPSILON),
         fakes=_fakes(fakes),
-        d_prime=None if d_prime is None else whole_number(d_prime, "d_prime", least=2, most=MAX_CELLS),
+        size=None if size is None else _size(size),
     )
+
+
+def _size(size: Size) -> Size:
+    ranges = [kind.size_range for kind in MECHANISMS.values() if kind.size_name == size.name]
+    least, most = min(least for least, _ in ranges), max(most for _, most in ranges)
+    return Size(size.name, whole_number(size.value, size.name, least=least, most=most))
 
 
 def _target(value: float | None, name: str, most: float = math.inf) -> float | None:

@@ -10,13 +10,15 @@ from peos.crypto.kdf import Context
 from peos.crypto.onion import Layer, OnionKeys, OnionPrivateKey, without_copies
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed
-from peos.errors import LocalFault, Refused, RemoteFault
+from peos.errors import LocalFault, Refused
 from peos.shuffle import merkle
+from peos.shuffle.bench import AbstractBench, fault_of
 from peos.shuffle.effects import CIPHERTEXTS, Handle, Peel, Task
-from peos.shuffle.fakes import own_fakes
-from peos.shuffle.messages import Header, VectorHeader
+from peos.shuffle.fakes import own_fakes, wrapping
+from peos.shuffle.messages import VectorHeader
 
 FIRST: Final = 1  # the shuffler that users send their onions to
+PRESENT: Final = b"\x00"  # the share of all others: it only says who takes part
 
 
 @dataclass(frozen=True)
@@ -48,17 +50,27 @@ class Line:
         return self.keys.row_bytes(self.report_bytes, number)
 
 
-class Relay:
+class Relay(AbstractBench):
     """Shuffler `number`'s onions, and the work on them: in each attempt the same fakes, another permutation."""
 
+    why_lost = "their onion did not open here, or was a copy of another"
+
     def __init__(self, number: int, line: Line, private: OnionPrivateKey) -> None:
+        super().__init__()
         self.vectors: dict[Handle, Packed] = {}
-        self.lost = 0  # rows of the last pass that did not open, or were copies of others
         self.line = line
         self._number = number
         self._layer = Layer(private, line.context.collection, number)
         self._fakes: Packed = np.empty((0, line.row_bytes(number + 1)), np.uint8)
-        self._hashes: dict[Handle, bytes] = {}  # of what came from others
+
+    def frozen_room(self, number: int) -> Packed:
+        """Rows for the users' shares: onions for the first shuffler, a byte each for the others."""
+        width = self.line.row_bytes(FIRST) if number == FIRST else len(PRESENT)
+        return np.empty((self.line.frozen, width), np.uint8)
+
+    def begin(self, number: int, frozen: Packed, fakes: U64, secret: bytes) -> None:  # noqa: ARG002 - it is its own
+        """See `AbstractBench`."""
+        self.lay_out(frozen, fakes, wrapping(secret, self.line.context))
 
     def lay_out(self, onions: Packed, fakes: U64, wrapping: Randomness) -> None:
         """The frozen onions, which shuffler 1 has, and its own fakes, under the layers of all who come after."""
@@ -68,35 +80,15 @@ class Relay:
         if number == FIRST:
             self.vectors[CIPHERTEXTS] = onions
 
-    def expect(self, header: VectorHeader) -> Handle | None:
-        """The name for the onions that are announced; nothing if the very same are here already.
-
-        RemoteFault if they cannot be those of the step: of another length, or more than there are reports and fakes.
-        """
-        place, line = header.header, self.line
-        most = line.frozen + line.fakes_up_to(self._number - 1)
-        if header.rows > most or header.row_bytes != line.row_bytes(self._number):
-            raise _fault(
+    def check_shape(self, header: VectorHeader) -> None:
+        """RemoteFault for onions of another length than the step's, or for more than there are reports and fakes."""
+        most = self.line.frozen + self.line.fakes_up_to(self._number - 1)
+        if header.rows > most or header.row_bytes != self.line.row_bytes(self._number):
+            raise fault_of(
                 "shuffle.onions",
-                place,
+                header.header,
                 f"sent {header.rows} onions of {header.row_bytes} bytes, which cannot be those of the step",
             )
-        handle = f"{place.context.attempt}/from {place.sender}/{place.step.kind.name.lower()}/{place.step.round}"
-        known = self._hashes.get(handle)
-        if known is not None and known != header.sha256:
-            raise _fault("shuffle.two_vectors", place, "sent two different vectors for one step")
-        return handle if known is None else None
-
-    def take_in(self, handle: Handle, header: VectorHeader, rows: Packed) -> None:
-        """Keep onions that came whole; whether they open is seen when they are worked."""
-        self.vectors[handle] = rows
-        self._hashes[handle] = header.sha256
-
-    def discard(self, attempt: int) -> None:
-        """Forget every vector of an attempt."""
-        prefix = f"{attempt}/"
-        self.vectors = {name: rows for name, rows in self.vectors.items() if not name.startswith(prefix)}
-        self._hashes = {name: hash_ for name, hash_ in self._hashes.items() if not name.startswith(prefix)}
 
     def work(self, task: Task) -> bytes:
         """Remove the layer, add the fakes, permute; the root of the result."""
@@ -133,7 +125,3 @@ def peeled(onions: Packed, under: Callable[[Packed], Packed]) -> tuple[Packed, i
     rows = under(without_copies(onions))
     opened = rows[rows[:, 0] == 1, 1:]
     return opened, len(onions) - len(opened)
-
-
-def _fault(id_: str, place: Header, sentence: str) -> RemoteFault:
-    return RemoteFault(id_, sentence, party=f"shuffler {place.sender}", step=str(place.step))

@@ -78,8 +78,3 @@ class SequentialShuffler(Shuffler):
     def record(self) -> Record | None:
         """Nothing is kept of an attempt."""
         return None
-
-
-def shuffler_type(schedule: Schedule) -> type[Shuffler]:
-    """The machine that works a schedule off."""
-    return SequentialShuffler if isinstance(schedule, SequentialSchedule) else Shuffler

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from peos.crypto.kdf import StreamKey
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed, PublicKey, ZeroSource
-from peos.errors import RemoteFault
 from peos.shuffle import merkle
 from peos.shuffle.attempt import ENCRYPTED_SHARE
+from peos.shuffle.bench import AbstractBench, fault_of
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Handle, Mix, Pass, Split, Task
-from peos.shuffle.messages import Header, Kind, VectorHeader
+from peos.shuffle.messages import Kind, VectorHeader
 from peos.shuffle.rows import Rows, stretches
 
 Vector = U64 | Packed
@@ -61,23 +61,19 @@ def as_words(rows: NDArray[np.uint8]) -> U64:
     return np.ascontiguousarray(rows).view("<u8").astype(np.uint64)
 
 
-def _fault(id_: str, place: Header, sentence: str) -> RemoteFault:
-    return RemoteFault(id_, sentence, party=f"shuffler {place.sender}", step=str(place.step))
-
-
-class Workbench:
-    """One shuffler's vectors by handle, and the work on them.
+class Workbench(AbstractBench):
+    """Shares, and the ciphertexts of the first of them.
 
     `statistical` is for a shuffler that will not assume an honestly made key (see `PublicKey.zero_source`).
     """
 
     def __init__(self, rows: int, words: int, public: PublicKey, rng: Randomness, *, statistical: bool = False) -> None:
+        super().__init__()
         self.vectors: dict[Handle, Vector] = {}
         self.public = public
         self._shape = (rows, words)
         self._rng = rng
         self._statistical = statistical
-        self._hashes: dict[Handle, bytes] = {}  # of what came from others
 
     @cached_property
     def zeros(self) -> ZeroSource:
@@ -99,43 +95,43 @@ class Workbench:
 
     def lay_out(self, number: int, shares: Packed, own_fakes: U64) -> None:
         """The frozen vector of shuffler `number`: the users' shares as rows of bytes, then its shares of the fakes."""
+        frozen = self.frozen_room(number)
+        frozen[: len(shares)] = shares
+        self.complete(number, frozen, own_fakes)
+
+    def frozen_room(self, number: int) -> Packed:
+        """Rows for the users' shares, in their order, and after them for this shuffler's shares of the fakes."""
+        return np.empty((self._shape[0], self._row_bytes(encrypted=number == ENCRYPTED_SHARE)), np.uint8)
+
+    def begin(self, number: int, frozen: Packed, fakes: U64, secret: bytes) -> None:  # noqa: ARG002 - nothing is wrapped
+        """See `AbstractBench`."""
+        self.complete(number, frozen, fakes)
+
+    def complete(self, number: int, frozen: Packed, own_fakes: U64) -> None:
+        """Add the fakes to the rows of the users, which are there: that is the frozen vector."""
+        users = len(frozen) - len(own_fakes)
         if number == ENCRYPTED_SHARE:
-            encrypted = self.encrypt(own_fakes.reshape(-1))
-            self.vectors[CIPHERTEXTS] = np.concatenate((shares, encrypted.reshape(len(own_fakes), shares.shape[1])))
+            frozen[users:] = self.encrypt(own_fakes.reshape(-1)).reshape(len(own_fakes), frozen.shape[1])
+            self.vectors[CIPHERTEXTS] = frozen
         else:
-            self.vectors[SHARES] = np.concatenate((as_words(shares), own_fakes))
+            frozen[users:] = as_rows(own_fakes)
+            self.vectors[SHARES] = as_words(frozen)
 
-    def expect(self, header: VectorHeader) -> Handle | None:
-        """The name for a vector that another shuffler announces; nothing if the very same is here already.
-
-        RemoteFault if its shape is not that of the step, or if it is another one for the same step.
-        """
-        place = header.header
-        row = self._shape[1] * (self.public.ciphertext_bytes if place.step.kind is Kind.HANDOVER else 8)
+    def check_shape(self, header: VectorHeader) -> None:
+        """RemoteFault if a vector is announced that has not the shape of its step."""
+        row = self._row_bytes(encrypted=header.header.step.kind is Kind.HANDOVER)
         if (header.rows, header.row_bytes) != (self._shape[0], row):
-            raise _fault("shuffle.shape", place, "sent a vector of another shape")
-        handle = f"{place.context.attempt}/from {place.sender}/{place.step.kind.name.lower()}/{place.step.round}"
-        known = self._hashes.get(handle)
-        if known is not None and known != header.sha256:
-            raise _fault("shuffle.two_vectors", place, "sent two different vectors for one step")
-        return handle if known is None else None
+            raise fault_of("shuffle.shape", header.header, "sent a vector of another shape")
 
     def take_in(self, handle: Handle, header: VectorHeader, rows: Packed) -> None:
         """Keep a vector that came whole; what claims to be ciphertexts must be."""
         if header.header.step.kind is Kind.HANDOVER:
             for where in stretches(*rows.shape):
                 if not bool(np.all(self.public.check(rows[where].reshape(-1, self.public.ciphertext_bytes)))):
-                    raise _fault("shuffle.not_ciphertexts", header.header, "handed over what is no ciphertext")
-            self.vectors[handle] = rows
-        else:
+                    raise fault_of("shuffle.not_ciphertexts", header.header, "handed over what is no ciphertext")
+        super().take_in(handle, header, rows)
+        if header.header.step.kind is not Kind.HANDOVER:
             self.vectors[handle] = as_words(rows[:])
-        self._hashes[handle] = header.sha256
-
-    def discard(self, attempt: int) -> None:
-        """Forget every vector of an attempt."""
-        prefix = f"{attempt}/"
-        self.vectors = {name: vector for name, vector in self.vectors.items() if not name.startswith(prefix)}
-        self._hashes = {name: hash_ for name, hash_ in self._hashes.items() if not name.startswith(prefix)}
 
     def work(self, task: Task) -> bytes:
         """Do what an effect asks; returns the root of the result (nothing for a split, which nobody commits to)."""
@@ -167,6 +163,9 @@ class Workbench:
         moved = self.ciphertexts(task.ciphertexts)[index].reshape(rows * words, self.public.ciphertext_bytes)
         masks = self.plain(task.accumulator).reshape(rows * words)
         return self.remask(moved, masks, task.hop).reshape(rows, -1)
+
+    def _row_bytes(self, *, encrypted: bool) -> int:
+        return self._shape[1] * (self.public.ciphertext_bytes if encrypted else 8)
 
     def encrypt(self, words: U64) -> Packed:
         """Encrypt this shuffler's shares of the fakes, as users encrypt theirs."""

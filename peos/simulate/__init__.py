@@ -9,16 +9,14 @@ that a test can look at one of them, or put a deviating one in its place.
 
 from numpy.typing import ArrayLike
 
-from peos.collection.document import PEOS, PROTOCOLS, SEQUENTIAL
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes.base import PrivateKey
-from peos.errors import WrongInput
 from peos.ldp.base import Mechanism
+from peos.protocols import DEFAULT, protocol_named
 from peos.simulate.node import ANALYZER, Node
-from peos.simulate.sequential import SequentialNode, SequentialSimulation
 from peos.simulate.simulation import Collected, Simulation
 
-__all__ = ["ANALYZER", "Collected", "Node", "SequentialNode", "SequentialSimulation", "Simulation", "run_collection"]
+__all__ = ["ANALYZER", "Collected", "Node", "Simulation", "run_collection"]
 
 
 def run_collection(
@@ -26,21 +24,25 @@ def run_collection(
     *,
     mechanism: Mechanism,
     shufflers: int = 3,
-    scheme: str = "paillier",
+    scheme: str | None = None,
     fakes: int = 0,
     delta: float = 1e-6,
-    protocol: str = PEOS,
+    protocol: str = DEFAULT.name,
     rng: Randomness | None = None,
     key: PrivateKey | None = None,
 ) -> Collected:
     """Collect `values` from as many users. `rng` and `key` are for tests: by default all is fresh and of full size.
 
-    The protocol "ss" is the sequential shuffle, which protects less (protocol.md §9); it has onions, and no `scheme`.
+    `protocol` is one of `peos.protocols`; without a `scheme` its own is taken.
     """
-    if protocol not in PROTOCOLS:
-        raise WrongInput(
-            "document.protocol", f"the protocol {protocol!r} is not known", hint=f"known: {', '.join(PROTOCOLS)}"
-        )
-    kind = SequentialSimulation if protocol == SEQUENTIAL else Simulation
-    simulation = kind(mechanism, shufflers=shufflers, scheme=scheme, fakes=fakes, delta=delta, rng=rng, key=key)
+    simulation = Simulation(
+        mechanism,
+        protocol=protocol_named(protocol),
+        shufflers=shufflers,
+        scheme=scheme,
+        fakes=fakes,
+        delta=delta,
+        rng=rng,
+        key=key,
+    )
     return simulation.run(values)

@@ -13,14 +13,16 @@ from peos.collection.freeze import Freeze
 from peos.collection.submission import Part, Verdict, check_part, judge
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
-from peos.crypto.onion import OnionKeys
+from peos.crypto.onion import OnionPrivateKey
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed, PublicKey
 from peos.errors import RemoteFault
-from peos.shuffle import fakes
+from peos.protocols import Assignment
+from peos.shuffle.bench import AbstractBench
 from peos.shuffle.effects import Event, ReceivedVector
 from peos.shuffle.inspection import Inspection
 from peos.shuffle.messages import Kind
+from peos.shuffle.relay import Line, Relay
 from peos.shuffle.shuffler import Shuffler
 from peos.shuffle.standing import Standing
 from peos.shuffle.vectors import Vector, Workbench
@@ -66,8 +68,9 @@ class Traffic:
 class Node:
     """One shuffler: its store of submissions, its side of the freeze, its machine and its vectors."""
 
-    shuffler_type = Shuffler
+    shuffler_type: type[Shuffler] | None = None  # None: the protocol's
     workbench_type = Workbench
+    relay_type = Relay
     inspection_type = Inspection
 
     def __init__(self, number: int, signed: bytes, identity: Identity, rng: Randomness, *, floor: int) -> None:
@@ -76,7 +79,7 @@ class Node:
         self.rng = rng
         self.signed = documents.decode_signed_document(signed, floor=floor)
         self.document = self.signed.document
-        self.open_keys(floor)
+        self.encryption = self.document.encryption(floor=floor)
         self.fake_seed = rng.bytes(32)
         self.parts: dict[bytes, Part] = {}  # by id
         self.standing = Standing()
@@ -84,14 +87,11 @@ class Node:
         self.reports: list[str] = []
         self.passes = 0
 
-    def open_keys(self, floor: int) -> None:
-        """Take the document's encryption key, checked."""
-        self.public = self.document.encryption_key(floor=floor)
-
     @property
-    def encryption(self) -> PublicKey | OnionKeys:
-        """What users' parts are checked against."""
-        return self.public
+    def public(self) -> PublicKey:
+        """The key under which rows are re-randomised."""
+        assert self.encryption.public is not None, "only some protocols have one"
+        return self.encryption.public
 
     def submit(self, encoded: bytes) -> bytes:
         """Take in a user's part; the row that is acknowledged, or RemoteFault."""
@@ -120,19 +120,34 @@ class Node:
         self.context = context
         self.frozen = tuple(frozen)
         self.rows = len(frozen) + self.document.fakes
-        self.machine = self.shuffler_type(self.number, self.document.schedule, context, self.rng)
+        machine_type = self.shuffler_type or self.document.protocol.machine
+        self.machine = machine_type(self.number, self.document.schedule, context, self.rng)
         shares = b"".join(self.parts[row[:ID_BYTES]].share for row in frozen)
         self.lay_out(np.frombuffer(shares, np.uint8).reshape(len(frozen), -1))
 
     def lay_out(self, shares: Packed) -> None:
         """The frozen vector, on a bench."""
-        bench = self.workbench_type(self.rows, self.document.mechanism.words, self.public, self.rng)
-        bench.lay_out(self.number, shares, self.fake_shares(self.fake_seed))
-        self.bench = bench
+        self.bench: AbstractBench = self.encryption.bench(self.assignment, self)
+        frozen = self.bench.frozen_room(self.number)
+        frozen[: len(shares)] = shares
+        self.bench.begin(self.number, frozen, self.fake_shares(self.fake_seed), self.fake_seed)
+
+    @property
+    def assignment(self) -> Assignment:
+        """What this shuffler has to shuffle."""
+        return self.document.assignment(self.number, self.context, len(self.frozen))
+
+    def of_shares(self, rows: int, words: int, public: PublicKey) -> AbstractBench:
+        """A bench for shares."""
+        return self.workbench_type(rows, words, public, self.rng)
+
+    def of_onions(self, number: int, line: Line) -> AbstractBench:
+        """A bench for onions."""
+        return self.relay_type(number, line, OnionPrivateKey.of(self.identity))
 
     def fake_shares(self, seed: bytes) -> U64:
-        """This shuffler's shares of the fakes."""
-        return fakes.fake_shares(seed, self.context, self.document.fakes, self.document.mechanism.words)
+        """What this shuffler draws of the fakes."""
+        return self.encryption.own_fakes(self.assignment, seed)
 
     def identity_of(self, number: int) -> bytes:
         """The identity key of a shuffler."""

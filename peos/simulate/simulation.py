@@ -3,7 +3,8 @@
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,13 +25,14 @@ from peos.collection.submission import Part
 from peos.collection.ticket import Ticket, issue
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
+from peos.crypto.onion import Layer
 from peos.crypto.randomness import U64, Randomness, system
-from peos.crypto.schemes import scheme as scheme_named
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, Packed, PrivateKey
 from peos.errors import RemoteFault, WrongInput
 from peos.estimate.frequency import Estimate
 from peos.ldp.base import Mechanism
 from peos.privacy.guarantees import Guarantees
+from peos.protocols import DEFAULT, AnalyzerKey, Encryption, ShuffleProtocol
 from peos.shuffle import analyzer
 from peos.shuffle.effects import (
     Discard,
@@ -87,13 +89,15 @@ class Simulation:
     """All parties of one collection, and the wires between them."""
 
     node_type: type[Node] = Node
+    protocol: ShuffleProtocol = DEFAULT
 
     def __init__(
         self,
         mechanism: Mechanism,
         *,
+        protocol: ShuffleProtocol | None = None,
         shufflers: int = 3,
-        scheme: str = "paillier",
+        scheme: str | None = None,
         fakes: int = 0,
         minimum: int = 1,
         dummies: int = MIN_DUMMIES,
@@ -104,7 +108,11 @@ class Simulation:
         Schedule(shufflers)
         self.rng = rng or system()
         self.traffic = Traffic()
-        encryption = self.encryption(scheme, key)
+        self.protocol = protocol or self.protocol
+        self.floor = key.public.bits if key else KEY_BITS_FLOOR  # a key that the caller brings is the caller's
+        named = self.protocol.scheme(scheme)
+        self.analyzer_key: AnalyzerKey = key or self.protocol.generate(named, self.rng, bits=self.floor)
+        named, public_key = self.protocol.public_part(self.analyzer_key)
         self.analyzer = Identity.generate(self.rng)
         self.enrolment = Identity.generate(self.rng)
         self.dummies = [
@@ -123,8 +131,10 @@ class Simulation:
             question=question.question or "simulation",
             epoch=question.epoch,
             choice=MechanismChoice.of(mechanism),
-            **encryption,
-            **self.of_shufflers(identities),
+            scheme=named,
+            public_key=public_key,
+            protocol=self.protocol,
+            onion_keys=self.protocol.shufflers_keys([("", self.protocol.key_shown(one)) for one in identities]),
             shufflers=tuple(self._member(f"shuffler {n}", one) for n, one in enumerate(identities, start=1)),
             analyzer=self._member("analyzer", self.analyzer),
             fakes=fakes,
@@ -162,15 +172,16 @@ class Simulation:
         self.inspect()
         return self.publish(submitted=len(given))
 
-    def encryption(self, scheme: str, key: PrivateKey | None) -> dict[str, Any]:
-        """Draw the analyzer's key, if none is brought; what the document says of it."""
-        self.key = key or scheme_named(scheme).generate(self.rng)
-        self.floor = self.key.public.bits if key else KEY_BITS_FLOOR  # a key that the caller brings is the caller's
-        return {"scheme": self.key.public.scheme, "public_key": self.key.public.encode()}
+    @cached_property
+    def encryption(self) -> Encryption:
+        """The document's keys."""
+        return self.document.encryption(floor=self.floor)
 
-    def of_shufflers(self, identities: Sequence[Identity]) -> dict[str, Any]:  # noqa: ARG002 - for other protocols
-        """What else the document says of the shufflers."""
-        return {}
+    @property
+    def key(self) -> PrivateKey:
+        """The analyzer's key, under which rows are re-randomised."""
+        assert isinstance(self.analyzer_key, PrivateKey), "only some protocols have one"
+        return self.analyzer_key
 
     # Submit.
 
@@ -189,9 +200,8 @@ class Simulation:
     def parts_of(self, reports: U64, ids: Sequence[bytes]) -> list[tuple[Part, ...]]:
         """Each report's parts, ready to send."""
         tickets = [self.ticket(id_) for id_ in ids]
-        public = self.key.public
-        zeros = public.zero_source(self.rng, expected=reports.size)
-        return prepare(self.digest, len(self.nodes), public, zeros, reports, tickets, self.rng)
+        splitter = self.encryption.splitter(self.rng, len(reports))
+        return prepare(self.digest, splitter, reports, tickets, self.rng)
 
     def ticket(self, id_: bytes) -> Ticket:
         """The ticket of a user: one for each id, with a key of hers."""
@@ -335,19 +345,21 @@ class Simulation:
 
     def take_in(self, sender: int, rows: Packed) -> Vector:
         """A delivered vector, checked."""
-        if sender != self.document.schedule.last[0]:
-            return as_words(rows)
-        if not bool(np.all(self.key.public.check(rows.reshape(-1, self.key.public.ciphertext_bytes)))):
+        if (check := self.encryption.delivered_check(sender)) is not None and not check(rows):
             raise RemoteFault(
                 "delivery.not_ciphertexts",
                 "delivered what is no ciphertext",
                 party=f"shuffler {sender}",
                 step="delivery",
             )
-        return rows
+        return rows if sender == self.document.schedule.last[0] else as_words(rows)
 
     def inspect(self) -> None:
         """The analyzer reveals its dummies to the shufflers, who follow their rows; then all vectors are erased."""
+        if not self.protocol.inspects:
+            for node in self.nodes:
+                node.bench.vectors.clear()
+            return
         cases, signed, self.refused = {}, {}, {}
         for node in self.nodes:
             encoded = [inspections.encode_revealed(one) for one in self.revealed(node.number)]
@@ -374,7 +386,7 @@ class Simulation:
     def case(self, node: Node, revealed: Sequence[Revealed], signed: SignedReveal) -> Case:
         """What a shuffler may open of the output."""
         part = self.output
-        return proved_case(node.document, node.public, part.context, part.transcript, node.frozen, revealed, signed)
+        return proved_case(node.document, node.encryption, part.context, part.transcript, node.frozen, revealed, signed)
 
     def follow(self, cases: Mapping[int, Case], signed: Mapping[int, SignedReveal]) -> None:
         """The inspection itself; what the shufflers and the analyzer find is kept for `publish`."""
@@ -410,9 +422,9 @@ class Simulation:
             raise RemoteFault("result.not_seen", f"the rows of {whom} were not seen", step="the inspection")
         mechanism, document = self.mechanism, self.document
         users = len(reports) - document.fakes
-        counts = mechanism.support_counts(reports)
+        tally = mechanism.tally(reports)
         return Collected(
-            estimate=mechanism.estimate(counts, users=users, fakes=document.fakes),
+            estimate=mechanism.estimate(tally, users=users, fakes=document.fakes),
             guarantees=claims_of(document, users),
             digest=self.digest,
             users=users,
@@ -426,7 +438,17 @@ class Simulation:
 
     def decrypted(self) -> U64:
         """All rows of the output, as words."""
-        return analyzer.combine(self.document.schedule, self.delivered, self.key, self.rng)
+        words, _ = self.encryption.opened(self.digest, self.delivered, self.analyzer_key, self)
+        return words
+
+    def decrypt(self, private: PrivateKey, rows: Packed, *, passes: int) -> U64:
+        """The words behind rows of ciphertexts."""
+        flat = rows.reshape(-1, private.public.ciphertext_bytes)
+        return private.decrypt_shuffled(flat, passes=passes, rng=self.rng).reshape(len(rows), -1)
+
+    def peel(self, layer: Layer, onions: Packed) -> Packed:
+        """See `Layer.under`."""
+        return layer.under(onions)
 
     def _pairs(self) -> list[tuple[int, int]]:
         numbers = range(1, len(self.nodes) + 1)

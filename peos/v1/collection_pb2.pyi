@@ -35,7 +35,7 @@ class Mechanism(_message.Message):
     def __init__(self, name: _Optional[str] = ..., domain: _Optional[int] = ..., parameters: _Optional[_Iterable[_Union[Parameter, _Mapping]]] = ...) -> None: ...
 
 class Document(_message.Message):
-    __slots__ = ("version", "question", "epoch", "mechanism", "scheme", "public_key", "shufflers", "analyzer", "fakes", "minimum", "delta", "enrolment_key", "dummies", "closes_at", "shuffle_by", "erase_by", "protocol", "onion_keys")
+    __slots__ = ("version", "question", "epoch", "mechanism", "scheme", "public_key", "shufflers", "analyzer", "fakes", "minimum", "delta", "enrolment_key", "dummies", "closes_at", "shuffle_by", "erase_by", "protocol", "onion_keys", "labels")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     QUESTION_FIELD_NUMBER: _ClassVar[int]
     EPOCH_FIELD_NUMBER: _ClassVar[int]
@@ -54,6 +54,7 @@ class Document(_message.Message):
     ERASE_BY_FIELD_NUMBER: _ClassVar[int]
     PROTOCOL_FIELD_NUMBER: _ClassVar[int]
     ONION_KEYS_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
     version: int
     question: str
     epoch: str
@@ -72,7 +73,8 @@ class Document(_message.Message):
     erase_by: int
     protocol: str
     onion_keys: _containers.RepeatedScalarFieldContainer[bytes]
-    def __init__(self, version: _Optional[int] = ..., question: _Optional[str] = ..., epoch: _Optional[str] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ..., scheme: _Optional[str] = ..., public_key: _Optional[bytes] = ..., shufflers: _Optional[_Iterable[_Union[Member, _Mapping]]] = ..., analyzer: _Optional[_Union[Member, _Mapping]] = ..., fakes: _Optional[int] = ..., minimum: _Optional[int] = ..., delta: _Optional[float] = ..., enrolment_key: _Optional[bytes] = ..., dummies: _Optional[_Iterable[bytes]] = ..., closes_at: _Optional[int] = ..., shuffle_by: _Optional[int] = ..., erase_by: _Optional[int] = ..., protocol: _Optional[str] = ..., onion_keys: _Optional[_Iterable[bytes]] = ...) -> None: ...
+    labels: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, version: _Optional[int] = ..., question: _Optional[str] = ..., epoch: _Optional[str] = ..., mechanism: _Optional[_Union[Mechanism, _Mapping]] = ..., scheme: _Optional[str] = ..., public_key: _Optional[bytes] = ..., shufflers: _Optional[_Iterable[_Union[Member, _Mapping]]] = ..., analyzer: _Optional[_Union[Member, _Mapping]] = ..., fakes: _Optional[int] = ..., minimum: _Optional[int] = ..., delta: _Optional[float] = ..., enrolment_key: _Optional[bytes] = ..., dummies: _Optional[_Iterable[bytes]] = ..., closes_at: _Optional[int] = ..., shuffle_by: _Optional[int] = ..., erase_by: _Optional[int] = ..., protocol: _Optional[str] = ..., onion_keys: _Optional[_Iterable[bytes]] = ..., labels: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class SignedDocument(_message.Message):
     __slots__ = ("version", "document", "signature")

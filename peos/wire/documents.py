@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
-from peos.collection.document import PEOS, Document, MechanismChoice, Member, digest
-from peos.collection.submission import share_bytes
+from peos.collection.document import Document, MechanismChoice, Member, digest
 from peos.crypto.identity import PUBLIC_BYTES, SIGNATURE_BYTES, Identity, verifies
-from peos.crypto.onion import OnionKeys
-from peos.crypto.schemes.base import KEY_BITS_FLOOR, PublicKey
+from peos.crypto.schemes.base import KEY_BITS_FLOOR
 from peos.errors import BadEncoding, WrongInput
+from peos.protocols import DEFAULT, Encryption, protocol_named
 from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.v1 import collection_pb2 as pb
 from peos.wire.strict import VERSION, exactly, parse, serialize
@@ -70,8 +69,9 @@ def encode_document(document: Document) -> bytes:
             closes_at=document.closes_at,
             shuffle_by=document.shuffle_by,
             erase_by=document.erase_by,
-            protocol="" if document.protocol == PEOS else document.protocol,
+            protocol="" if document.protocol is DEFAULT else document.protocol.name,
             onion_keys=document.onion_keys,
+            labels=document.labels,
         )
     )
 
@@ -82,9 +82,10 @@ def decode_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> Document:
     names = [parameter.name for parameter in message.mechanism.parameters]
     if names != sorted(set(names)):
         raise BadEncoding("document.parameters", "a mechanism's parameters are not sorted by distinct names")
-    if message.protocol == PEOS:
+    if message.protocol == DEFAULT.name:
         raise BadEncoding(
-            "document.protocol_named", f"a document does not name the protocol {PEOS}, which it has if it names none"
+            "document.protocol_named",
+            f"a document does not name the protocol {DEFAULT.name}, which it has if it names none",
         )
     try:
         document = Document(
@@ -107,8 +108,9 @@ def decode_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> Document:
             closes_at=message.closes_at,
             shuffle_by=message.shuffle_by,
             erase_by=message.erase_by,
-            protocol=message.protocol or PEOS,
+            protocol=protocol_named(message.protocol) if message.protocol else DEFAULT,
             onion_keys=tuple(message.onion_keys),
+            labels=tuple(message.labels),
         )
         # The mechanism is built on the way, so that its ranges are refused here.
         _require_room(document, document.encryption(floor=floor))
@@ -117,9 +119,9 @@ def decode_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> Document:
     return document
 
 
-def _require_room(document: Document, public: PublicKey | OnionKeys) -> None:
+def _require_room(document: Document, encryption: Encryption) -> None:
     """A part is one message; without this, a collection whose reports are too long would open and stay empty."""
-    needed = share_bytes(document, public, ENCRYPTED_SHARE)
+    needed = encryption.share_bytes(ENCRYPTED_SHARE)
     if needed > MAX_SHARE_BYTES:
         raise WrongInput(
             "document.row_too_long",

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from analyzer.home import Home
+from peos.crypto.schemes.base import PrivateKey
 from peos.localcluster import Party
 from shuffler import config
 from shuffler import keys as shuffler_keys
@@ -51,8 +52,9 @@ def of_analyzer(home: Home) -> dict[str, list[bytes]]:
         "keys of the analyzer": [keys.identity.secret, keys.enrolment.secret, private_key(keys.certificate.key)],
     }
     for kept in home.store.all():
-        encoded = home.private_key(kept).encode()
-        public = home.private_key(kept).public.encode()
+        private = home.private_key(kept)
+        assert isinstance(private, PrivateKey), "the collection's protocol has a scheme"
+        encoded, public = private.encode(), private.public.encode()
         found[f"decryption key of {kept.name}"] = [piece for piece in _pieces(encoded) if piece not in public]
         assert kept.parts is not None, "the dummies are in"
         parts = [part for one in home.open_parts(kept, kept.parts) for part in one]

@@ -194,7 +194,7 @@ def test_answers_that_cannot_be_given(asked: Town, tmp_path: Path) -> None:
     require_sentence(submitted(spoilt, "1\n2\n3\n"), 2, "tickets.txt, line 2: not a ticket")
     outside = f"1\n{DOMAIN}\n3\n"
     require_sentence(submitted(good, outside), 2, "values.txt, line 2: the value is not", f"0 to {DOMAIN - 1}")
-    require_sentence(submitted(good, "1\ntwo\n3\n"), 2, "values.txt, line 2: not a whole number")
+    require_sentence(submitted(good, "1\ntwo\n3\n"), 2, "values.txt, line 2: the value is not a whole number from 0 to")
     require_sentence(submitted(lines[0] * 2, "1\n2\n"), 2, "tickets.txt, line 2: the ticket is there twice")
     forged = lines[0][:-2] + ("0" if lines[0][-2] != "0" else "1") + "\n"
     require_sentence(submitted(forged, "1\n"), 2, "line 1: the ticket is not valid for this collection")

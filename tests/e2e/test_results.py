@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 
+from peos.ldp.base import PureMechanism
 from peos.localcluster import Party
 from peos.net.submit import describe
 from peos.wire.documents import decode_signed_document
@@ -75,8 +76,9 @@ def _difference(concluded: Concluded, name: str) -> float:
     """p − q of the mechanism that the document fixed."""
     invited = decode_invitation(concluded.town.invitation(name).read_bytes())
     document = decode_signed_document(describe(invited.shufflers[0], invited.collection)).document
-    oracle = document.mechanism.oracle
-    return oracle.p - oracle.q
+    mechanism = document.mechanism
+    assert isinstance(mechanism, PureMechanism)
+    return mechanism.oracle.p - mechanism.oracle.q
 
 
 def test_two_collections_are_shuffled_by_the_same_parties_at_the_same_time(concluded: Concluded) -> None:

@@ -23,16 +23,18 @@ import analyzer.config
 import peos.wire
 import shuffler.config
 import user_client.config
+from peos.collection.labels import value_of
 from peos.collection.party import Card
 from peos.crypto.identity import Identity
 from peos.crypto.onion import OnionKeys, OnionPrivateKey, read_point
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes import SCHEMES
+from peos.crypto.schemes import scheme as scheme_named
 from peos.crypto.schemes.base import PrivateKey, PublicKey
 from peos.crypto.sealing import Receiver, Shared, seal
 from peos.errors import BadEncoding, LocalFault, PeosError, WrongInput
 from peos.ldp import GRR, SUE, LocalHash
-from peos.ldp.base import Mechanism
+from peos.ldp.base import PureMechanism
 from peos.net.certificates import (
     Certificate,
     as_der,
@@ -55,7 +57,7 @@ from tests.unit.wire.mutations import payload, split
 from tests.unit.wire.strategies import CODECS, FLOOR
 from tests.unit.wire.test_inspections import OPENING, SIGNED, part
 from tests.vectors.wire_by_hand import blob
-from user_client.entries import read_answers, read_key, read_ticket, read_value
+from user_client.entries import read_answers, read_key, read_ticket
 
 _RNG: Final = Randomness(b"\x0f" * 32)
 _SEEDS: Final = 12  # of each message
@@ -162,8 +164,8 @@ def _unframed(data: bytes) -> list[bytes]:
 
 
 def _keys() -> Iterator[Target]:
-    for scheme in SCHEMES:
-        own = small_key(_bits(scheme.name), scheme.name)
+    for name in SCHEMES:
+        scheme, own = scheme_named(name), small_key(_bits(name), name)
         floor = min(FLOOR, own.public.bits)
         yield Target(f"a public key of {scheme.name}", (own.public.encode(),), _public_of(scheme, floor), write=_encode)
         yield Target(f"a private key of {scheme.name}", (own.encode(),), _private_of(scheme, floor), write=_encode)
@@ -233,13 +235,13 @@ def _layers(last: OnionPrivateKey) -> OnionKeys:
 
 
 def _reports() -> Iterator[Target]:
-    mechanisms: tuple[Mechanism, ...] = (GRR(10, 2.0), LocalHash(100, 2.0, 16), SUE(20, 2.0))
+    mechanisms: tuple[PureMechanism, ...] = (GRR(10, 2.0), LocalHash(100, 2.0, 16), SUE(20, 2.0))
     for mechanism in mechanisms:
         words = mechanism.randomize(np.arange(8) % mechanism.domain, _RNG)
         yield Target(f"reports of {type(mechanism).__name__}", (words.tobytes(),), _counted(mechanism))
 
 
-def _counted(mechanism: Mechanism) -> Callable[[bytes], Any]:
+def _counted(mechanism: PureMechanism) -> Callable[[bytes], Any]:
     """Any words at all may come out of a shuffle: each is a report."""
 
     def read(data: bytes) -> Any:
@@ -288,11 +290,15 @@ _USER: Final = (
 )
 
 
+def _answer(text: str) -> int | None:
+    return value_of(text, ("nobody", "a dog", "a cat"), 3)
+
+
 def _texts(folder: Path) -> Iterator[Target]:
     ticket = b"a" * 32 + b":" + b"f" * 128 + b":" + b"5" * 64
     yield Target("a key file", (b"5" * 64,), _in_file(folder / "key", read_key), (WrongInput,), tokens=_LINES)
     yield Target("a ticket", (ticket,), _as_text(read_ticket), (WrongInput,), tokens=_LINES)
-    yield Target("a value", (b"17",), _as_text(read_value), (WrongInput,), tokens=_LINES)
+    yield Target("an answer", (b"17", b"a cat"), _as_text(_answer), (WrongInput,), tokens=_LINES)
     pairs = ticket + b"\n" + ticket + b"\n", b"1\n2\n"
     tickets, values = folder / "tickets", folder / "values"  # that stay as they are, beside the one that is fuzzed
     for path, content in zip((tickets, values), pairs, strict=True):

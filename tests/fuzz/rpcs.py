@@ -22,7 +22,6 @@ from peos.collection.prepare import prepare
 from peos.collection.submission import Part
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import PublicKey
 from peos.localcluster import LocalCluster, Party
 from peos.net.client import channel
 from peos.net.errors import ERROR_KEY
@@ -111,11 +110,8 @@ class Calls:
         line = self.town.tickets("more", 1, of=NAME).read_text().strip()
         ticket = read_ticket(line)
         document = decode_signed_document(signed).document
-        public = document.encryption()
-        assert isinstance(public, PublicKey), "the town's scheme encrypts"
         words = document.mechanism.randomize(np.zeros(1, np.int64), _RNG)
-        zeros = public.zero_source(_RNG)
-        ((part, *_),) = prepare(digest, len(document.shufflers), public, zeros, words, [ticket], _RNG)
+        ((part, *_),) = prepare(digest, document.encryption().splitter(_RNG, 1), words, [ticket], _RNG)
         assert isinstance(part, Part)
         seeds = (encode_part(part),)
         return {methods.SUBMIT.path: seeds, methods.SUBMIT_MANY.path: seeds}

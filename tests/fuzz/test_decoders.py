@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from peos.collection.labels import value_of
 from peos.crypto.randomness import Randomness
 from peos.errors import WrongInput
 from peos.net.certificates import as_der, make_certificate, read_certificate
 from tests.fuzz.decoders import Target, targets, unread
 from tests.fuzz.running import Run, growth
-from user_client.entries import read_answers, read_key, read_value
+from user_client.entries import read_answers, read_key
 
 _RNG = Randomness(b"\x2f" * 32)
 
@@ -81,7 +82,7 @@ def test_a_certificate_of_a_strange_kind_is_refused_in_a_sentence(there: bytes, 
 
 @pytest.mark.parametrize("blank", ["\x1c", "\x1f", "\x85", "\u3000", " "])
 def test_a_value_may_stand_between_blanks_of_any_kind(blank: str, tmp_path: Path) -> None:
-    assert read_value(f"17{blank}") == read_value(f"{blank}17") == 17
+    assert value_of(f"17{blank}", (), 18) == value_of(f"{blank}17", (), 18) == 17
     key = tmp_path / "key"
     key.touch(mode=0o600)
     key.write_text("5" * 64 + blank, encoding="utf-8")
@@ -90,4 +91,4 @@ def test_a_value_may_stand_between_blanks_of_any_kind(blank: str, tmp_path: Path
     tickets.write_text("a" * 32 + ":" + "f" * 128 + ":" + "5" * 64 + "\n", encoding="utf-8")
     values.write_text(f"17{blank}\n", encoding="utf-8")
     if len(f"17{blank}\n".splitlines()) == 1:
-        assert [value for value, _ in read_answers(tickets, values)] == [17]
+        assert [value_of(words, (), 18) for words, _ in read_answers(tickets, values)] == [17]

@@ -37,6 +37,7 @@ from peos.net.logs import Log
 from peos.net.server import Running, serve
 from peos.net.submit import send_parts
 from peos.net.tls import Trust, peer_port
+from peos.protocols.peos import ShareSplitter
 from peos.shuffle import analyzer
 from peos.shuffle.judging import Delivered, Finding, common_start, judge, not_seen
 from peos.shuffle.messages import Kind, SignedReceipt, SignedReveal, VectorHeader
@@ -147,8 +148,8 @@ class Played:
     def _prepare(self, reports: U64, ids: list[bytes]) -> list[tuple[Part, ...]]:
         public = key().public
         tickets = [issue(ENROLMENT, self.digest, id_, Identity.generate(RNG)) for id_ in ids]
-        zeros = public.zero_source(RNG, expected=len(ids))
-        return prepare(self.digest, len(self.town.cards), public, zeros, reports, tickets, RNG)
+        splitter = ShareSplitter(len(self.town.cards), public, public.zero_source(RNG, expected=len(ids)))
+        return prepare(self.digest, splitter, reports, tickets, RNG)
 
     async def submit(self, count: int) -> None:
         """So many users with distinct reports, and the dummies."""
@@ -189,7 +190,7 @@ class Played:
             who = header.header.sender
             self.openings[who] = inspections.decode_opening(who, reader.finish())
             return
-        check_delivery(self.document, self.digest, key().public, header)
+        check_delivery(self.document, self.digest, self.document.encryption(), header)
         async for chunk in chunks:
             reader.feed(chunk)
         rows, who = reader.finish(), header.header.sender

@@ -7,7 +7,7 @@ looks at it.
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed, PrivateKey, PublicKey
 from peos.ldp import GRR
 from peos.ldp.base import Mechanism
+from peos.protocols.peos import ShareEncryption
 from peos.shuffle import analyzer
 from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.shuffle.effects import Handle, Mix, Pass, Split, Task
@@ -66,6 +67,12 @@ class WatchedBench(Workbench):
         return after
 
 
+def bench_of(node: Node) -> Workbench:
+    """A shuffler's bench of shares."""
+    assert isinstance(node.bench, Workbench), "the protocol has shares"
+    return node.bench
+
+
 class WatchedNode(Node):
     """A shuffler on a watched bench, under a public key that a test may replace by one that lacks a defence."""
 
@@ -73,7 +80,8 @@ class WatchedNode(Node):
 
     def __init__(self, number: int, signed: bytes, identity: Identity, rng: Randomness, *, floor: int) -> None:
         super().__init__(number, signed, identity, rng, floor=floor)
-        self.public = self.key_in_use(self.public)
+        assert isinstance(self.encryption, ShareEncryption), "the collection's protocol has a scheme"
+        self.encryption = replace(self.encryption, public=self.key_in_use(self.public))
 
     def key_in_use(self, public: PublicKey) -> PublicKey:
         """The key as this shuffler works with it."""

@@ -17,14 +17,14 @@ from scipy.stats import beta
 
 from peos.crypto.randomness import Randomness
 from peos.ldp import GRR, SUE, LocalHash
-from peos.ldp.base import Mechanism
+from peos.ldp.base import PureMechanism
 from peos.privacy.exact import epsilon
 from tests.statistical.views import MINE, OTHER, Views, drawn, matches
 
 ALPHA = 1e-6
 REPORTS = 400_000
 USERS, FAKES, RUNS, DELTA = 30, 15, 30_000, 1e-2
-MAKE: dict[str, Callable[[float], Mechanism]] = {
+MAKE: dict[str, Callable[[float], PureMechanism]] = {
     "grr": lambda e: GRR(6, e),
     "solh": lambda e: LocalHash(40, e, d_prime=8),
     "sue": lambda e: SUE(6, e, field_bits=10),
@@ -46,7 +46,7 @@ class Audit:
         return max(0.0, math.log(max(float(least) - delta, 1e-300) / float(most)))
 
 
-def audit_reports(mechanism: Mechanism, rng: Randomness) -> float:
+def audit_reports(mechanism: PureMechanism, rng: Randomness) -> float:
     """Single reports: a match of one value and not of the other is e^(ε_l) times as likely, the most there is."""
     counts = []
     for value in (MINE, OTHER):
@@ -55,7 +55,7 @@ def audit_reports(mechanism: Mechanism, rng: Randomness) -> float:
     return Audit(counts[0], counts[1], REPORTS).epsilon()
 
 
-def audit_collections(mechanism: Mechanism, rng: Randomness) -> float:
+def audit_collections(mechanism: PureMechanism, rng: Randomness) -> float:
     """Whole collections: the likelihood ratio is the score, its threshold is chosen on the first half of the runs."""
     scores = []
     for mirrored in (False, True):

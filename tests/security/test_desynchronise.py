@@ -141,7 +141,7 @@ def test_a_hider_that_confirms_one_seed_and_permutes_by_another_is_caught_by_the
 
 def flatness(laid: Laid) -> float:
     """χ² of the histogram that an analyzer publishes who looks for no dummies."""
-    counts = laid.mechanism.support_counts(laid.combined())
+    counts = laid.mechanism.tally(laid.combined())
     return float(np.sum((counts - counts.mean()) ** 2) / counts.mean())
 
 

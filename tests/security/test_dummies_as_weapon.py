@@ -51,8 +51,8 @@ class Weapon(Simulation):
     def forged(self) -> list[Revealed]:
         """What the analyzer can reveal: its true dummies, and for the victim's id parts of its own making."""
         ticket = issue(self.enrolment, self.digest, self.owned.id, Identity.generate(self.rng))
-        zeros, words = self.key.public.zero_source(self.rng), self.owned.words[None, :]
-        own = prepare(self.digest, len(self.nodes), self.key.public, zeros, words, [ticket], self.rng)
+        words = self.owned.words[None, :]
+        own = prepare(self.digest, self.encryption.splitter(self.rng, 1), words, [ticket], self.rng)
         return reveal(self.dummies, [*own, *self.dummy_parts[1:]], self.key.public.ciphertext_bytes)
 
     def victim_read(self, row: int) -> int | None:
@@ -152,7 +152,7 @@ def test_what_the_analyzer_did_not_sign_is_refused(key: PaillierPrivateKey) -> N
         sign_reveal(made.analyzer, Context(made.digest, b"another list".ljust(32)), revealed),
     ):
         with pytest.raises(RemoteFault, match="did not sign what it reveals"):
-            proved_case(made.document, node.public, part.context, part.transcript, node.frozen, revealed, signed)
+            proved_case(made.document, node.encryption, part.context, part.transcript, node.frozen, revealed, signed)
 
 
 def test_a_dummy_that_was_not_frozen_is_left_out_and_the_others_stand_in_the_order_of_the_list(
@@ -162,16 +162,16 @@ def test_a_dummy_that_was_not_frozen_is_left_out_and_the_others_stand_in_the_ord
     revealed, node, part = made.reveal(1), made.nodes[0], made.output
     rows = [row for row in node.frozen if row[:ID_BYTES] != revealed[3].id]
     signed = sign_reveal(made.analyzer, part.context, revealed)
-    case = proved_case(made.document, node.public, part.context, part.transcript, rows, revealed, signed)
+    case = proved_case(made.document, node.encryption, part.context, part.transcript, rows, revealed, signed)
     ids = [row[:ID_BYTES] for row in rows]
     assert case.start == tuple(sorted(ids.index(one.id) for one in revealed if one.id != revealed[3].id))
     users = [row for row in rows if row[:ID_BYTES] not in {one.id for one in revealed}]
     with pytest.raises(RemoteFault, match="none of the dummies was frozen") as none:
-        proved_case(made.document, node.public, part.context, part.transcript, users, revealed, signed)
+        proved_case(made.document, node.encryption, part.context, part.transcript, users, revealed, signed)
     assert not none.value.party, "others may have left them out"
 
 
 def _case(made: Simulation, revealed: list[Revealed]) -> Case:
     part, node = made.output, made.nodes[0]
     signed = sign_reveal(made.analyzer, part.context, revealed)
-    return proved_case(made.document, node.public, part.context, part.transcript, node.frozen, revealed, signed)
+    return proved_case(made.document, node.encryption, part.context, part.transcript, node.frozen, revealed, signed)

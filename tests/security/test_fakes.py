@@ -13,7 +13,8 @@ from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.ldp import GRR, SUE, LocalHash
 from peos.ldp.base import Mechanism
 from peos.ldp.mixture import Mixture
-from peos.simulate import Node, SequentialNode, SequentialSimulation
+from peos.protocols.sequential import SEQUENTIAL
+from peos.simulate import Node, Simulation
 from tests.security.laid import Laid, WatchedNode
 from tests.security.verdict import Verdict, of_flags, of_guesses
 
@@ -42,7 +43,7 @@ def promoting(honest: int) -> type[WatchedNode]:
     return Skewing
 
 
-class SkewingNode(SequentialNode):
+class SkewingNode(Node):
     """A shuffler of a sequential shuffle, which draws its fakes whole; shuffler 3 alone draws them as it should."""
 
     def fake_shares(self, seed: bytes) -> U64:
@@ -53,9 +54,10 @@ class SkewingNode(SequentialNode):
         return own
 
 
-class Skewed(SequentialSimulation):
+class Skewed(Simulation):
     """A sequential shuffle with two such shufflers."""
 
+    protocol = SEQUENTIAL
     node_type = SkewingNode
 
 

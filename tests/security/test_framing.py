@@ -94,8 +94,7 @@ def other_parts(made: Lying, shown: Shown) -> Shown:
     one = shown[0]
     words: U64 = one.words[None, :]
     ticket = made.ticket(one.id)
-    zeros = made.key.public.zero_source(made.rng)
-    (parts,) = prepare(made.digest, len(made.nodes), made.key.public, zeros, words, [ticket], made.rng)
+    (parts,) = prepare(made.digest, made.encryption.splitter(made.rng, 1), words, [ticket], made.rng)
     return [replace(one, parts=parts), *shown[1:]]
 
 

@@ -23,7 +23,7 @@ from peos.shuffle.effects import Event, ReceivedVector, Restarted, TimedOut
 from peos.shuffle.messages import Kind, Step
 from peos.shuffle.shuffler import Shuffler
 from peos.simulate import Node
-from tests.security.laid import Laid, WatchedNode
+from tests.security.laid import Laid, WatchedNode, bench_of
 from tests.security.verdict import of_rate
 
 ROWS = 200
@@ -75,7 +75,7 @@ class Interrupted(Laid):
         if not (isinstance(event, ReceivedVector) and node.number == CURIOUS and event.header.step == LEFT):
             return super().feed(node, event)
         attempt = event.header.context.attempt
-        self.received[attempt] = node.bench.plain(event.vector).reshape(-1).copy()
+        self.received[attempt] = bench_of(node).plain(event.vector).reshape(-1).copy()
         super().feed(node, event)
         if attempt == 1:
             who, loss = self.lost_by

@@ -26,6 +26,7 @@ from peos.crypto.schemes.base import PublicKey
 from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.ldp import GRR, SUE, LocalHash
 from peos.ldp.base import Mechanism
+from peos.protocols.peos import ShareSplitter
 from peos.simulate import Simulation
 from peos.simulate.node import USERS
 from peos.wire.submissions import encode_part
@@ -127,7 +128,7 @@ def work(public: PublicKey, mechanism: Mechanism, value: int) -> Work:
     with counted() as powers:
         report = mechanism.randomize(np.array([value]), rng)
         zeros = public.zero_source(rng, expected=mechanism.words)
-        prepare(bytes(32), SHUFFLERS, public, zeros, report, [_ticket()], rng)
+        prepare(bytes(32), ShareSplitter(SHUFFLERS, public, zeros), report, [_ticket()], rng)
     return tuple(sorted(powers.items())), rng.drawn
 
 

@@ -13,7 +13,7 @@ from peos.crypto.schemes.paillier import PaillierPrivateKey, PaillierPublicKey
 from peos.ldp import GRR
 from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.shuffle.effects import CIPHERTEXTS, SHARES
-from tests.security.laid import Laid, WatchedNode
+from tests.security.laid import Laid, WatchedNode, bench_of
 from tests.security.verdict import Verdict, of_guesses
 from tests.security.weakened import Bare
 
@@ -33,11 +33,11 @@ class BareNode(WatchedNode):
 
 def pooled(laid: Laid) -> tuple[Packed, U64]:
     """The ciphertexts of all rows before the shuffle, and the sum of all plaintext shares."""
-    plain = [node.bench.plain(SHARES) for node in laid.nodes if node.number != ENCRYPTED_SHARE]
+    plain = [bench_of(node).plain(SHARES) for node in laid.nodes if node.number != ENCRYPTED_SHARE]
     total = np.zeros_like(plain[0])
     for share in plain:
         total += share
-    return laid.nodes[ENCRYPTED_SHARE - 1].bench.ciphertexts(CIPHERTEXTS), total
+    return bench_of(laid.nodes[ENCRYPTED_SHARE - 1]).ciphertexts(CIPHERTEXTS), total
 
 
 def delivered(laid: Laid) -> tuple[Packed, U64]:

@@ -18,11 +18,12 @@ from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed
 from peos.errors import RemoteFault
 from peos.ldp import GRR
+from peos.protocols.sequential import SEQUENTIAL
 from peos.shuffle.analyzer import without_dummies
 from peos.shuffle.effects import CIPHERTEXTS, Peel
 from peos.shuffle.fakes import fake_shares, wrapping
 from peos.shuffle.relay import Line, Relay, peeled
-from peos.simulate import SequentialNode, SequentialSimulation
+from peos.simulate import Node, Simulation
 from peos.wire.submissions import encode_part
 from tests.security.verdict import of_flags, of_guesses, of_rate
 
@@ -216,15 +217,16 @@ class Replacing(Relay):
         return rows
 
 
-class ReplacingNode(SequentialNode):
+class ReplacingNode(Node):
     """A shuffler that does."""
 
     relay_type = Replacing
 
 
-class Replaced(SequentialSimulation):
+class Replaced(Simulation):
     """A collection with one."""
 
+    protocol = SEQUENTIAL
     node_type = ReplacingNode
 
 
@@ -235,7 +237,7 @@ class Unchecked(Replaced):
         """Estimate from all that came out, dummies of the analyzer's own taken for users."""
         reports = self.decrypted()
         return self.mechanism.estimate(
-            self.mechanism.support_counts(reports), users=len(reports) - self.document.fakes, fakes=self.document.fakes
+            self.mechanism.tally(reports), users=len(reports) - self.document.fakes, fakes=self.document.fakes
         )
 
 
@@ -255,7 +257,7 @@ def test_without_the_dummies_replaced_rows_would_be_published(rng: Randomness) -
 
 
 def test_an_onion_is_bound_to_its_collection(rng: Randomness) -> None:
-    here, there = (SequentialSimulation(GRR(8, 3.0), fakes=3, rng=rng) for _ in range(2))
+    here, there = (Simulation(GRR(8, 3.0), protocol=SEQUENTIAL, fakes=3, rng=rng) for _ in range(2))
     words = np.arange(50, 60, dtype=np.uint64).reshape(-1, 1)
     stolen = here.parts_of(words, [rng.bytes(16) for _ in words])
     sent = [part for parts in stolen for part in again(there, parts, rng)]
@@ -270,6 +272,6 @@ def test_an_onion_is_bound_to_its_collection(rng: Randomness) -> None:
     assert (hits, len(out)) == (0, 5 + 3)
 
 
-def again(simulation: SequentialSimulation, parts: tuple[Part, ...], rng: Randomness) -> tuple[Part, ...]:
+def again(simulation: Simulation, parts: tuple[Part, ...], rng: Randomness) -> tuple[Part, ...]:
     """The same shares under a ticket of another collection."""
     return bind(simulation.digest, simulation.ticket(rng.bytes(16)), tuple(part.share for part in parts), rng)

@@ -32,7 +32,7 @@ from peos.crypto.schemes import rows
 from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.errors import RemoteFault
 from peos.ldp import GRR, SUE, LocalHash
-from peos.ldp.base import Mechanism
+from peos.ldp.base import PureMechanism
 from peos.simulate import Simulation
 from peos.wire import submissions
 from tests.security.laid import Laid
@@ -42,23 +42,23 @@ TARGETS: Final = (3, 5, 11)
 DOMAIN: Final = 16
 HELD: Final = len(TARGETS) / DOMAIN  # f_T: the honest hold all values equally often
 WITHIN: Final = 5.0  # standard errors: one in a million
-MECHANISMS: Final[dict[str, Mechanism]] = {
+MECHANISMS: Final[dict[str, PureMechanism]] = {
     "grr": GRR(DOMAIN, 3.0),
     "local hashing": LocalHash(DOMAIN, 3.0, 4),
     "sue": SUE(DOMAIN, 3.0),
 }
-Craft = Callable[[Mechanism, Randomness], U64]
+Craft = Callable[[PureMechanism, Randomness], U64]
 
 
-def random_pattern(mechanism: Mechanism, rng: Randomness) -> U64:
+def random_pattern(mechanism: PureMechanism, rng: Randomness) -> U64:
     return rng.uint64((ATTACKERS, mechanism.words))
 
 
-def random_item(mechanism: Mechanism, rng: Randomness) -> U64:
+def random_item(mechanism: PureMechanism, rng: Randomness) -> U64:
     return mechanism.randomize(np.array(TARGETS)[rng.permutation(ATTACKERS) % len(TARGETS)], rng)
 
 
-def maximal_gain(mechanism: Mechanism, rng: Randomness) -> U64:
+def maximal_gain(mechanism: PureMechanism, rng: Randomness) -> U64:
     """Patterns that support as many targets as any of many that are tried; for SUE the one with every bit set."""
     if isinstance(mechanism, SUE):
         return np.zeros((ATTACKERS, mechanism.words), np.uint64)
@@ -71,7 +71,7 @@ def maximal_gain(mechanism: Mechanism, rng: Randomness) -> U64:
     return chosen
 
 
-def supports(mechanism: Mechanism, craft: Craft) -> float:
+def supports(mechanism: PureMechanism, craft: Craft) -> float:
     """Σ_{v∈T} s_v of the theory."""
     oracle, targets = mechanism.oracle, len(TARGETS)
     if craft is random_pattern:
@@ -91,10 +91,11 @@ class Promoted:
     stderr: float
 
 
-def promoted(key: PaillierPrivateKey, mechanism: Mechanism, craft: Craft, rng: Randomness) -> Promoted:
+def promoted(key: PaillierPrivateKey, mechanism: PureMechanism, craft: Craft, rng: Randomness) -> Promoted:
     """A whole collection: the honest hold values uniformly, the attackers send what they crafted."""
     simulation = Simulation(mechanism, fakes=FAKES, rng=rng, key=key)
     asked = simulation.mechanism  # salted: attackers see the document too
+    assert isinstance(asked, PureMechanism)
     honest, crafted = asked.randomize(np.arange(HONEST) % DOMAIN, rng), craft(asked, rng)
     simulation.submit(np.concatenate((honest, crafted)))
     simulation.freeze()
@@ -117,7 +118,7 @@ def promoted(key: PaillierPrivateKey, mechanism: Mechanism, craft: Craft, rng: R
     )
 
 
-def supported(mechanism: Mechanism, reports: U64) -> "np.ndarray[tuple[int, ...], np.dtype[np.int64]]":
+def supported(mechanism: PureMechanism, reports: U64) -> "np.ndarray[tuple[int, ...], np.dtype[np.int64]]":
     """How many targets each report supports."""
     return np.array([mechanism.support_counts(report[np.newaxis])[list(TARGETS)].sum() for report in reports])
 

@@ -11,7 +11,7 @@ from peos.crypto.randomness import Randomness
 from peos.crypto.schemes import rows
 from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.shuffle.effects import CIPHERTEXTS, SHARES
-from tests.security.laid import Laid
+from tests.security.laid import Laid, bench_of
 from tests.security.verdict import Verdict, of_guesses
 from tests.security.weakened_words import Ones
 from tests.security.words import NAMES, key_of
@@ -28,8 +28,8 @@ def confirm(name: str, *, randomised: bool) -> Verdict:
     laid = Laid(key, rng)
     source = public.zero_source(rng, expected=USERS) if randomised else Ones(public)
     laid.lay(reports, encrypt=lambda words: public.encrypt(words, source.zeros(len(words))))
-    plain = [node.bench.plain(SHARES)[:USERS, 0] for node in laid.nodes if node.number != ENCRYPTED_SHARE]
-    held = laid.nodes[ENCRYPTED_SHARE - 1].bench.ciphertexts(CIPHERTEXTS)[:USERS]
+    plain = [bench_of(node).plain(SHARES)[:USERS, 0] for node in laid.nodes if node.number != ENCRYPTED_SHARE]
+    held = bench_of(laid.nodes[ENCRYPTED_SHARE - 1]).ciphertexts(CIPHERTEXTS)[:USERS]
     known = plain[0] + plain[1]
     matches = [
         [a == b for a, b in zip(rows.integers(held), rows.integers(encoded), strict=True)]

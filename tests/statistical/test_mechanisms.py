@@ -13,12 +13,12 @@ from scipy import stats
 
 from peos.crypto.randomness import Randomness
 from peos.estimate.frequency import estimate_frequencies
-from peos.ldp import GRR, SUE, LocalHash, Mechanism
+from peos.ldp import GRR, SUE, LocalHash, PureMechanism
 from peos.ldp.hashing import HashFamily
 
 ALPHA = 1e-6
 N_USERS, N_FAKES, N_REPEATS = 500, 125, 2000
-MECHANISMS: list[Mechanism] = [
+MECHANISMS: list[PureMechanism] = [
     GRR(12, 2.0),
     GRR(16, 3.5),
     LocalHash(30, 2.0, d_prime=8),
@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 class Runs:
     """What came of the repeats: true frequencies (d,), estimates (R, d) and 95 % intervals (R, d, 2)."""
 
-    mechanism: Mechanism
+    mechanism: PureMechanism
     truth: Floats
     counts: NDArray[np.int64]
     estimates: Floats
@@ -44,7 +44,7 @@ class Runs:
 
 @pytest.fixture(scope="module", params=MECHANISMS, ids=repr)
 def runs(request: pytest.FixtureRequest) -> Runs:
-    mechanism: Mechanism = request.param
+    mechanism: PureMechanism = request.param
     rng = Randomness(mechanism.digest)
     weights = 1 / (1 + np.arange(mechanism.domain))
     shares = np.floor(N_USERS * weights / weights.sum()).astype(int)

@@ -14,14 +14,14 @@ from scipy.stats import binom
 
 from peos.crypto.randomness import Randomness
 from peos.ldp import GRR, SUE, LocalHash
-from peos.ldp.base import Mechanism
-from peos.privacy.blanket import Blanket
+from peos.ldp.base import PureMechanism
+from peos.ldp.blanket import Blanket
 from peos.privacy.exact import bound, delta, epsilon
 from tests.statistical.views import drawn
 
 ALPHA = 1e-6
 Floats = NDArray[np.float64]
-MECHANISMS: list[tuple[Mechanism, int, int]] = [
+MECHANISMS: list[tuple[PureMechanism, int, int]] = [
     (GRR(8, 3.0), 2000, 0),
     (GRR(100, 5.0), 2000, 300),
     (LocalHash(50, 3.0, d_prime=8), 2000, 0),
@@ -37,7 +37,7 @@ def interval(samples: Floats) -> tuple[float, float]:
     return float(samples.mean()), math.sqrt(2 * float(samples.var(ddof=1)) * nats / n) + 7 * nats / (3 * (n - 1))
 
 
-def compare(mechanism: Mechanism, users: int, fakes: int, repeats: int, rng: Randomness) -> None:
+def compare(mechanism: PureMechanism, users: int, fakes: int, repeats: int, rng: Randomness) -> None:
     at = epsilon(mechanism, users, fakes, min(0.1, 0.6 * delta(mechanism, users, fakes, 0.0)))
     ratios = np.concatenate([drawn(mechanism, users, fakes, 250, rng).ratio() for _ in range(repeats // 250)])
     for times in (1.0, 0.7):
@@ -50,7 +50,7 @@ def compare(mechanism: Mechanism, users: int, fakes: int, repeats: int, rng: Ran
 
 @pytest.mark.parametrize(("mechanism", "users", "fakes"), MECHANISMS, ids=lambda x: str(x))
 def test_the_true_delta_of_thousands_of_users_is_within_the_bound_and_near_it(
-    mechanism: Mechanism, users: int, fakes: int, rng: Randomness
+    mechanism: PureMechanism, users: int, fakes: int, rng: Randomness
 ) -> None:
     compare(mechanism, users, fakes, 2000, rng)
 
@@ -58,7 +58,7 @@ def test_the_true_delta_of_thousands_of_users_is_within_the_bound_and_near_it(
 @pytest.mark.long
 @pytest.mark.parametrize(("mechanism", "users", "fakes"), MECHANISMS, ids=lambda x: str(x))
 def test_it_stays_within_the_bound_over_many_repeats(
-    mechanism: Mechanism, users: int, fakes: int, rng: Randomness
+    mechanism: PureMechanism, users: int, fakes: int, rng: Randomness
 ) -> None:
     """`pytest -m long tests/statistical/test_true_view.py`: the interval is a quarter as wide."""
     compare(mechanism, users, fakes, 30_000, rng)

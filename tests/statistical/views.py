@@ -14,7 +14,7 @@ from scipy.special import gammaln, logsumexp
 
 from peos.crypto.randomness import Randomness
 from peos.ldp import GRR, SUE, LocalHash
-from peos.ldp.base import Mechanism
+from peos.ldp.base import PureMechanism
 
 Floats = NDArray[np.float64]
 Bits = NDArray[np.bool_]
@@ -25,7 +25,7 @@ MINE, OTHER, THIRD = 0, 1, 2  # her value, the one that she might have had, ever
 class Views:
     """Of each repeat (row) and report: whether it matches MINE, OTHER and THIRD."""
 
-    mechanism: Mechanism
+    mechanism: PureMechanism
     fakes: int
     mine: Bits
     other: Bits
@@ -43,7 +43,7 @@ class Views:
         return np.asarray(second / first)
 
     def _blanket(self) -> float:
-        return float(self.mechanism.blanket)
+        return float(self.mechanism.gamma)
 
     def _told(self) -> float:
         """A report's density where it matches its own value, relative to a uniform one's."""
@@ -71,7 +71,7 @@ def _log_choose(n: int, k: NDArray[np.int64]) -> Floats:
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
-def drawn(mechanism: Mechanism, users: int, fakes: int, repeats: int, rng: Randomness) -> Views:
+def drawn(mechanism: PureMechanism, users: int, fakes: int, repeats: int, rng: Randomness) -> Views:
     """That many collections by the mechanism's own randomiser, in which one user holds MINE."""
     values = np.full((repeats, users), THIRD)
     values[:, 0] = MINE
@@ -82,7 +82,7 @@ def drawn(mechanism: Mechanism, users: int, fakes: int, repeats: int, rng: Rando
     return Views(mechanism, fakes, *found)
 
 
-def matches(mechanism: Mechanism, words: NDArray[np.uint64], value: int) -> Bits:
+def matches(mechanism: PureMechanism, words: NDArray[np.uint64], value: int) -> Bits:
     """Which reports match a value."""
     if isinstance(mechanism, GRR):
         return np.asarray(mechanism.decode(words) == value)

@@ -22,9 +22,9 @@ from peos.crypto.randomness import Randomness
 from peos.ldp.base import Question
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
 from peos.store.sqlite import SqliteStore
-from peos.wire.submissions import encode_receipt
+from peos.wire.submissions import encode_part, encode_receipt
 from tests.unit.store.made import frozen, opened, sqlite, stored, submission, vector
-from user_client.memory import OWNER, Fresh, Memory
+from user_client.memory import OWNER, Fresh, Memory, Remembered
 
 HERE: Final = Path(__file__).parent
 DRAFT, OPEN, SHUFFLING, OVER = (bytes([number]) * 32 for number in range(1, 5))
@@ -171,7 +171,8 @@ def fill_client(folder: Path) -> None:
             memory.note_collection(OVER, "Which tree?", ["North", "South", "West"], 1_800_000_000)
             for collection, number, user in ((OPEN, 1, b"1"), (OPEN, 2, b"2"), (OPEN, 3, b"3"), (OVER, 4, OWNER)):
                 parts = parts_of(collection, number)
-                fresh = Fresh(parts[0].id, user, 1_500_000 + number, parts, bytes([number]) * 64)
+                encoded = tuple(map(encode_part, parts))
+                fresh = Fresh(parts[0].id, user, 1_500_000 + number, parts, encoded, bytes([number]) * 64)
                 memory.keep(collection, b"mechanism of " + collection, [fresh])
         ids = {number: parts_of(OPEN, number)[0].id for number in (1, 2, 3)}
         memory.note_answers(OPEN, [(ids[1], shuffler, "", receipt(shuffler)) for shuffler in (1, 2, 3)])
@@ -185,7 +186,7 @@ def read_client(folder: Path) -> dict[str, Any]:
         found = {
             digest.hex(): {
                 "submissions": {
-                    ticket.hex(): _plain(memory.find(digest, ticket)) for ticket in sorted(memory.tickets(digest))
+                    ticket.hex(): _remembered(memory.find(digest, ticket)) for ticket in sorted(memory.tickets(digest))
                 },
                 "accepted": _plain(memory.accepted(digest)),
                 "submitted": _plain(memory.submitted(digest)),
@@ -195,6 +196,12 @@ def read_client(folder: Path) -> dict[str, Any]:
         standings, charges = _plain(memory.standings()), _plain([*memory.charges(OWNER), *memory.charges_of_others()])
         answered = _plain(memory.answered(OWNER, b"mechanism of " + OVER))
         return {"collections": found, "standings": standings, "charges": charges, "answered": answered}
+
+
+def _remembered(found: Remembered | None) -> list[Any]:
+    assert found is not None
+    assert found.encoded == tuple(map(encode_part, found.parts))
+    return [_plain(inner) for inner in (found.ticket, found.parts, found.acknowledged)]
 
 
 STORES: Final = {

@@ -22,6 +22,24 @@ Packed = NDArray[np.uint8]
 KEY_BITS_FLOOR: Final = 3072  # the policy for keys that come in; a test pins it
 
 
+@dataclass(frozen=True)
+class Costs:
+    """What a scheme's operations cost of one core at 3072 bits, as `peos bench schemes` measured it.
+
+    Plans quote the first; by the later ones an engine decides whether workers are worth their start.
+    """
+
+    ciphertext_bytes: int
+    encrypt_ms: float  # one report without tables, as a user encrypts it
+    pass_ms: float  # adding a mask to a ciphertext and re-randomising it, with tables where the scheme has any
+    decrypt_ms: float  # after two passes
+    chunk_decrypt_ms: float  # in an engine, a row of a chunk
+    zero_ms: float  # from tables, where the scheme has any
+    power_ms: float  # a zero without them
+    use_ms: float  # of a zero, to encrypt or to remask
+    decrypt_ms_more: float = 0.0  # for each pass beyond two: fewer rows fit into one decryption
+
+
 class ZeroSource(ABC):
     """One party's supply of fresh encryptions of zero under one public key."""
 
@@ -107,9 +125,13 @@ class PrivateKey(ABC):
 
 
 class Scheme(ABC):
-    """One encryption scheme: makes keys and reads them back."""
+    """One encryption scheme: makes keys, reads them back, and says what it costs. `peos.registry` has a line for each.
+
+    Its keys bear its name.
+    """
 
     name: ClassVar[str]
+    costs: ClassVar[Costs]
 
     @abstractmethod
     def generate(self, rng: Randomness, *, bits: int = KEY_BITS_FLOOR) -> PrivateKey:

@@ -25,7 +25,7 @@ from gmpy2 import mpz
 
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes import rows
-from peos.crypto.schemes.base import KEY_BITS_FLOOR, Packed, PrivateKey, Scheme, ZeroSource
+from peos.crypto.schemes.base import KEY_BITS_FLOOR, Costs, Packed, PrivateKey, Scheme, ZeroSource
 from peos.crypto.schemes.dgk_zeros import PowerZeros, WindowZeros, window_width
 from peos.crypto.schemes.encoding import KeyReader, encode_key, require_length
 from peos.crypto.schemes.moduli import is_prime, primes_fault, random_prime, random_unit, require_modulus
@@ -144,6 +144,16 @@ class DGK(Scheme):
     """Makes DGK keys and reads them back."""
 
     name: ClassVar[str] = "dgk"
+    costs: ClassVar[Costs] = Costs(
+        ciphertext_bytes=384,
+        encrypt_ms=1.5,
+        pass_ms=0.17,
+        decrypt_ms=0.21,
+        chunk_decrypt_ms=0.21,
+        zero_ms=0.15,
+        power_ms=1.4,
+        use_ms=0.02,
+    )
 
     def generate(self, rng: Randomness, *, bits: int = KEY_BITS_FLOOR) -> DGKPrivateKey:
         """A fresh key pair of exactly `bits` bits."""

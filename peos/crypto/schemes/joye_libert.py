@@ -24,7 +24,7 @@ from gmpy2 import mpz
 
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes import rows
-from peos.crypto.schemes.base import KEY_BITS_FLOOR, Packed, PrivateKey, Scheme, ZeroSource
+from peos.crypto.schemes.base import KEY_BITS_FLOOR, Costs, Packed, PrivateKey, Scheme, ZeroSource
 from peos.crypto.schemes.encoding import KeyReader, encode_key, require_length
 from peos.crypto.schemes.moduli import is_prime, primes_fault, random_unit, require_modulus
 from peos.crypto.schemes.pohlig_hellman import NONE, word_logarithm
@@ -121,6 +121,16 @@ class JoyeLibert(Scheme):
     """Makes Joye-Libert keys and reads them back."""
 
     name: ClassVar[str] = "jl"
+    costs: ClassVar[Costs] = Costs(
+        ciphertext_bytes=384,
+        encrypt_ms=0.3,
+        pass_ms=0.15,
+        decrypt_ms=0.93,
+        chunk_decrypt_ms=0.93,
+        zero_ms=0.13,
+        power_ms=0.13,
+        use_ms=0.02,
+    )
 
     def generate(self, rng: Randomness, *, bits: int = KEY_BITS_FLOOR) -> JoyeLibertPrivateKey:
         """A fresh key pair of exactly `bits` bits, in a few seconds."""

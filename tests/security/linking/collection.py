@@ -9,7 +9,7 @@ afterwards, shows rows of dummies; their places before and after are given to th
 import hashlib
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 from unittest.mock import patch
@@ -18,11 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peos.collection.submission import Part
+from peos.crypto.identity import Identity
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import PublicKey
 from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.errors import BadEncoding
 from peos.ldp import GRR
+from peos.protocols.peos import ShareEncryption
 from peos.shuffle.effects import Effect, Event, Pass, TimedOut
 from peos.shuffle.messages import Notice, VectorHeader, Word
 from peos.simulate import Node, Simulation
@@ -60,10 +62,10 @@ class Carried:
 class Keys(Node):
     """A shuffler that may work with a key that lacks a defence."""
 
-    def open_keys(self, floor: int) -> None:
-        """The document's key, as this shuffler works with it."""
-        super().open_keys(floor)
-        self.public = self.key_in_use(self.public)
+    def __init__(self, number: int, signed: bytes, identity: Identity, rng: Randomness, *, floor: int) -> None:
+        super().__init__(number, signed, identity, rng, floor=floor)
+        assert isinstance(self.encryption, ShareEncryption), "the collection's protocol has a scheme"
+        self.encryption = replace(self.encryption, public=self.key_in_use(self.public))
 
     def key_in_use(self, public: PublicKey) -> PublicKey:
         """The key as it is."""

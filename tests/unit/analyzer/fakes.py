@@ -126,9 +126,9 @@ class FakeShuffler:
     async def _submit_many(self, parts: AsyncIterator[Part], context: Context) -> AsyncIterator[Answer]:
         assert self.signed is not None
         document = self.signed.document
-        public = document.encryption_key(floor=FLOOR)
+        encryption = document.encryption(floor=FLOOR)
         async for part in parts:
-            row = check_part(part, document, self.signed.digest, public, self.number)
+            row = check_part(part, document, self.signed.digest, encryption, self.number)
             if self.refuse_parts:
                 yield Answer(self.signed.digest, part.id, b"", self.refuse_parts, error_id="submit.closed")
                 continue

@@ -24,7 +24,7 @@ def made(
     mechanism = GRR(domain, epsilon)
     values = (np.arange(users) ** 2 // users) % domain
     reports = mechanism.randomize(values, rng)
-    counts = mechanism.support_counts(np.concatenate([reports, rng.uint64((FAKES, mechanism.words))]))
+    counts = mechanism.tally(np.concatenate([reports, rng.uint64((FAKES, mechanism.words))]))
     estimate = mechanism.estimate(counts, users=users, fakes=FAKES)
     claims = guarantees(mechanism, users, FAKES, 1e-6, 3)
     found: dict[str, Any] = {

@@ -19,6 +19,7 @@ from analyzer.store import Kept
 from peos.collection.dummies import LEAST_SENT
 from peos.collection.lifecycle import State
 from peos.compute import Inline
+from peos.crypto.schemes.base import PrivateKey
 from peos.errors import PeosError
 from peos.net.logs import Log
 from tests import proxies
@@ -34,7 +35,9 @@ def test_a_dummy_is_sent_as_a_client_sends_and_its_parts_add_up(world: World) ->
         assert list(shuffler.parts) == [dummy.id]
         assert len(shuffler.described) == len(shuffler.submitted) == 1, "it asks what the collection is, as clients do"
     first, *others = (shuffler.parts[dummy.id] for shuffler in world.shufflers)
-    total = home.private_key(kept).decrypt(np.frombuffer(first, np.uint8).reshape(1, -1))
+    private = home.private_key(kept)
+    assert isinstance(private, PrivateKey)
+    total = private.decrypt(np.frombuffer(first, np.uint8).reshape(1, -1))
     for share in others:
         total = total + np.frombuffer(share, "<u8")
     assert total.tolist() == dummy.words.tolist()

@@ -83,6 +83,7 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
         "mechanism": "grr",
         "eps_local": document.mechanism.epsilon_local,
         "d_prime": None,
+        "mechanism_parameters": {},
         "domain": 4,
         "scheme": "paillier",
         "protocol": "peos",

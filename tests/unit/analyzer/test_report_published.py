@@ -17,6 +17,7 @@ from analyzer.store import Kept
 from peos.cli.running import run
 from peos.collection.lifecycle import State
 from peos.compute import Inline
+from peos.crypto.schemes.base import PrivateKey
 from peos.errors import LocalFault
 from peos.net.logs import Log
 from tests.e2e.leaks import traces
@@ -93,6 +94,7 @@ def test_nothing_secret_is_in_the_page(world: World) -> None:
     opened = world.home()
     kept = _delivered(world, opened)
     private = opened.private_key(kept)
+    assert isinstance(private, PrivateKey)
     encoded, public = private.encode(), private.public.encode()
     secrets = [encoded[at : at + 16] for at in range(len(encoded) - 15) if encoded[at : at + 16] not in public]
     secrets += [PASSPHRASE, opened.keys.identity.secret, opened.keys.enrolment.secret]

@@ -11,17 +11,18 @@ from analyzer.report import page
 from analyzer.result import show
 from analyzer.status import status
 from peos.collection.claims import claims_of
-from peos.collection.document import SEQUENTIAL, Document
+from peos.collection.document import Document
 from peos.collection.lifecycle import State
 from peos.crypto.onion import ONION, OnionPrivateKey
 from peos.errors import WrongInput
 from peos.ldp import GRR
 from peos.privacy.sequential import WEAKER, remaining, sequential_guarantees
+from peos.protocols.sequential import SEQUENTIAL
 from peos.wire.parties import sign_card
 from tests.unit.analyzer.pages import FAKES, made, read
 from tests.unit.analyzer.world import Silent, World, request
 
-SS = {"protocol": SEQUENTIAL, "scheme": ONION}
+SS = {"protocol": SEQUENTIAL.name, "scheme": ONION}
 
 
 def drafted(home: Home, **changes: object) -> Document:
@@ -34,7 +35,9 @@ def test_the_document_has_the_shufflers_points_and_one_of_its_own(world: World) 
     document = drafted(home)
     assert document.onion_keys == tuple(OnionPrivateKey.of(one.identity).point for one in world.shufflers)
     kept = home.kept("fruit")
-    assert home.onion_key(kept).point == document.public_key
+    private = home.private_key(kept)
+    assert isinstance(private, OnionPrivateKey)
+    assert private.point == document.public_key
     assert kept.words.splitlines()[:-1] == list(claims_of(document, 60).in_words())
     assert draft(home, request(**SS), Silent()).digest == kept.digest, "asked again, it goes on"
 
@@ -56,7 +59,7 @@ def test_a_terminal_shows_it_too(capsys: pytest.CaptureFixture[str]) -> None:
     found = made(12)
     show(found, Console(width=400))
     assert "sequential" not in capsys.readouterr().out
-    show(found | {"parameters": found["parameters"] | {"protocol": SEQUENTIAL}}, Console(width=400))
+    show(found | {"parameters": found["parameters"] | {"protocol": SEQUENTIAL.name}}, Console(width=400))
     assert WEAKER[1:] in capsys.readouterr().out
 
 
@@ -91,16 +94,16 @@ def test_a_card_without_an_onion_key_is_refused_with_what_to_do(world: World) ->
 
 
 def test_a_protocol_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(WrongInput, match="the protocol tor does not exist") as caught:
+    with pytest.raises(WrongInput, match="the protocol 'tor' is not known") as caught:
         request(protocol="tor")
-    assert caught.value.hint == "peos and ss do"
+    assert caught.value.hint == "known: peos, ss"
 
 
 def test_the_page_says_that_it_protects_less_and_shows_every_claim() -> None:
     claims = sequential_guarantees(GRR(12, 4.0), 5000, FAKES, 1e-6, 3)
     peos = made(12)
     said = {**claims.to_json(), "coalitions": list(claims.in_words())}
-    parameters = peos["parameters"] | {"protocol": SEQUENTIAL, "scheme": ONION}
+    parameters = peos["parameters"] | {"protocol": SEQUENTIAL.name, "scheme": ONION}
     shown = read(page(peos | {"guarantees": said, "parameters": parameters, "inspection": None})).text
     for sentence in claims.in_words():
         assert sentence in shown

@@ -12,8 +12,10 @@ from peos.bench.overhead import THESIS, flat, measure_all
 from peos.bench.parties import Measured, measure, per_user
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes import dgk_zeros, paillier_zeros
+from peos.crypto.schemes.joye_libert import JoyeLibert
 from peos.errors import WrongInput
-from peos.privacy.costs import PRICES, cost
+from peos.privacy.costs import cost
+from peos.protocols import DEFAULT
 from peos.shuffle.sequential import SequentialSchedule
 from tests.keys import small_key
 
@@ -36,7 +38,7 @@ def test_bytes_and_counts_at_a_million_are_the_protocols(
 ) -> None:
     found = measure_all(80, [shufflers], ["jl"], key=lambda name: small_key(BITS, name))
     ours, baseline = found["rows"]
-    monkeypatch.setitem(PRICES, "jl", replace(PRICES["jl"], ciphertext_bytes=BITS // 8))
+    monkeypatch.setattr(JoyeLibert, "costs", replace(JoyeLibert.costs, ciphertext_bytes=BITS // 8))
     expected = cost(1, 10**6, 0, shufflers, "jl")
     assert ours["user_bytes"] == expected.user_bytes
     assert ours["at_a_million"]["shuffler_mb"] == pytest.approx(expected.shuffler_mb, rel=0.01)
@@ -58,7 +60,7 @@ def test_bytes_and_counts_at_a_million_are_the_protocols(
 
 
 def test_a_pass_is_part_of_its_holders_time_and_everybody_works(rng: Randomness) -> None:
-    found = measure(30, 3, small_key(BITS, "jl"), rng=rng)
+    found = measure(30, 3, DEFAULT, small_key(BITS, "jl"), rng=rng)
     assert len(found.shuffle_s) == 3
     assert 0 < found.pass_s < sum(found.shuffle_s)
     assert min(found.shuffle_s) > 0

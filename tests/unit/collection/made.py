@@ -47,6 +47,7 @@ DOCUMENT = Document(
     erase_by=3,
 )
 COLLECTION = digest(encode_document(DOCUMENT))
+ENCRYPTION = DOCUMENT.encryption(floor=512)
 
 
 def id_of(label: str) -> bytes:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from peos.collection.claims import claims_of, hiding_fakes
-from peos.collection.document import PEOS, SEQUENTIAL, Document, scheme_of
+from peos.collection.document import Document
 from peos.collection.party import Card, check_roster
 from peos.collection.policy import Policy
 from peos.crypto.identity import Identity
@@ -13,6 +13,10 @@ from peos.crypto.onion import ONION, OnionKeys, OnionPrivateKey
 from peos.errors import Refused, RemoteFault, WrongInput
 from peos.privacy import guarantees
 from peos.privacy.sequential import sequential_guarantees
+from peos.protocols import DEFAULT, NEEDS_NO_LEAVE, protocol_named
+from peos.protocols.peos import PEOS, ShareEncryption
+from peos.protocols.sequential import SEQUENTIAL, OnionEncryption
+from peos.registry import PROTOCOLS
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.sequential import SequentialSchedule
 from tests.unit.collection.made import ANALYZER, DOCUMENT, PUBLIC, SHUFFLERS
@@ -37,14 +41,13 @@ DOCUMENTED: Document = replace(ONIONS, shufflers=tuple(one.member for one in CAR
 def test_a_document_says_how_it_is_shuffled_and_under_which_keys() -> None:
     assert type(ONIONS.schedule) is SequentialSchedule
     assert type(DOCUMENT.schedule) is Schedule
-    assert ONIONS.encryption() == OnionKeys((*POINTS, OWN))
-    assert DOCUMENT.encryption(floor=512) == PUBLIC
+    assert ONIONS.encryption() == OnionEncryption(OnionKeys((*POINTS, OWN)), 1)
+    assert DOCUMENT.encryption(floor=512) == ShareEncryption(PUBLIC, 1, Schedule(3))
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"protocol": "mix"},
         {"scheme": "paillier"},
         {"onion_keys": POINTS[:2]},
         {"onion_keys": (*POINTS, OWN)},
@@ -53,7 +56,7 @@ def test_a_document_says_how_it_is_shuffled_and_under_which_keys() -> None:
     ],
 )
 def test_a_document_that_mixes_the_two_shuffles_is_refused(changes: dict[str, object]) -> None:
-    with pytest.raises(WrongInput, match=r"the protocol 'mix' is not known|the sequential shuffle, and it alone"):
+    with pytest.raises(WrongInput, match="the sequential shuffle, and it alone"):
         replace(ONIONS, **changes)  # type: ignore[arg-type] # of the right types, each
 
 
@@ -72,11 +75,11 @@ def test_an_operator_who_does_not_say_so_takes_no_part() -> None:
     policy = Policy((ANALYZER.public,), most_eps_local=2.0, least_reports=1)
     with pytest.raises(Refused, match="its protocol is ss, here it must be peos"):
         policy.check(ONIONS, me=SHUFFLERS[0].public, now=0.5)
-    allowed = replace(policy, protocols=(PEOS, SEQUENTIAL))
+    allowed = replace(policy, protocols=(PEOS.name, SEQUENTIAL.name))
     assert allowed.check(ONIONS, me=SHUFFLERS[0].public, now=0.5) == 1
     assert allowed.check(DOCUMENT, me=SHUFFLERS[0].public, now=0.5) == 1
     with pytest.raises(Refused, match="its protocol is peos, here it must be ss"):
-        replace(policy, protocols=(SEQUENTIAL,)).check(DOCUMENT, me=SHUFFLERS[0].public, now=0.5)
+        replace(policy, protocols=(SEQUENTIAL.name,)).check(DOCUMENT, me=SHUFFLERS[0].public, now=0.5)
 
 
 def test_limits_on_guarantees_are_compared_with_the_fakes_of_the_honest() -> None:
@@ -86,7 +89,7 @@ def test_limits_on_guarantees_are_compared_with_the_fakes_of_the_honest() -> Non
     here = sequential_guarantees(document.mechanism, 68, 900, document.delta, 3).users.epsilon
     assert peos < here
     limit = (peos + here) / 2
-    policy = Policy((ANALYZER.public,), 2.0, 1, protocols=(PEOS, SEQUENTIAL), most_eps_users=limit)
+    policy = Policy((ANALYZER.public,), 2.0, 1, protocols=(PEOS.name, SEQUENTIAL.name), most_eps_users=limit)
     with pytest.raises(Refused, match=r"1 of the 3 shufflers, whose fakes do not count \(600 do\)"):
         policy.check(document, me=SHUFFLERS[0].public, now=0.5)
     same = replace(DOCUMENT, fakes=900, minimum=100)
@@ -100,6 +103,14 @@ def test_claims_follow_the_protocol() -> None:
 
 
 def test_a_scheme_belongs_to_peos() -> None:
-    assert (scheme_of("peos", None), scheme_of("peos", "jl"), scheme_of(SEQUENTIAL, None)) == ("paillier", "jl", ONION)
+    assert (PEOS.scheme(None), PEOS.scheme("jl"), SEQUENTIAL.scheme(None)) == ("paillier", "jl", ONION)
     with pytest.raises(WrongInput, match="a sequential shuffle has onions, and no encryption scheme"):
-        scheme_of(SEQUENTIAL, "paillier")
+        SEQUENTIAL.scheme("paillier")
+
+
+def test_an_unknown_protocol_is_refused_and_only_the_default_needs_no_leave() -> None:
+    assert [protocol_named(name) for name in PROTOCOLS] == [PEOS, SEQUENTIAL]
+    assert (PEOS, (PEOS.name,)) == (DEFAULT, NEEDS_NO_LEAVE)
+    for name in ("mix", "", "PEOS"):
+        with pytest.raises(WrongInput, match="is not known"):
+            protocol_named(name)

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from peos.collection import submission
 from peos.collection.document import MechanismChoice
 from peos.collection.submission import Part, Verdict, bind, check_part, judge, plain_share, submission_digest
 from peos.collection.ticket import admits, mint
@@ -17,7 +16,18 @@ from peos.crypto.randomness import Randomness
 from peos.errors import RemoteFault
 from peos.ldp import SUE
 from tests.keys import small_key
-from tests.unit.collection.made import COLLECTION, DOCUMENT, ENROLMENT, PUBLIC, digest_of, id_of, parts, shares, ticket
+from tests.unit.collection.made import (
+    COLLECTION,
+    DOCUMENT,
+    ENCRYPTION,
+    ENROLMENT,
+    PUBLIC,
+    digest_of,
+    id_of,
+    parts,
+    shares,
+    ticket,
+)
 
 CIPHERTEXTS, WORDS, LAST = parts()
 USER = ticket("a user").key
@@ -29,7 +39,7 @@ PRIME = int.from_bytes(KEY.encode()[3 : 3 + 32], "big")
 
 
 def check(part: Part, me: int = 2) -> bytes:
-    return check_part(part, DOCUMENT, COLLECTION, PUBLIC, me)
+    return check_part(part, DOCUMENT, COLLECTION, ENCRYPTION, me)
 
 
 def holding(part: Part, share: bytes) -> Part:
@@ -143,16 +153,16 @@ def test_edges_of_the_ciphertexts_are_let_in() -> None:
 
 def test_every_ciphertext_of_a_report_of_several_words_is_looked_at() -> None:
     document = replace(DOCUMENT, choice=MechanismChoice.of(SUE(100, 3.0)))
-    words = document.mechanism.words
+    words, encryption = document.mechanism.words, document.encryption(floor=512)
     assert words > 2
     for bad in (None, *range(words)):
         rows = [bytes(SIZE) if at == bad else shares()[0] for at in range(words)]
         part = holding(CIPHERTEXTS, b"".join(rows))
         if bad is None:
-            check_part(part, document, COLLECTION, PUBLIC, 1)
+            check_part(part, document, COLLECTION, encryption, 1)
         else:
             with pytest.raises(RemoteFault, match=NOT_ONE):
-                check_part(part, document, COLLECTION, PUBLIC, 1)
+                check_part(part, document, COLLECTION, encryption, 1)
 
 
 def test_a_part_that_only_the_first_shuffler_can_check_reaches_the_others_as_any_word_does() -> None:
@@ -239,4 +249,4 @@ def test_a_ticket_is_for_one_scope_one_id_and_one_key() -> None:
 
 
 def test_shares_are_as_long_as_the_mechanism_and_the_key_say() -> None:
-    assert [submission.share_bytes(DOCUMENT, PUBLIC, number) for number in (1, 2, 3)] == [SIZE, 8, 8]
+    assert [ENCRYPTION.share_bytes(number) for number in (1, 2, 3)] == [SIZE, 8, 8]

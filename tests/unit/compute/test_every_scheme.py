@@ -9,7 +9,7 @@ from peos.crypto.schemes import SCHEMES
 from tests.keys import small_key
 from tests.unit.compute.conftest import Eager
 
-each = pytest.mark.parametrize("name", [scheme.name for scheme in SCHEMES])
+each = pytest.mark.parametrize("name", list(SCHEMES))
 ROWS = 600  # more than two chunks, and not a multiple of one
 
 

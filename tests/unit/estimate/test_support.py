@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from peos.crypto.randomness import Randomness
 from peos.estimate.frequency import FEW, Estimate, FrequencyOracle, estimate_frequencies
 from peos.estimate.support import ends, least_found
-from peos.ldp import GRR, SUE, LocalHash, Mechanism
+from peos.ldp import GRR, SUE, LocalHash, PureMechanism
 from peos.privacy import plan
 
 Law = NDArray[np.float64]
@@ -53,7 +53,7 @@ SMALL = [
 @pytest.mark.parametrize(("mechanism", "users", "fakes"), SMALL)
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
 def test_an_interval_of_few_reports_covers_every_frequency_as_often_as_it_says(
-    mechanism: Mechanism, users: int, fakes: int, level: float
+    mechanism: PureMechanism, users: int, fakes: int, level: float
 ) -> None:
     """Summed over all counts, for every number of holders: no chance is left in it."""
     everything = np.arange(users + fakes + 1)
@@ -129,7 +129,7 @@ def test_a_count_that_reaches_every_report_is_found_only_if_that_is_rare() -> No
 
 
 @pytest.mark.parametrize("mechanism", [GRR(6, 2.0), LocalHash(9, 2.0, d_prime=4), SUE(5, 2.0)])
-def test_more_values_ask_for_more_and_what_is_found_lies_above_zero(mechanism: Mechanism) -> None:
+def test_more_values_ask_for_more_and_what_is_found_lies_above_zero(mechanism: PureMechanism) -> None:
     users, fakes = 300, 100
     everything = np.arange(users + fakes + 1)
     firsts = []
@@ -158,7 +158,7 @@ def test_values_that_depend_on_each_other_do_not_make_false_ones_likelier() -> N
     assert 0.0 < worst <= level
 
 
-def runs(mechanism: Mechanism, fakes: int, values: NDArray[np.int64], repeats: int) -> tuple[int, float, float]:
+def runs(mechanism: PureMechanism, fakes: int, values: NDArray[np.int64], repeats: int) -> tuple[int, float, float]:
     """Of so many collections: with a false value; the share found of those that a tenth hold; false ones by intervals.
 
     Reports are the real randomiser's, and counts those that the analyzer would make of them.
@@ -201,6 +201,7 @@ def test_on_large_domains_no_noise_is_presented_as_found_and_what_a_tenth_hold_i
     weights = 1 / np.arange(1, domain + 1) ** 1.2
     values = np.random.default_rng(1).choice(domain, size=users, p=weights / weights.sum())
     values[: users // 10] = domain - 1
+    assert isinstance(planned.randomizer, PureMechanism)
     false, hit, by_interval = runs(planned.randomizer, planned.fakes, values, repeats)
     told = f"a false value in {false} of {repeats}, {by_interval:.0f} false ones each by intervals, {hit:.2f} found"
     print(told)  # noqa: T201 - figures to report, shown by -s

@@ -14,7 +14,7 @@ from experiments.report import ALPHA, as_expected
 from experiments.shortcuts import binomials, by_position, chance_of_counts, counts_by_position
 from peos.crypto.randomness import Randomness
 from peos.ldp import GRR, SUE, LocalHash
-from peos.ldp.base import Mechanism
+from peos.ldp.base import PureMechanism
 
 FEW: Counts = np.array([9, 5, 2, 0])
 REPEATS = 3_000
@@ -98,7 +98,7 @@ def test_binomials_have_their_law(trials: int, chance: float, rng: Randomness) -
 @pytest.mark.parametrize(
     "mechanism", [GRR(40, 2.0), LocalHash(40, 2.0, d_prime=5), LocalHash(40, 3.0, d_prime=32), unary(6.0, 40)]
 )
-def test_measured_errors_are_the_exact_variances_mean(mechanism: Mechanism, rng: Randomness) -> None:
+def test_measured_errors_are_the_exact_variances_mean(mechanism: PureMechanism, rng: Randomness) -> None:
     """n = 40 repeats of 2000 users at α = 1e-6, drawn really and value by value."""
     truth = zipf(2_000, 40)
     variance = variance_by_value(mechanism.oracle, truth)

@@ -13,7 +13,7 @@ import numpy as np
 
 from peos.crypto.randomness import U64, Randomness
 from peos.ldp import GRR, LocalHash
-from peos.ldp.base import Mechanism
+from peos.ldp.base import PureMechanism
 
 Law = Mapping[tuple[int, ...], Fraction]
 
@@ -76,7 +76,9 @@ class Enumeration(Randomness):
         return not self._draws
 
 
-def law(mechanism: Mechanism, value: int, draws: Sequence[tuple[str, int]], *, blanket_mask: int = 2**64 - 1) -> Law:
+def law(
+    mechanism: PureMechanism, value: int, draws: Sequence[tuple[str, int]], *, blanket_mask: int = 2**64 - 1
+) -> Law:
     """Pr[report = word] of `randomize(value)`; bits outside `blanket_mask` (padding) are dropped."""
     source = Enumeration(draws)
     words = mechanism.randomize(np.full(source.rows, value, dtype=np.int64), source)
@@ -84,7 +86,9 @@ def law(mechanism: Mechanism, value: int, draws: Sequence[tuple[str, int]], *, b
     return _law(words, source.rows, blanket_mask)
 
 
-def encoding_law(mechanism: Mechanism, value: int, draws: Sequence[tuple[str, int]], *, mask: int = 2**64 - 1) -> Law:
+def encoding_law(
+    mechanism: PureMechanism, value: int, draws: Sequence[tuple[str, int]], *, mask: int = 2**64 - 1
+) -> Law:
     """Pr[report = word] of `encode(value)`."""
     source = Enumeration(draws)
     words = mechanism.encode(np.full(source.rows, value, dtype=np.int64), source)

@@ -51,7 +51,7 @@ def test_p_and_q_follow_from_the_mixture_over_all_functions(domain: int, d_prime
     tally = np.bincount(values[:, 0], minlength=d_prime)
     match = sum((Fraction(int(tally[y]), len(values)) * share[y] for y in range(d_prime)), Fraction(0))
     collide = Fraction(int(np.sum(values[:, 0] == values[:, 1])), len(values))
-    γ = m.blanket
+    γ = m.gamma
     assert m.oracle.u == float(match)
     assert m.oracle.p == float(1 - γ + γ * match)
     assert m.oracle.q == float((1 - γ) * collide + γ * match)

@@ -8,7 +8,7 @@ import pytest
 
 from peos.crypto.randomness import Randomness
 from peos.errors import WrongInput
-from peos.ldp import GRR, MAX_ENUMERABLE, SUE, LocalHash, Mechanism, Question, from_parameters
+from peos.ldp import GRR, MAX_ENUMERABLE, SUE, LocalHash, PureMechanism, Question, from_parameters
 from peos.ldp.local_hash import locally_best_d_prime
 
 ASK = Question(b"\x01" * 32, "colour", "2025")
@@ -25,14 +25,15 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize("mechanism", EXAMPLES, ids=repr)
-def test_a_mechanism_comes_back_from_its_integers(mechanism: Mechanism, rng: Randomness) -> None:
+def test_a_mechanism_comes_back_from_its_integers(mechanism: PureMechanism, rng: Randomness) -> None:
     back = from_parameters(mechanism.name, mechanism.domain, mechanism.parameters, mechanism.question)
+    assert isinstance(back, PureMechanism)
     assert back == mechanism
     assert hash(back) == hash(mechanism)
     assert back.digest == mechanism.digest
     assert back.epsilon_local == mechanism.epsilon_local
-    assert (back.blanket, back.oracle, back.words, back.cells) == (
-        mechanism.blanket,
+    assert (back.gamma, back.oracle, back.words, back.cells) == (
+        mechanism.gamma,
         mechanism.oracle,
         mechanism.words,
         mechanism.cells,
@@ -150,8 +151,9 @@ def test_no_mechanism_of_a_document_is_without_noise_or_without_signal() -> None
     ]
     for name, domain, parameters in edges:
         m = from_parameters(name, domain, parameters)
+        assert isinstance(m, PureMechanism)
         assert 0 < m.epsilon_local <= 24
-        assert 0 < m.blanket < 1
+        assert 0 < m.gamma < 1
         assert m.oracle.p > m.oracle.q
 
 
@@ -171,7 +173,7 @@ def test_no_mechanism_of_a_document_is_without_noise_or_without_signal() -> None
     ],
 )
 def test_values_that_cannot_be_reported_get_one_sentence(
-    mechanism: Mechanism, values: Any, sentence: str, rng: Randomness
+    mechanism: PureMechanism, values: Any, sentence: str, rng: Randomness
 ) -> None:
     for call in (mechanism.randomize, mechanism.encode):
         with pytest.raises(WrongInput, match=sentence):
@@ -179,7 +181,7 @@ def test_values_that_cannot_be_reported_get_one_sentence(
 
 
 @pytest.mark.parametrize("mechanism", [GRR(10, 1.0), LocalHash(10, 1.0), SUE(40, 1.0)], ids=repr)
-def test_words_of_another_shape_or_type_get_one_sentence(mechanism: Mechanism) -> None:
+def test_words_of_another_shape_or_type_get_one_sentence(mechanism: PureMechanism) -> None:
     for words in (
         np.zeros((2, mechanism.words)),
         np.zeros((2, mechanism.words + 1), np.uint64),
@@ -190,7 +192,7 @@ def test_words_of_another_shape_or_type_get_one_sentence(mechanism: Mechanism) -
 
 
 @pytest.mark.parametrize("mechanism", [GRR(10, 1.0), LocalHash(10, 1.0), SUE(40, 1.0)], ids=repr)
-def test_no_reports_are_no_counts(mechanism: Mechanism, rng: Randomness) -> None:
+def test_no_reports_are_no_counts(mechanism: PureMechanism, rng: Randomness) -> None:
     none = mechanism.randomize(np.array([], dtype=np.int64), rng)
     assert none.shape == (0, mechanism.words)
     assert mechanism.support_counts(none).tolist() == [0] * mechanism.domain

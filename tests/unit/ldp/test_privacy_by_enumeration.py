@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from peos.crypto.randomness import U64, Randomness
 from peos.ldp import SUE
-from peos.ldp.base import Mechanism
+from peos.ldp.base import PureMechanism
 from tests.unit.ldp.enumeration import Law, NarrowGRR, NarrowLocalHash, encoding_law, law, worst_ratio
 
 TIGHT = 1e-9  # of ε_l, itself a double
@@ -37,11 +37,11 @@ def sue_laws(mechanism: SUE) -> list[Law]:
     return [law(mechanism, value, draws, blanket_mask=2**fields - 1) for value in range(mechanism.domain)]
 
 
-def exceeds(mechanism: Mechanism, laws: list[Law]) -> bool:
+def exceeds(mechanism: PureMechanism, laws: list[Law]) -> bool:
     return math.log(worst_ratio(laws)) > mechanism.epsilon_local * (1 + 1e-15)
 
 
-def check_tight(mechanism: Mechanism, laws: list[Law]) -> None:
+def check_tight(mechanism: PureMechanism, laws: list[Law]) -> None:
     true = math.log(worst_ratio(laws))
     evidence = f"{mechanism}: true {true!r}, claimed {mechanism.epsilon_local!r}"
     assert not exceeds(mechanism, laws), evidence
@@ -70,8 +70,8 @@ def test_sue_keeps_to_epsilon_and_reaches_it(domain: int, bits: int, tau: int) -
     check_tight(mechanism, sue_laws(mechanism))
 
 
-def check_mixture(mechanism: Mechanism, laws: list[Law], encodings: list[Law], patterns: int) -> None:
-    γ = mechanism.blanket
+def check_mixture(mechanism: PureMechanism, laws: list[Law], encodings: list[Law], patterns: int) -> None:
+    γ = mechanism.gamma
     for value, (sent, encoded) in enumerate(zip(laws, encodings, strict=True)):
         for word in range(patterns):
             mixed = γ / patterns + (1 - γ) * encoded.get((word,), Fraction(0))
@@ -142,7 +142,7 @@ def test_a_sampler_that_is_a_little_wrong_is_caught() -> None:
     assert exceeds(sue, sue_laws(sue)), "ZeroSUE passed"
 
 
-def check_oracle(mechanism: Mechanism, laws: list[Law], supports: NDArray[np.bool_]) -> None:
+def check_oracle(mechanism: PureMechanism, laws: list[Law], supports: NDArray[np.bool_]) -> None:
     """p, q and u of `oracle` against the law and `supports` (patterns, domain)."""
     for value, one in enumerate(laws):
         for other in range(mechanism.domain):

@@ -15,6 +15,7 @@ from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault, Refused, RemoteFault, Unknown
 from peos.net.certificates import as_der, make_certificate
 from peos.net.submit import WINDOW, describe, send_parts
+from peos.protocols.peos import ShareSplitter
 from peos.wire.submissions import encode_part
 from tests.unit.collection.made import receipt_of
 from tests.unit.user_client.town import Town, full_key, refuse
@@ -36,7 +37,8 @@ def made(town: Town, rng: Randomness, count: int, *, first: int = 1) -> list[tup
             return zero.repeat(wanted, axis=0)
 
     tickets = [town.ticket(number) for number in range(first, first + count)]
-    return prepare(town.digest, len(town.shufflers), public, Same(), rng.uint64((count, 1)), tickets, rng)  # type: ignore[arg-type]  # a source for tests
+    splitter = ShareSplitter(len(town.shufflers), public, Same())  # type: ignore[arg-type]  # a source for tests
+    return prepare(town.digest, splitter, rng.uint64((count, 1)), tickets, rng)
 
 
 def test_each_part_goes_to_its_shuffler_and_all_acknowledge_one_digest(town: Town, rng: Randomness) -> None:

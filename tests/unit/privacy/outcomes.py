@@ -11,7 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from peos.ldp import GRR, SUE, LocalHash
-from peos.privacy.blanket import Blanket, blanket_of
+from peos.ldp.blanket import Blanket
 
 Law = Mapping[tuple[int, ...], Fraction | float]
 View = dict[tuple[tuple[tuple[int, ...], int], ...], float]
@@ -27,7 +27,7 @@ class NarrowGRR(GRR):
 def grr(d: int, epsilon: float) -> tuple[list[Law], Law, Blanket]:
     """The laws of a report of each value, that of a fake, and what the accounting makes of the mechanism."""
     mechanism = NarrowGRR(d, epsilon)
-    γ = mechanism.blanket
+    γ = mechanism.gamma
     sizes = Counter((z * d >> 4) for z in range(16))
     fake: Law = {(y,): Fraction(sizes[y], 16) for y in range(d)}
     laws: list[Law] = [{cell: γ * share + (1 - γ) * (cell == (v,)) for cell, share in fake.items()} for v in range(d)]
@@ -50,9 +50,9 @@ def grr(d: int, epsilon: float) -> tuple[list[Law], Law, Blanket]:
 def local_hash(d: int, cells: int, epsilon: float) -> tuple[list[Law], Law, Blanket]:
     """Under all (a, b), each as often as any other, with 2^32 words a seed."""
     mechanism = LocalHash(d, epsilon, d_prime=cells)
-    blanket = blanket_of(mechanism)
+    blanket = mechanism.blanket
     assert blanket is not None
-    P, γ = mechanism.family.prime, mechanism.blanket
+    P, γ = mechanism.family.prime, mechanism.gamma
     starts = [-(-y * 2**32 // cells) for y in range(cells + 1)]
     fake: Counter[tuple[int, ...]] = Counter()
     laws: list[Counter[tuple[int, ...]]] = [Counter() for _ in range(d)]
@@ -71,7 +71,7 @@ def local_hash(d: int, cells: int, epsilon: float) -> tuple[list[Law], Law, Blan
 def sue(d: int, epsilon: float) -> tuple[list[Law], Law, Blanket]:
     """Whole vectors of d bits."""
     mechanism = SUE(d, epsilon)
-    blanket = blanket_of(mechanism)
+    blanket = mechanism.blanket
     assert blanket is not None
     q = Fraction(mechanism.tau, 2**mechanism.field_bits)
 

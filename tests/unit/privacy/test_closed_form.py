@@ -16,7 +16,6 @@ from peos.privacy.closed_form import (
     ideal_epsilon_server,
     ideal_variance,
     largest_epsilon_local,
-    least_support,
     mean_needed,
     optimal_cells,
 )
@@ -47,7 +46,7 @@ def test_fakes_for_epsilon_users_of_one_are_what_privacy_md_quotes(cells: int, q
 
 
 def test_grr_over_42178_values_needs_12_million_fakes_for_epsilon_users_of_one() -> None:
-    fakes = math.ceil(mean_needed(1.0, DELTA) / least_support(GRR(D, 5.0)))  # type: ignore[operator] # GRR has one
+    fakes = math.ceil(mean_needed(1.0, DELTA) / GRR(D, 5.0).theorem_support)
     assert 12.6e6 < fakes < 12.7e6
     assert epsilon_users(GRR(D, 5.0), fakes, DELTA) is not None
 
@@ -112,11 +111,11 @@ def test_other_numbers_of_cells_claim_less_than_the_ideal_and_hardly(cells: int)
 
 
 @pytest.mark.parametrize("cells", [2, 3, 7, 45, 64, 65_535])
-def test_least_support_is_the_share_of_the_rarest_answer(cells: int) -> None:
+def test_the_theorems_support_is_the_share_of_the_rarest_answer(cells: int) -> None:
     """Answer y = ⌊z·k/2^b⌋ begins at z = ⌈y·2^b/k⌉: count every answer's numbers."""
     starts = [-(-y * 2**32 // cells) for y in range(cells + 1)]
     rarest = min(after - start for start, after in pairwise(starts))
-    assert least_support(LocalHash(D, 3.0, d_prime=cells)) == Fraction(rarest, 2**32)
+    assert LocalHash(D, 3.0, d_prime=cells).theorem_support == Fraction(rarest, 2**32)
 
 
 def test_whole_unary_vectors_get_no_closed_form() -> None:

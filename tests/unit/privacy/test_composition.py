@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from peos.ldp import GRR, SUE, LocalHash
+from peos.ldp.blanket import Blanket
 from peos.privacy import composition
-from peos.privacy.blanket import Blanket, blanket_of
 from peos.privacy.composition import Composed, Release, composed, spent
 from peos.privacy.exact import bound, epsilon
 from peos.privacy.losses import losses
@@ -62,7 +62,7 @@ def exact_product(fakes: int, rounds: int, at: float) -> Decimal:
     """The true δ of collections of one user over two values and `fakes` each, to forty digits."""
     with localcontext() as context:
         context.prec = 60
-        γ = Decimal(GRR(2, 1.5).blanket.numerator) / Decimal(GRR(2, 1.5).blanket.denominator)
+        γ = Decimal(GRR(2, 1.5).gamma.numerator) / Decimal(GRR(2, 1.5).gamma.denominator)
         own, other = 1 - γ / 2, γ / 2
         fair = Decimal(2) ** -fakes
         # The number of reports that say v: of the fakes, and hers.
@@ -102,7 +102,7 @@ def test_where_fourier_transforms_can_be_relied_on_they_say_the_same(releases: l
 
     step, total = 1e-3, None
     for release in releases:
-        blanket = blanket_of(release.mechanism)
+        blanket = release.mechanism.blanket
         assert blanket is not None
         nodes, deltas = composition._curve(blanket, release.hiding, release.fakes, DELTA * 1e-6)
         grid = np.arange(-math.ceil(nodes[-1] / step), math.ceil(nodes[-1] / step) + 1)
@@ -203,7 +203,7 @@ def test_what_is_asked_next_because_of_a_result_breaks_what_is_fixed_beforehand_
 
 def _outcomes(release: Release) -> list[tuple[float, float]]:
     """The chances that k of the fakes and her report say v, where she says v, and where she does not."""
-    n, γ = release.fakes, float(release.mechanism.blanket)
+    n, γ = release.fakes, float(release.mechanism.gamma)
     fair = [comb(n, k) / 2**n for k in range(n + 1)]
     with_hers, without = [0.0, *fair], [*fair, 0.0]
     return [(a * (1 - γ / 2) + b * γ / 2, b * (1 - γ / 2) + a * γ / 2) for a, b in zip(with_hers, without, strict=True)]
@@ -234,7 +234,7 @@ def test_nothing_costs_nothing_and_what_nothing_hides_costs_its_local_epsilon() 
 
 
 def test_a_curve_of_coarser_bins_is_above_the_finer_one_and_near_it() -> None:
-    blanket = blanket_of(ONE.mechanism)
+    blanket = ONE.mechanism.blanket
     assert blanket is not None
     for at in (0.0, 0.2, 0.5, 0.8):
         fine, coarse = (bound(blanket, ONE.hiding, ONE.fakes, at, 1e-14, coarser=c) for c in (1, 3))

@@ -11,17 +11,17 @@ from scipy.special import betainc
 
 from peos.errors import WrongInput
 from peos.ldp import GRR, SUE, LocalHash
-from peos.ldp.base import Mechanism
+from peos.ldp.base import PureMechanism
+from peos.ldp.blanket import least_collision
 from peos.privacy import binomial
-from peos.privacy.blanket import blanket_of, least_collision
 from peos.privacy.closed_form import epsilon_server, epsilon_users, fourteen
 from peos.privacy.exact import MOST_CELLS, bound, delta, epsilon, least_epsilon
 from tests.unit.privacy.clones import clones_epsilon
 from tests.unit.privacy.test_true_delta import exact_delta
 
 N, D, DELTA = 990_002, 42_178, 1e-9
-HASHED: dict[float, Mechanism] = {0.2: LocalHash(D, 4.49, d_prime=44), 0.8: LocalHash(D, 7.251, d_prime=705)}
-SHUFFLED: list[Mechanism] = [
+HASHED: dict[float, PureMechanism] = {0.2: LocalHash(D, 4.49, d_prime=44), 0.8: LocalHash(D, 7.251, d_prime=705)}
+SHUFFLED: list[PureMechanism] = [
     GRR(12, 3.0),
     GRR(1000, 6.0),
     LocalHash(5000, 4.0, d_prime=16),
@@ -36,7 +36,7 @@ SHUFFLED: list[Mechanism] = [
     [(HASHED[0.2], 0.0528), (HASHED[0.8], 0.2258), (GRR(D, 8.705), 0.2001)],
     ids=["d' = 44", "d' = 705", "grr"],
 )
-def test_the_claims_that_privacy_md_quotes(mechanism: Mechanism, quoted: float) -> None:
+def test_the_claims_that_privacy_md_quotes(mechanism: PureMechanism, quoted: float) -> None:
     found = epsilon(mechanism, N, 0, DELTA)
     assert found == pytest.approx(quoted, rel=1.2e-3), "four digits, and a thousandth of slack"
 
@@ -60,19 +60,21 @@ def test_for_grr_over_a_large_domain_the_clones_bound_claims_more_than_four_time
     [(HASHED[0.2], 1243), (HASHED[0.8], 20_255), (GRR(D, 8.705), 31_469)],
     ids=["d' = 44", "d' = 705", "grr"],
 )
-def test_the_fakes_for_epsilon_users_of_one_are_those_that_privacy_md_quotes(mechanism: Mechanism, quoted: int) -> None:
+def test_the_fakes_for_epsilon_users_of_one_are_those_that_privacy_md_quotes(
+    mechanism: PureMechanism, quoted: int
+) -> None:
     """Within 1 % of the quoted number; the theorem asks ten times as many for hashing, 400 times for GRR."""
     least = next(k for k in range(round(quoted * 0.98), 2 * quoted, 4) if users_delta(mechanism, k, 1.0) <= DELTA)
     assert least == pytest.approx(quoted, rel=0.01)
     assert least * 10 < fourteen(DELTA) * mechanism.cells
 
 
-def users_delta(mechanism: Mechanism, fakes: int, at: float) -> float:
+def users_delta(mechanism: PureMechanism, fakes: int, at: float) -> float:
     return delta(mechanism, N, fakes, at, known=N - 1)
 
 
 @pytest.mark.parametrize("mechanism", SHUFFLED, ids=repr)
-def test_it_never_claims_more_than_the_local_epsilon_where_delta_is_nothing(mechanism: Mechanism) -> None:
+def test_it_never_claims_more_than_the_local_epsilon_where_delta_is_nothing(mechanism: PureMechanism) -> None:
     assert delta(mechanism, 10, 3, mechanism.epsilon_local) == 0.0
     for users, fakes in ((1, 0), (1, 1), (2, 0), (10, 0), (1000, 50)):
         for at in (1e-200, 1e-12, 1e-3):
@@ -80,7 +82,7 @@ def test_it_never_claims_more_than_the_local_epsilon_where_delta_is_nothing(mech
 
 
 @pytest.mark.parametrize("mechanism", SHUFFLED, ids=repr)
-def test_a_claim_is_one_that_its_own_delta_bears_out_and_hardly_more(mechanism: Mechanism) -> None:
+def test_a_claim_is_one_that_its_own_delta_bears_out_and_hardly_more(mechanism: PureMechanism) -> None:
     for users, fakes, known in ((3000, 0, 0), (3000, 500, 0), (3000, 2000, 2999), (200_000, 0, 1000)):
         found = epsilon(mechanism, users, fakes, 1e-6, known=known)
         assert delta(mechanism, users, fakes, found, known=known) <= 1e-6
@@ -89,7 +91,7 @@ def test_a_claim_is_one_that_its_own_delta_bears_out_and_hardly_more(mechanism: 
 
 
 @pytest.mark.parametrize("mechanism", SHUFFLED, ids=repr)
-def test_claims_fall_with_users_fakes_and_delta(mechanism: Mechanism) -> None:
+def test_claims_fall_with_users_fakes_and_delta(mechanism: PureMechanism) -> None:
     by_users = [epsilon(mechanism, n, 0, 1e-6) for n in (1000, 1300, 2000, 10**4, 10**6, 10**9)]
     by_fakes = [epsilon(mechanism, 5000, k, 1e-6) for k in (0, 100, 400, 2000, 10**5)]
     by_fakes_alone = [epsilon(mechanism, 5000, k, 1e-6, known=4999) for k in (50, 200, 2000, 10**5)]
@@ -111,7 +113,7 @@ def test_claims_rise_with_epsilon_local_and_delta_falls_with_epsilon() -> None:
 @pytest.mark.parametrize("mechanism", [m for m in SHUFFLED if m.name != "sue"], ids=repr)
 @pytest.mark.parametrize("at", [1e-12, 1e-6, 1e-2])
 def test_wherever_the_theorem_claims_something_exact_accounting_claims_less_than_half(
-    mechanism: Mechanism, at: float
+    mechanism: PureMechanism, at: float
 ) -> None:
     compared = 0
     for users, fakes in ((10**5, 0), (10**5, 30_000), (10**7, 0), (10**7, 10**6), (1, 10**6)):
@@ -136,10 +138,10 @@ def test_wherever_the_theorem_claims_something_exact_accounting_claims_less_than
 )
 @pytest.mark.parametrize("at", [0.02, 0.15, 0.6])
 def test_bins_and_dominations_are_above_the_sum_over_all_counts_and_near_it(
-    reports: int, mechanism: Mechanism, at: float
+    reports: int, mechanism: PureMechanism, at: float
 ) -> None:
     """Against all other users, every (A, B) summed one by one: no bins, no binomial in place of the sum of two."""
-    blanket = blanket_of(mechanism)
+    blanket = mechanism.blanket
     assert blanket is not None
     summed = exact_delta(reports, mechanism.cells, blanket.both / blanket.other, blanket.share, at)
     found = bound(blanket, 0, reports - 1, at, cut=max(summed * 1e-6, 1e-200))
@@ -148,9 +150,9 @@ def test_bins_and_dominations_are_above_the_sum_over_all_counts_and_near_it(
 
 
 @pytest.mark.parametrize("mechanism", SHUFFLED, ids=repr)
-def test_coarser_bins_only_ever_raise_the_bound(mechanism: Mechanism) -> None:
+def test_coarser_bins_only_ever_raise_the_bound(mechanism: PureMechanism) -> None:
     """An edge on the wrong side of a bin, of B or of M, would lower it."""
-    blanket = blanket_of(mechanism)
+    blanket = mechanism.blanket
     assert blanket is not None
     for others, fakes in ((100_000, 0), (0, 40_000), (20_000, 5000)):
         for at in (0.0, 0.5 * epsilon(mechanism, others + 1, fakes, 1e-6)):
@@ -160,9 +162,9 @@ def test_coarser_bins_only_ever_raise_the_bound(mechanism: Mechanism) -> None:
 
 
 @pytest.mark.parametrize("mechanism", SHUFFLED, ids=repr)
-def test_a_handful_of_bins_is_still_above_the_sum_over_every_count(mechanism: Mechanism) -> None:
+def test_a_handful_of_bins_is_still_above_the_sum_over_every_count(mechanism: PureMechanism) -> None:
     """So wide that the chances of a bin, taken at their largest, could not make up for a value at its lesser edge."""
-    blanket = blanket_of(mechanism)
+    blanket = mechanism.blanket
     assert blanket is not None
     for fakes in (1000, 3000):
         for at in (0.25, 0.5, 1.0):
@@ -178,7 +180,7 @@ def test_a_known_user_hides_nobody() -> None:
 def test_whole_unary_vectors_are_ideal_local_hashing() -> None:
     """privacy.md §1: γ, matches and collisions are those of d' = e^(ε_l/2) + 1 cells with c = 1/d'."""
     m = SUE(30, 5.0, field_bits=12)
-    found = blanket_of(m)
+    found = m.blanket
     assert found is not None
     cells = math.exp(m.epsilon_local / 2) + 1
     assert found.own == found.other == pytest.approx(1 / cells)
@@ -191,7 +193,7 @@ def test_seeds_are_taken_at_their_least_collisions_because_fewer_make_delta_larg
     m = LocalHash(5000, 4.0, d_prime=16)
     assert least_collision(m.collision_probability) < float(m.collision_probability)
     assert least_collision(LocalHash(16, 4.0, d_prime=17).collision_probability) == 0.0
-    usual = blanket_of(m)
+    usual = m.blanket
     assert usual is not None
     deltas = [bound(replace(usual, both=c / 16), 3000, 0, 0.3, 1e-12) for c in (0.0, 0.02, 1 / 16)]
     assert deltas == sorted(deltas, reverse=True)
@@ -204,7 +206,7 @@ def test_seeds_are_taken_at_their_least_collisions_because_fewer_make_delta_larg
 )
 def test_a_broken_hash_would_cost_3_4_per_cent_from_16_cells_on(cells: int, usual: float, broken: float) -> None:
     """limitations.md says so: n = 100,000, ε_l = 4, δ = 10^-9, if two values met under no seed at all."""
-    blanket = blanket_of(LocalHash(10**5, 4.0, d_prime=cells))
+    blanket = LocalHash(10**5, 4.0, d_prime=cells).blanket
     assert blanket is not None
     claims = [least_epsilon(replace(blanket, both=c * blanket.other), 99_999, 0, 1e-9) for c in (1 / cells, 0.0)]
     assert claims == pytest.approx([usual, broken], rel=5e-4)
@@ -215,7 +217,7 @@ def test_a_broken_hash_would_cost_3_4_per_cent_from_16_cells_on(cells: int, usua
 def test_a_broken_hash_costs_no_more_in_other_settings(setting: tuple[float, int, int]) -> None:
     local, others, fakes = setting
     for cells in (16, 64):
-        blanket = blanket_of(LocalHash(10**5, local, d_prime=cells))
+        blanket = LocalHash(10**5, local, d_prime=cells).blanket
         assert blanket is not None
         usual, broken = (
             least_epsilon(replace(blanket, both=c * blanket.other), others, fakes, 1e-9) for c in (1 / cells, 0.0)
@@ -234,7 +236,7 @@ def test_uneven_cells_cost_next_to_nothing_at_full_width() -> None:
     ids=["million", "thousand million", "wide"],
 )
 def test_the_work_does_not_grow_with_users_or_cells(
-    mechanism: Mechanism, users: int, monkeypatch: pytest.MonkeyPatch
+    mechanism: PureMechanism, users: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counted, as the tail probabilities that one claim takes: a few hundred thousand, whatever n."""
     counted: list[int] = []

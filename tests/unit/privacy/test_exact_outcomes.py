@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from peos.privacy.blanket import Blanket
+from peos.ldp.blanket import Blanket
 from peos.privacy.exact import bound
 from tests.unit.privacy.outcomes import Law, grr, local_hash, sue, true_delta, view
 

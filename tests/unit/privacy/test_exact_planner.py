@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 
 from peos.errors import Refused
-from peos.ldp import GRR, SUE, LocalHash
+from peos.ldp import GRR, SUE, LocalHash, Mechanism
 from peos.privacy import exact_search, guarantees, plan
-from peos.privacy.blanket import blanket_of
 from peos.privacy.curves import asked_of, curves_of, laplace_variance
 from peos.privacy.exact import bound
 from peos.privacy.exact_search import best, promising
 from peos.privacy.planner import LARGEST_EPSILON_LOCAL
 from peos.privacy.refusals import USELESS
-from peos.privacy.targets import checked
+from peos.privacy.targets import Size, checked
 
 KOSARAK: dict[str, Any] = {"users": 990_002, "domain": 42_178, "delta": 1e-9}
 SMALL: dict[str, Any] = {"users": 2000, "domain": 64, "delta": 1e-6}
@@ -67,7 +66,7 @@ def test_nothing_on_a_grid_is_better_than_the_plan(request_: dict[str, Any]) -> 
     for cells in kinds:
         for local in np.linspace(limit / 12, limit, 12):
             mechanism = GRR(d, float(local)) if cells == 0 else LocalHash(d, float(local), d_prime=cells)
-            blanket = blanket_of(mechanism)
+            blanket = mechanism.blanket
             assert blanket is not None
             for fakes in numbers:
                 mse = mechanism.variance(users=n, fakes=fakes)
@@ -232,10 +231,14 @@ def test_a_target_that_the_limit_on_epsilon_local_meets_needs_no_shuffle() -> No
 
 
 def test_what_saddle_points_promise_the_exact_bound_keeps() -> None:
-    for kind, cells in (("grr", None), ("solh", None), ("solh", 64), ("sue", None)):
-        targets = checked(
-            **{**SMALL, "eps_server": 0.3, "eps_users": 0.8, "eps_local": 4.0}, fakes="auto", d_prime=cells
-        )
+    kinds: tuple[tuple[type[Mechanism], Size | None], ...] = (
+        (GRR, None),
+        (LocalHash, None),
+        (LocalHash, Size("d_prime", 64)),
+        (SUE, None),
+    )
+    for kind, size in kinds:
+        targets = checked(**{**SMALL, "eps_server": 0.3, "eps_users": 0.8, "eps_local": 4.0}, fakes="auto", size=size)
         point, found = promising(targets, kind, 4.0), best(targets, kind, 4.0)
         assert point is not None
         assert found is not None

@@ -10,7 +10,6 @@ from peos.errors import WrongInput
 from peos.ldp import GRR, SUE, LocalHash
 from peos.ldp.base import Mechanism
 from peos.privacy import exact
-from peos.privacy.blanket import blanket_of
 from peos.privacy.exact import bound, least_epsilon
 
 DOMAIN = 100_000
@@ -39,7 +38,7 @@ KINKED: list[tuple[Setting, float]] = [
 def is_within_a_thousandth(setting: Setting) -> float:
     """The claim, which its own bound bears out, and which a thousandth less would not be."""
     mechanism, others, fakes, delta = setting
-    blanket = blanket_of(mechanism)
+    blanket = mechanism.blanket
     assert blanket is not None
     claim, cut = least_epsilon(blanket, others, fakes, delta), max(1e-4 * delta, 1e-280)
     assert bound(blanket, others, fakes, claim, cut) <= delta, setting
@@ -99,7 +98,7 @@ def test_a_claim_takes_few_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exact, "bound_and_slope", counting)
     settings = [*random_settings(1, 24, 20_000), *random_settings(4, 12, 10**9), *(known for known, _ in KINKED)]
     for mechanism, others, fakes, delta in settings:
-        blanket = blanket_of(mechanism)
+        blanket = mechanism.blanket
         assert blanket is not None
         least_epsilon.cache_clear()
         before = len(counted)
@@ -110,7 +109,7 @@ def test_a_claim_takes_few_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_slope_is_the_slope_of_the_bound_in_the_exponential_of_epsilon() -> None:
     for mechanism, others, fakes in ((GRR(16, 3.0), 4000, 0), (LocalHash(500, 4.0, d_prime=21), 900, 60)):
-        blanket = blanket_of(mechanism)
+        blanket = mechanism.blanket
         assert blanket is not None
         for at in (0.01, 0.3, 1.0):
             (before, slope), (after, _) = (

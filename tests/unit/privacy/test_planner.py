@@ -14,7 +14,7 @@ from peos.errors import Refused, WrongInput
 from peos.ldp import GRR, MAX_ENUMERABLE, LocalHash
 from peos.privacy import guarantees
 from peos.privacy import plan as find_plan
-from peos.privacy.closed_form import ideal_variance, least_support, mean_needed, optimal_cells
+from peos.privacy.closed_form import ideal_variance, mean_needed, optimal_cells
 
 plan = partial(find_plan, accounting="theorem")
 KOSARAK: dict[str, Any] = {"users": 990_002, "domain": 42_178, "delta": 1e-9}
@@ -55,10 +55,10 @@ def best_on_a_grid(request: dict[str, Any]) -> float:
             continue
         for local in np.linspace(limit / 25, limit, 25):
             m = GRR(d, local) if cells == 0 else LocalHash(d, local, d_prime=cells)
-            support = least_support(m)
+            support = m.theorem_support
             assert support is not None
             alone = fakes * float(support)
-            hides = (n - 1) * float(m.blanket * support) + alone
+            hides = (n - 1) * float(m.gamma * support) + alone
             o = m.oracle
             variance = (n * o.q * (1 - o.q) + fakes * o.u * (1 - o.u)) / (n * (o.p - o.q)) ** 2
             allowed = variance[(hides >= server) & (alone >= others)]

@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import binom
 
 from peos.ldp import GRR, LocalHash
-from peos.ldp.base import Mechanism
+from peos.ldp.base import PureMechanism
 from peos.privacy import plan
 from peos.privacy.closed_form import epsilon_server, epsilon_users, mean_needed
 
@@ -70,7 +70,7 @@ def test_against_all_other_users_the_true_delta_is_within_the_claim(
     claimed = epsilon_users(mechanism, fakes, delta)
     assert claimed is not None
     assert claimed <= target
-    blanket = float(mechanism.blanket)
+    blanket = float(mechanism.gamma)
     at_claim = exact_delta(fakes + 1, cells, 0.0, blanket, claimed)
     assert at_claim <= delta, (fakes, claimed, at_claim, delta)
     if local == 6.0 and delta < 0.1:
@@ -80,8 +80,8 @@ def test_against_all_other_users_the_true_delta_is_within_the_claim(
 
 @pytest.mark.parametrize("delta", [0.05, 1e-4])
 @pytest.mark.parametrize("mechanism", [GRR(2, 0.8), GRR(5, 1.0)], ids=["2", "5"])
-def test_against_the_analyzer_alone_the_true_delta_is_within_the_claim(mechanism: Mechanism, delta: float) -> None:
-    blanket, cells, fakes = float(mechanism.blanket), mechanism.cells, 50
+def test_against_the_analyzer_alone_the_true_delta_is_within_the_claim(mechanism: PureMechanism, delta: float) -> None:
+    blanket, cells, fakes = float(mechanism.gamma), mechanism.cells, 50
     users = math.ceil((mean_needed(1.0, delta) * cells - fakes) / blanket) + 2
     claimed = epsilon_server(mechanism, users, fakes, delta)
     assert claimed is not None
@@ -107,7 +107,5 @@ def test_a_plan_with_local_hashing_holds_what_it_claims_of_other_users() -> None
     assert isinstance(mechanism, LocalHash)
     claimed = found.guarantees.users.theorem
     assert claimed is not None
-    at_claim = exact_delta(
-        found.fakes + 1, 5, float(mechanism.collision_probability), float(mechanism.blanket), claimed
-    )
+    at_claim = exact_delta(found.fakes + 1, 5, float(mechanism.collision_probability), float(mechanism.gamma), claimed)
     assert at_claim <= delta, (found.fakes, claimed, at_claim)

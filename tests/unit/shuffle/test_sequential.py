@@ -6,6 +6,8 @@ import pytest
 
 from peos.crypto.randomness import Randomness
 from peos.errors import WrongInput
+from peos.protocols.peos import PEOS
+from peos.protocols.sequential import SEQUENTIAL
 from peos.shuffle import transcript
 from peos.shuffle.attempt import awaited
 from peos.shuffle.effects import (
@@ -24,7 +26,7 @@ from peos.shuffle.effects import (
 from peos.shuffle.fakes import own_fakes
 from peos.shuffle.messages import Kind, Step, Word
 from peos.shuffle.schedule import Deliver, HandOver, Schedule
-from peos.shuffle.sequential import SequentialSchedule, SequentialShuffler, shuffler_type
+from peos.shuffle.sequential import SequentialSchedule, SequentialShuffler
 from peos.shuffle.shuffler import Shuffler
 from peos.shuffle.standing import Place
 from tests.unit.shuffle import test_delivery_model as model
@@ -86,8 +88,11 @@ def test_too_few_shufflers_are_refused_as_for_peos() -> None:
 
 
 def test_a_schedule_is_worked_off_by_its_own_machine() -> None:
-    assert shuffler_type(Schedule(3)) is Shuffler
-    assert shuffler_type(SequentialSchedule(3)) is SequentialShuffler
+    for protocol, schedule, machine in (
+        (PEOS, Schedule(3), Shuffler),
+        (SEQUENTIAL, SequentialSchedule(3), SequentialShuffler),
+    ):
+        assert (protocol.schedule(3), protocol.machine) == (schedule, machine)
     assert Schedule(3) != SequentialSchedule(3)
 
 

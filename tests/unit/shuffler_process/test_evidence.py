@@ -30,7 +30,7 @@ from shuffler.life import Life
 from shuffler.meter import Meter
 from shuffler.storing import Stored
 from tests.keys import small_key
-from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
+from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, ENCRYPTION, SHUFFLERS
 from tests.unit.shuffler_process.played import HERE, LOG, ME, Other, memory, run
 from tests.unit.store.made import TRANSCRIPT
 
@@ -203,7 +203,7 @@ def test_at_shuffle_by_it_is_gone_though_the_analyzer_has_not_shown_its_dummies(
 ) -> None:
     """A shuffler that was started anew after the delivery, and an analyzer that does not answer."""
     made = shuffled(3)
-    monkeypatch.setattr(Document, "encryption", lambda _: PUBLIC)  # below the floor for keys that come in
+    monkeypatch.setattr(Document, "encryption", lambda _: ENCRYPTION)  # below the floor for keys that come in
     answers = {} if awaited is GET_RECEIPT else {GET_RECEIPT: SignedReceipt.sign(ANALYZER, attempt(2), TRANSCRIPT)}
     analyzer, store = Other("the analyzer", answers), memory(Place.DONE)
     store.set_state(COLLECTION, State.DELIVERED)

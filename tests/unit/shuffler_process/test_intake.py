@@ -18,7 +18,7 @@ from peos.store.memory import MemoryStore
 from shuffler import intake as intake_
 from shuffler.intake import Intake
 from shuffler.storing import Stored
-from tests.unit.collection.made import COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS, parts
+from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION, SHUFFLERS, parts
 from tests.unit.store.made import ASKED
 
 ME = 2
@@ -65,7 +65,7 @@ def with_intake(test: Callable[[Intake, Troubled], Awaitable[None]]) -> None:
 
 async def taken(intake: Intake, part: Part) -> Answer:
     """The answer to a part, which comes soon."""
-    answer = intake.offer(part, DOCUMENT, COLLECTION, PUBLIC, ME)
+    answer = intake.offer(part, DOCUMENT, COLLECTION, ENCRYPTION, ME)
     return answer if isinstance(answer, Answer) else await asyncio.wait_for(answer, 5)
 
 
@@ -143,12 +143,12 @@ def test_what_is_kept_but_cannot_be_acknowledged_is_acknowledged_when_it_comes_a
 
 def test_a_user_who_goes_away_holds_up_nobody() -> None:
     async def test(intake: Intake, store: Troubled) -> None:
-        gone = intake.offer(part("gone"), DOCUMENT, COLLECTION, PUBLIC, ME)
+        gone = intake.offer(part("gone"), DOCUMENT, COLLECTION, ENCRYPTION, ME)
         assert isinstance(gone, asyncio.Future)
         gone.cancel()
         assert (await taken(intake, part("a"))).row
         store.fails = [LocalFault("test.localfault", "the store failed")]
-        gone = intake.offer(part("gone too"), DOCUMENT, COLLECTION, PUBLIC, ME)
+        gone = intake.offer(part("gone too"), DOCUMENT, COLLECTION, ENCRYPTION, ME)
         assert isinstance(gone, asyncio.Future)
         gone.cancel()
         await asyncio.sleep(0.05)
@@ -161,7 +161,7 @@ def test_beyond_what_can_wait_users_are_asked_to_come_back(monkeypatch: pytest.M
     monkeypatch.setattr(intake_, "WAITING", 3)
 
     async def test(intake: Intake, store: Troubled) -> None:
-        offered = [intake.offer(part(f"user {number}"), DOCUMENT, COLLECTION, PUBLIC, ME) for number in range(5)]
+        offered = [intake.offer(part(f"user {number}"), DOCUMENT, COLLECTION, ENCRYPTION, ME) for number in range(5)]
         refused = [answer for answer in offered if isinstance(answer, Answer)]
         assert len(refused) == 2
         assert all(answer.retry and answer.hint for answer in refused)

@@ -28,7 +28,7 @@ from shuffler.life import Life
 from shuffler.meter import Meter
 from shuffler.storing import FAULTS, Stored
 from shuffler.telling import in_words, status
-from tests.unit.collection.made import COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
+from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION, SHUFFLERS
 from tests.unit.shuffler_process.played import HERE, LOG, ME, NOWHERE, VAULT, Other, announced, memory, rows, run
 
 CLOSE: Final = Order(COLLECTION, abort=False, signature=bytes(64))
@@ -38,7 +38,7 @@ ABORT: Final = Order(COLLECTION, abort=True, signature=bytes(64))
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(life_, "RETRY", 0.02)
-    monkeypatch.setattr(Document, "encryption", lambda _: PUBLIC)  # below the floor for keys that come in
+    monkeypatch.setattr(Document, "encryption", lambda _: ENCRYPTION)  # below the floor for keys that come in
 
 
 class Signed(SignedDocument):

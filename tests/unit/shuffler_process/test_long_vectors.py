@@ -218,7 +218,7 @@ def test_a_vector_that_arrives_is_written_as_it_comes_and_tried_again_after_a_fu
 
 def test_what_is_no_ciphertext_is_seen_in_a_file_too(tmp_path: Path, rng: Randomness) -> None:
     bench = Bench(MANY, 1, Wide(mpz(1)), Inline(rng), folder=tmp_path, long_from=0)
-    rows = bench.room(MANY)
+    rows = bench.room(MANY, WIDE)
     rows[MANY - 1 : MANY] = np.full((1, WIDE), 255, np.uint8)
     header = VectorHeader(HEADER, MANY, WIDE, bytes(32))
     with pytest.raises(RemoteFault, match="handed over what is no ciphertext"):
@@ -228,7 +228,7 @@ def test_what_is_no_ciphertext_is_seen_in_a_file_too(tmp_path: Path, rng: Random
 
 def test_short_vectors_and_shares_stay_in_memory(tmp_path: Path, rng: Randomness) -> None:
     short = Bench(100, 1, SMALL, Inline(rng), folder=tmp_path)
-    assert isinstance(short.room(100), np.ndarray)
+    assert isinstance(short.room(100, SMALL.ciphertext_bytes), np.ndarray)
     long = Bench(100, 1, SMALL, Inline(rng), folder=tmp_path, long_from=0)
     assert isinstance(long.frozen_room(2), np.ndarray)
     part = VectorHeader(replace(HEADER, step=Step(1, Kind.PART)), 100, 8, bytes(32))

@@ -18,6 +18,7 @@ from peos.store.base import Submission
 from peos.store.memory import MemoryStore
 from peos.wire.freezes import stretches
 from peos.wire.methods import GET_ANNOUNCEMENTS, GET_FROZEN_DIGEST, GET_LIST
+from shuffler import bench as bench_
 from shuffler import life as life_
 from shuffler.ahead import Ahead
 from shuffler.bench import Bench
@@ -25,7 +26,7 @@ from shuffler.life import Life
 from shuffler.meter import Meter
 from shuffler.storing import Stored
 from tests.keys import small_key
-from tests.unit.collection.made import COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
+from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION, PUBLIC, SHUFFLERS
 from tests.unit.shuffler_process.played import LOG, NOWHERE, VAULT, Other, announced, rows, run
 from tests.unit.shuffler_process.test_life import ABORT, CLOSE, Signed, frozen_digest, reached
 from tests.unit.store.made import ASKED
@@ -37,7 +38,7 @@ FIRST = 1  # encrypts the fakes, and makes the first pass
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(life_, "RETRY", 0.02)
     monkeypatch.setattr(life_, "check_minimum", lambda *_: None)  # six submissions, where there are 32 dummies
-    monkeypatch.setattr(Document, "encryption", lambda _: PUBLIC)  # below the floor for keys that come in
+    monkeypatch.setattr(Document, "encryption", lambda _: ENCRYPTION)  # below the floor for keys that come in
 
 
 def others() -> dict[int, Other]:
@@ -66,7 +67,7 @@ def test_a_stock_is_filled_while_open_used_by_the_shuffle_and_erased_at_the_end(
             super().__init__(*given, **named)
             benches.append(self)
 
-    monkeypatch.setattr(life_, "Bench", Seen)
+    monkeypatch.setattr(bench_, "Bench", Seen)
     store = MemoryStore(Randomness(b"\x01" * 32))
     store.put_collection(COLLECTION, b"signed", b"roster", ASKED, State.OPEN)
     zero = PUBLIC.zero_source(Randomness(b"\x03" * 32)).zeros(1).tobytes()

@@ -15,6 +15,8 @@ from peos.crypto.onion import Layer, OnionKeys, OnionPrivateKey
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed
 from peos.errors import Refused
+from peos.protocols import Assignment
+from peos.protocols.sequential import OnionEncryption
 from peos.shuffle.effects import CIPHERTEXTS, Heard, Peel
 from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, Step, VectorHeader
 from peos.shuffle.relay import Line, peeled
@@ -22,9 +24,9 @@ from peos.shuffle.sequential import SequentialSchedule, SequentialShuffler
 from peos.shuffle.standing import Place
 from shuffler import keys
 from shuffler.background import in_background
+from shuffler.bench import RelayBench
 from shuffler.conductor import Conductor
 from shuffler.config import read
-from shuffler.relaying import RelayBench
 from shuffler.storing import Stored
 from tests.unit.collection.made import COLLECTION, SHUFFLERS
 from tests.unit.collection.test_sequential import ONIONS
@@ -47,7 +49,9 @@ def bench(number: int, onions: Packed | None = None, *, least: int = 1) -> Relay
     made = RelayBench(number, line(least=least), SHUFFLERS[number - 1], Inline())
     frozen = made.frozen_room(number)
     frozen[:] = 0 if onions is None else onions
-    made.complete(frozen, SEEDS[number - 1])
+    seed = SEEDS[number - 1]
+    encryption = OnionEncryption(KEYS, 1)
+    made.begin(number, frozen, encryption.own_fakes(Assignment(number, HERE, REPORTS, 7, least), seed), seed)
     return made
 
 

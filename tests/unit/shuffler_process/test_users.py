@@ -13,7 +13,7 @@ from peos.errors import BadEncoding, NotYet, Unknown
 from peos.net.guard import Context
 from shuffler import users as users_
 from shuffler.users import Users
-from tests.unit.collection.made import DOCUMENT, PUBLIC, parts
+from tests.unit.collection.made import DOCUMENT, ENCRYPTION, parts
 from tests.unit.shuffler_process.played import run
 
 NOBODY = cast(Context, None)  # nothing here asks who calls
@@ -30,7 +30,7 @@ class Desk:
         """The collection."""
         if self.state is None:
             raise Unknown("collection.unknown_here", "this shuffler knows no such collection")
-        return type("Life", (), {"state": self.state, "document": DOCUMENT, "public": PUBLIC, "number": 2})
+        return type("Life", (), {"state": self.state, "document": DOCUMENT, "encryption": ENCRYPTION, "number": 2})
 
 
 class Late:

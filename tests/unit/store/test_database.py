@@ -75,6 +75,7 @@ def test_tables_of_another_program_are_left_alone(tmp_path: Path) -> None:
         theirs.execute("CREATE TABLE anything (a)")
     path.chmod(0o600)
     before = path.read_bytes()
-    with pytest.raises(LocalFault, match="is not the shelf of this program"):
+    with pytest.raises(LocalFault) as caught:
         Database(path, FIRST)
+    assert caught.value.id == "store.not_ours"
     assert path.read_bytes() == before

@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from subprocess import PIPE, Popen
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from peos.cli.running import run
 from peos.collection.party import Answer
 from peos.collection.submission import Part
 from peos.collection.ticket import Ticket, mint
+from peos.ldp import GRR
 from tests.unit.user_client.town import Town, refuse
 from user_client.cli import app
 
@@ -118,15 +120,52 @@ def test_a_refused_answer_exits_3_and_says_by_whom(desk: Desk) -> None:
 def test_every_bad_line_is_named_and_no_value_is(desk: Desk) -> None:
     desk.write(9)
     values, tickets = desk.values.read_text().splitlines(), desk.tickets.read_text().splitlines()
-    values[0], values[4], values[5], values[6] = "+7777", "", "7777 7777", "0x7777"
+    values[0], values[4], values[5], values[6] = "+7777", "", "7777" * 99, "0x7777"
     tickets[2], tickets[8] = tickets[2][:-1], "7777"
     desk.values.write_text("\n".join(values))
     desk.tickets.write_text("\n".join(tickets))
     code, out, err = desk.many()
     assert (code, out) == (2, "")
-    assert "values.txt, lines 1, 5-7: not a whole number" in err
+    assert "values.txt, lines 5-6: not an answer of 1 to 200 characters" in err
     assert "tickets.txt, lines 3, 9: not a ticket" in err
     assert "7777" not in err
+    desk.write(9)
+    values[4], values[5] = "1", "7777 7777"
+    desk.values.write_text("\n".join(values))
+    code, out, err = desk.many()
+    assert (code, out) == (2, "")
+    assert "values.txt, lines 1, 6-7: the value is not a whole number from 0 to 63" in err
+    assert "7777" not in err
+
+
+def test_answers_are_given_by_their_labels_and_asked_with_them(
+    town: Town, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labels = ("nobody", "a dog", *(f"a cat and {number} more" for number in range(62)))
+    town.publish(town.document(labels=labels))
+    desk = Desk(town, tmp_path, capsys)
+    desk.write(3)
+    given: list[int] = []
+    randomize = GRR.randomize
+    monkeypatch.setattr(
+        GRR,
+        "randomize",
+        lambda self, values, rng=None: given.extend(values.tolist()) or randomize(self, values, rng),  # type: ignore[func-returns-value] # extend returns None
+    )
+    desk.values.write_text("a dog\n 0 \na lizard\n")
+    code, out, err = desk.many()
+    assert (code, out, given) == (2, "", [])
+    assert "values.txt, line 3: the value is not one of nobody, a dog, a cat and 0 more" in err
+    assert "lizard" not in err, "what a user said is not repeated"
+    desk.values.write_text("a dog\n 0 \nnobody\n")
+    assert desk.many()[:2] == (0, "3 of 3 accepted by all shufflers\n")
+    assert given == [1, 0, 0]
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    asked: list[str] = []
+    monkeypatch.setattr("typer.prompt", lambda text, **_: asked.append(text) or "a dog")  # type: ignore[func-returns-value] # likewise
+    assert desk.run("submit", "--ticket", line_of(town.ticket(7)))[0] == 0
+    assert given[-1] == 1
+    assert asked[0].startswith("how many? (one of nobody, a dog, a cat and 0 more")
 
 
 def test_a_ticket_for_a_users_own_key_is_of_use_with_her_key_file_only(desk: Desk) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from google.protobuf.message import Message
 from numpy.typing import NDArray
 
 from peos.collection.party import Answer
@@ -17,6 +18,8 @@ from peos.crypto.schemes.base import Packed, ZeroSource
 from peos.crypto.schemes.paillier import PaillierPublicKey
 from peos.errors import Full, PeosError, Refused, RemoteFault, WrongInput
 from peos.ldp import GRR
+from peos.v1 import submission_pb2 as pb
+from peos.wire import strict
 from tests.unit.user_client.conftest import Open
 from tests.unit.user_client.town import Town, full_key, refuse
 from user_client.config import Config
@@ -255,3 +258,20 @@ def test_a_memory_that_is_damaged_is_refused(client: Open, config: Config) -> No
         path.write_bytes(b"not a database" * 100)
     with pytest.raises(PeosError, match="is damaged"):
         client()
+
+
+def test_a_part_is_serialised_once_for_keeping_counting_and_sending(
+    town: Town, client: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serialised: list[object] = []
+
+    def serialize(message: Message) -> bytes:
+        if isinstance(message, pb.Part):
+            serialised.append(message)
+        return strict.serialize(message)
+
+    collection = client().open(town.invitation)
+    monkeypatch.setattr("peos.wire.submissions.serialize", serialize)
+    assert collection.submit(17, town.ticket(1)).accepted
+    noted = sum(len(one.parts) for one in town.shufflers)  # the town serialises what it has read, to note it
+    assert (noted, len(serialised) - noted) == (3, 3)

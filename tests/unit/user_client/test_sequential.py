@@ -5,15 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from peos.collection.document import PEOS, SEQUENTIAL, Document
+from peos.collection.document import Document
 from peos.crypto.onion import ONION, Layer, OnionPrivateKey
 from peos.crypto.randomness import Randomness
 from peos.errors import Refused, RemoteFault
+from peos.protocols.peos import PEOS
+from peos.protocols.sequential import SEQUENTIAL
 from peos.shuffle.relay import peeled
 from tests.unit.user_client.conftest import Open
 from tests.unit.user_client.town import Town
 
-BOTH = (PEOS, SEQUENTIAL)
+BOTH = (PEOS.name, SEQUENTIAL.name)
 ANALYZERS = OnionPrivateKey.generate(Randomness(b"\x31" * 32))
 
 
@@ -33,7 +35,7 @@ def test_who_does_not_allow_it_does_not_answer(town: Town, client: Open) -> None
 def test_who_allows_only_it_does_not_answer_by_another(town: Town, client: Open) -> None:
     town.publish()
     with pytest.raises(Refused, match="its protocol is peos, you answer by ss"):
-        client(protocols=(SEQUENTIAL,)).open(town.invitation)
+        client(protocols=(SEQUENTIAL.name,)).open(town.invitation)
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])

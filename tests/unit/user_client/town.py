@@ -17,10 +17,10 @@ from peos.collection.party import Answer, Card
 from peos.collection.submission import Part, Verdict, check_part, judge
 from peos.collection.ticket import Ticket, issue
 from peos.crypto.identity import Identity
-from peos.crypto.onion import OnionKeys, OnionPrivateKey
+from peos.crypto.onion import OnionPrivateKey
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes import scheme
-from peos.crypto.schemes.base import PrivateKey, PublicKey
+from peos.crypto.schemes.base import PrivateKey
 from peos.errors import Conflict, PeosError, Unknown
 from peos.ldp import GRR
 from peos.ldp.base import Question
@@ -31,6 +31,7 @@ from peos.net.guard import Context
 from peos.net.logs import Log
 from peos.net.server import Running, serve
 from peos.net.tls import grpc, user_port
+from peos.protocols import Encryption
 from peos.wire import documents, parties, submissions
 from peos.wire.methods import DESCRIBE, SUBMIT, SUBMIT_MANY
 from tests.unit.collection.made import receipt_of
@@ -52,8 +53,8 @@ def certificate(name: str) -> Certificate:
 
 
 @cache
-def read(signed: bytes) -> tuple[documents.SignedDocument, PublicKey | OnionKeys]:
-    """A document and its key, which takes time to check."""
+def read(signed: bytes) -> tuple[documents.SignedDocument, Encryption]:
+    """A document and its keys, which takes time to check."""
     found = documents.decode_signed_document(signed)
     return found, found.document.encryption()
 
@@ -113,9 +114,9 @@ class FakeShuffler:
         instead = self.before(part) if self.before else None
         if instead is not None:
             return instead
-        signed, public = read(self.signed)
+        signed, encryption = read(self.signed)
         try:
-            row = check_part(part, signed.document, signed.digest, public, self.number)
+            row = check_part(part, signed.document, signed.digest, encryption, self.number)
             stored = self.taken.get(part.ticket)
             if judge(stored.row if stored else None, row) is Verdict.CONFLICT:
                 raise Conflict("submit.ticket_used", "another submission was made under this ticket")

@@ -19,6 +19,7 @@ from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.crypto.onion import OnionPrivateKey
 from peos.crypto.randomness import Randomness
+from peos.protocols.sequential import SEQUENTIAL
 from peos.shuffle.messages import (
     Header,
     Kind,
@@ -72,7 +73,7 @@ def _documents(draw: st.DrawFn) -> Document:
     first = draw(st.integers(0, 2**16))
     encryption: dict[str, Any] = {"scheme": "paillier", "public_key": KEY.encode()}
     if draw(st.booleans()):
-        encryption = {"scheme": "onion", "public_key": POINTS[-1], "protocol": "ss"}
+        encryption = {"scheme": "onion", "public_key": POINTS[-1], "protocol": SEQUENTIAL}
         encryption["onion_keys"] = tuple(draw(st.permutations(POINTS[:-1]))[: len(members)])
     return Document(
         question=draw(st.text(min_size=1, max_size=1024)),

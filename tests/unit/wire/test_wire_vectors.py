@@ -19,6 +19,7 @@ from peos.collection.ticket import mint
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.errors import BadEncoding
+from peos.protocols.sequential import SEQUENTIAL
 from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, SignedNotice, SignedReceipt, Step, Word
 from peos.wire import documents, freezes, shuffles, submissions
 from tests.vectors import make_wire_vectors
@@ -154,7 +155,7 @@ def test_a_document_is_the_vectors() -> None:
 def test_a_document_of_a_sequential_shuffle_is_the_vectors() -> None:
     (data,), fields = good_case("signed_document", "a document of a sequential shuffle")
     (peos,), _ = good_case("signed_document")
-    other = {"scheme": fields["scheme"], "public_key": unhex(fields["public_key"]), "protocol": "ss"}
+    other = {"scheme": fields["scheme"], "public_key": unhex(fields["public_key"]), "protocol": SEQUENTIAL}
     document = replace(read_document(peos).document, **other, onion_keys=tuple(map(unhex, fields["onion_keys"])))
     signed = read_document(data)
     assert signed.document == document

@@ -1,0 +1,31 @@
+"""The members of a family of mechanisms, as arrays: what a planner compares before it builds one of them.
+
+A report is two-level (privacy.md §0): uniform with probability γ = 1/(1 + (e^(ε_l) − 1)·match), else
+uniform among the patterns that match the value. Accuracy and the accounting of a shuffle follow from ε_l, the chance of
+a match and how often two values are matched by the same report.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Of each size (a row) at each ε_l (a column), or what broadcasts to that."""
+
+    match: Floats  # a uniform report matches a value
+    collision: Floats  # a report that tells one value matches another: as estimates have it
+    least_collision: Floats  # the least of it that privacy may count on
+
+
+@dataclass(frozen=True)
+class Members:
+    """Numbers of cells k to choose from, with μ (support of a uniform word) and c (collision probability) of each."""
+
+    cells: NDArray[np.int64]
+    support: Floats
+    collision: Floats

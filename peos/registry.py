@@ -1,0 +1,82 @@
+"""The mechanisms, encryption schemes and shuffle protocols that there are: a line for each, in no other list.
+
+    MECHANISMS["grr"]       # the class, loaded when it is first asked for
+    MECHANISMS.choices      # "grr|solh|sue", for which nothing is loaded: a command's --help need not wait
+
+What is not here is refused wherever it is named. Each says all that there is to say of it (`peos.ldp.base.Mechanism`,
+`peos.crypto.schemes.base.Scheme`, `peos.protocols.base.ShuffleProtocol`).
+"""
+
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+if TYPE_CHECKING:
+    from peos.crypto.schemes.base import Scheme
+    from peos.ldp.base import Mechanism
+    from peos.protocols.base import ShuffleProtocol
+
+T = TypeVar("T")
+
+
+class Registry(MutableMapping[str, T]):
+    """From a name to what has it: an object, or where one is defined as "module:name"."""
+
+    def __init__(self, homes: dict[str, str]) -> None:
+        self._known: dict[str, str | T] = dict(homes)
+
+    def __getitem__(self, name: str) -> T:
+        found: Any = self._known[name]
+        if isinstance(found, str):
+            module, _, attribute = found.partition(":")
+            found = self._known[name] = getattr(import_module(module), attribute)
+        thing: T = found
+        return thing
+
+    def __setitem__(self, name: str, thing: T) -> None:
+        self._known[name] = thing
+
+    def __delitem__(self, name: str) -> None:
+        del self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    @property
+    def choices(self) -> str:
+        """All names, as a command's help shows them."""
+        return "|".join(self)
+
+
+MECHANISMS: Final[Registry[type["Mechanism"]]] = Registry(
+    {
+        "grr": "peos.ldp.grr:GRR",
+        "solh": "peos.ldp.local_hash:LocalHash",
+        "sue": "peos.ldp.sue:SUE",
+    }
+)
+"""By the name that planners are asked for, which is the one in documents."""
+
+SCHEMES: Final[Registry[type["Scheme"]]] = Registry(
+    {
+        "paillier": "peos.crypto.schemes.paillier:Paillier",
+        "dgk": "peos.crypto.schemes.dgk:DGK",
+        "jl": "peos.crypto.schemes.joye_libert:JoyeLibert",
+    }
+)
+"""The default first."""
+
+DEFAULT_SCHEME: Final = next(iter(SCHEMES))
+
+PROTOCOLS: Final[Registry["ShuffleProtocol"]] = Registry(
+    {
+        "peos": "peos.protocols.peos:PEOS",
+        "ss": "peos.protocols.sequential:SEQUENTIAL",
+    }
+)
+"""First the protocol of a document that names none."""
+
+DEFAULT_PROTOCOL: Final = next(iter(PROTOCOLS))
