@@ -1,20 +1,24 @@
 """`with raises("freeze.minimum"):`, since an error is known by its id and not by its sentence."""
 
+import re
+from typing import Any
+
 import pytest
 
 from peos.errors import PeosError
 from tests.errors_table import IDS
 
 
-def raises(id_: str, *says: str, kind: type[PeosError] | None = None) -> "pytest.RaisesExc[PeosError]":
-    """The error of this id, which shows the names and numbers `says`.
+def raises(id_: str, *says: str, kind: type[PeosError] | None = None) -> "pytest.RaisesExc[Any]":
+    """The error of this id, which shows the names and numbers `says`, each as words of its own.
 
     Its class is the registered one, unless `kind` names that of the error at the caller of another party.
     """
 
     def is_it(error: PeosError) -> bool:
         assert error.id == id_, f"{error.id} in place of {id_}: {error}"
-        assert all(value in str(error) for value in says), f"not all of {says} in: {error}"
+        for value in says:
+            assert re.search(rf"(?:\b|(?=\W)){re.escape(value)}(?:\b|(?<=\W))", str(error)), f"no {value!r} in: {error}"
         return True
 
     return pytest.RaisesExc(kind or IDS[id_], check=is_it)

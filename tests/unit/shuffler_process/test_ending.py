@@ -6,11 +6,11 @@ import pytest
 
 from peos.collection.lifecycle import State
 from peos.crypto.kdf import Context
-from peos.errors import Closed, Refused
 from peos.shuffle.messages import Notice, NoticeKind, SignedNotice
 from peos.shuffle.standing import Place, Standing
 from peos.store.base import Collection
 from peos.store.memory import MemoryStore
+from tests.raising import raises
 from tests.unit.collection.made import COLLECTION, SHUFFLERS
 from tests.unit.shuffler_process.played import HERE, Told, ending, memory, run
 
@@ -138,7 +138,7 @@ def test_who_was_done_never_says_that_nothing_was_delivered() -> None:
 
 def test_a_notice_about_another_list_is_refused() -> None:
     store, told = memory(Place.DONE), Told()
-    with pytest.raises(Refused, match="another frozen list"):
+    with raises("freeze.notice_other"):
         answer(store, told, ask(2, Context(COLLECTION, b"\x77" * 32)))
     assert told.notices == []
 
@@ -156,6 +156,6 @@ def test_a_store_that_was_lost_signs_nothing(place: Place) -> None:
     store, told = memory(place), Told()
     store.__class__ = Restored
     assert abort(store, told) is State.ABORTED
-    with pytest.raises(Closed, match="restored from a backup"):
+    with raises("collection.lost"):
         answer(store, told, ask(2))
     assert told.notices == []

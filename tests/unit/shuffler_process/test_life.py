@@ -28,6 +28,7 @@ from shuffler.life import Life
 from shuffler.meter import Meter
 from shuffler.storing import FAULTS, Stored
 from shuffler.telling import in_words, status
+from tests.raising import raises
 from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION, SHUFFLERS
 from tests.unit.shuffler_process.played import HERE, LOG, ME, NOWHERE, VAULT, Other, announced, memory, rows, run
 
@@ -169,7 +170,7 @@ def test_a_draft_cannot_be_closed_and_opens_at_the_operators_word() -> None:
     async def test(store: MemoryStore, stored: Stored) -> None:
         life = alive(store, stored)
         running = asyncio.ensure_future(life.run())
-        with pytest.raises(NotYet, match="operator has not accepted"):
+        with raises("collection.not_accepted_yet"):
             await life.order(CLOSE)
         assert "acceptance" in (await status(life)).step
         await life.accept()
@@ -318,7 +319,7 @@ def test_a_lost_store_ends_its_collections_and_hears_nothing() -> None:
     async def test(store: MemoryStore, stored: Stored) -> None:
         life = alive(store, stored, lost=True)
         asked = SignedNotice.sign(SHUFFLERS[0], HERE, Notice(NoticeKind.ASK, 1, 2))
-        with pytest.raises(Closed, match="restored from a backup"):
+        with raises("collection.lost"):
             await life.hear(asked)
         await life.run()
         assert "restored from a backup" in store.collection(COLLECTION).reason
