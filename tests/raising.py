@@ -10,7 +10,7 @@ from tests.errors_table import IDS
 
 
 def raises(id_: str, *says: str, kind: type[PeosError] | None = None) -> "pytest.RaisesExc[Any]":
-    """The error of this id, which shows the names and numbers `says`, each as words of its own.
+    """The error of this id, which shows the names and numbers `says`.
 
     Its class is the registered one, unless `kind` names that of the error at the caller of another party.
     """
@@ -18,7 +18,7 @@ def raises(id_: str, *says: str, kind: type[PeosError] | None = None) -> "pytest
     def is_it(error: PeosError) -> bool:
         assert error.id == id_, f"{error.id} in place of {id_}: {error}"
         for value in says:
-            assert re.search(rf"(?:\b|(?=\W)){re.escape(value)}(?:\b|(?<=\W))", str(error)), f"no {value!r} in: {error}"
+            assert re.search(rf"(?<!\d){re.escape(value)}(?!\d)", str(error)), f"no {value!r} in: {error}"
         return True
 
     return pytest.RaisesExc(kind or IDS[id_], check=is_it)

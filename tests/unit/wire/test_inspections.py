@@ -97,7 +97,7 @@ def test_who_shows_nothing_says_why(why: Nothing, revealed: SignedReveal | None)
         ({"version": 2}, ("encoding.version",)),
         ({"revealed": b""}, ("encoding.length", "signed hash of the dummies", "0")),
         ({"revealed": bytes(95), "nothing": 1}, ("encoding.length", "signed hash of the dummies", "95")),
-        ({"nothing": 3}, ("encoding.range", "why nothing", "shown is 3")),
+        ({"nothing": 3}, ("encoding.range", "why nothing is shown", "3")),
         ({"nothing": 1, "claim": bytes(4)}, ("inspection.opening_nothing",)),
         ({"nothing": 2, "paths": [bytes(4)]}, ("inspection.opening_nothing",)),
         ({"claim": bytes(3)}, ("inspection.path",)),
