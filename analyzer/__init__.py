@@ -9,7 +9,7 @@
     peers          calls to the shufflers
     receiving      vectors on their way in; service answers the calls
     decryption, publishing, result; report, the page
-    keeper, serve  collections moved on; the process
+    scheduler, serve  collections moved on; the process
     status         what is waited for
 
 Rules of the protocol are not here but in `peos`.

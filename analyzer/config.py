@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from peos import configuration
 from peos.compute import PROCESSES, Choice
-from peos.configuration import ADDRESS, NAME, PATH, PATHS, POSITIVE, TEXTS, File, Key, Kind, Settings, group, setting
 from peos.errors import WrongInput
 from peos.net.tunnel import Proxy
 from peos.privacy.ledger import Budget
+from peos.settings import ADDRESS, NAME, PATH, PATHS, POSITIVE, TEXTS, File, Key, Kind, Settings, group, load, setting
 
 _EPSILON: Final[Key[float | None]] = Key("budget.epsilon", POSITIVE, None)
 _DELTA: Final[Key[float | None]] = Key("budget.delta", POSITIVE, None)
@@ -76,4 +76,4 @@ def _signed_card(config: Path, path: Path) -> bytes:
 
 def read(path: Path) -> Config:
     """The configuration in a file; WrongInput says which key is wrong."""
-    return configuration.load(path, Config)
+    return load(path, Config)

@@ -10,28 +10,24 @@ from typing import Final
 
 from analyzer.dummies import Dummies
 from analyzer.home import Home
-from analyzer.peers import Answer, Peers, party
+from analyzer.peers import Peers, party
 from analyzer.store import Kept
 from analyzer.telling import Teller
+from peos.collection import analysis
+from peos.collection.analysis import Answer
 from peos.collection.lifecycle import State
 from peos.collection.party import Card, Status
-from peos.errors import Closed, PeosError, Refused
+from peos.errors import PeosError
 from peos.net.errors import is_retryable
 from peos.store.folder import private_folder, write_durably
 from peos.wire.parties import encode_invitation
 
 ASK_EVERY: Final = 1.0
-_PAST_DRAFT: Final = frozenset(State) - {State.DRAFT, State.ABORTED}
 
 
 def open_collection(home: Home, kept: Kept, teller: Teller, *, wait: float, every: float = ASK_EVERY) -> Kept:
     """Bring a collection from wherever it is to open, its dummies ready to be sent; PeosError says what is missing."""
-    if kept.state is State.ABORTED:
-        raise Refused(
-            "collection.aborted",
-            f"{kept.name} was aborted: {kept.reason}",
-            hint="create another collection, under another name",
-        )
+    analysis.check_open(kept.name, kept.state, kept.reason)
     if kept.state is State.DRAFT:
         asyncio.run(_until_accepted(home, kept, teller, wait=wait, every=every))
         Dummies(home).keep(kept)  # before it is open: the serving process sends them from then on
@@ -50,7 +46,7 @@ def write_invitation(home: Home, kept: Kept, folder: Path) -> Path:
 
 async def _until_accepted(home: Home, kept: Kept, teller: Teller, *, wait: float, every: float) -> None:
     cards = home.proposal(kept).cards[:-1]
-    closes_at = home.signed(kept).document.closes_at
+    document = home.signed(kept).document
     give_up_at = time.monotonic() + wait
     async with Peers(home.keys, cards) as peers:
         teller.say(f"proposing {kept.name} to {len(cards)} shufflers")
@@ -66,13 +62,9 @@ async def _until_accepted(home: Home, kept: Kept, teller: Teller, *, wait: float
             ]
             if not waiting:
                 return
-            if time.time() >= closes_at:
+            if late := analysis.too_late(kept.name, document, time.time(), waiting):
                 home.store.move(kept.digest, State.ABORTED, f"not accepted before it closed: {waiting[0]}")
-                raise Closed(
-                    "collection.too_late",
-                    f"{kept.name} was to close before every shuffler had accepted it: {waiting[0]}",
-                    hint="create another collection, under another name",
-                )
+                raise late
             if time.monotonic() >= give_up_at:
                 raise PeosError(
                     "collection.waiting",
@@ -84,21 +76,8 @@ async def _until_accepted(home: Home, kept: Kept, teller: Teller, *, wait: float
 
 
 def _not_accepted(name: str, answer: Answer, refused: PeosError | None) -> str:
-    """What is waited for from one shuffler, nothing if it has accepted; Refused if it will not."""
-    if isinstance(answer, Status) and answer.known:
-        if answer.state == State.ABORTED:
-            raise Refused(
-                "collection.refused",
-                f"{name} has aborted the collection: {answer.reason or 'it gives no reason'}",
-                hint="abort it here too, and create another, under another name",
-            )
-        if answer.state in _PAST_DRAFT:
-            return ""
-        return f"{name} waits for its operator to accept"
-    if refused is not None and not is_retryable(refused) and isinstance(refused, Refused):
-        raise refused
-    cause = refused if refused is not None else answer if isinstance(answer, PeosError) else None
-    return f"{name} does not know the collection yet" if cause is None else str(cause)
+    may_pass = refused is not None and is_retryable(refused)
+    return analysis.not_accepted(name, answer, refused, may_pass=may_pass)
 
 
 def invited(cards: tuple[Card, ...]) -> str:

@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 
 from analyzer.home import Home
-from analyzer.peers import Answer
 from analyzer.store import Kept
+from peos.collection.analysis import Answer
 from peos.collection.dummies import Spread, answered
 from peos.collection.party import Card, Status
 from peos.collection.prepare import prepare

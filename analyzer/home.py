@@ -1,8 +1,10 @@
 """An analyzer opened: its configuration, keys and store, and what is sealed in the store read back."""
 
+import heapq
+import math
 import re
 import time
-from functools import lru_cache
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -10,16 +12,18 @@ import numpy as np
 
 from analyzer import keys as keys_
 from analyzer.config import Config
-from analyzer.store import OVER, Kept, Store
+from analyzer.store import Kept, Store
 from peos.collection.document import ID_BYTES, Dummy
+from peos.collection.lifecycle import OVER
 from peos.collection.submission import Part
 from peos.crypto.randomness import Randomness, system
 from peos.crypto.schemes.base import KEY_BITS_FLOOR
 from peos.errors import LocalFault, WrongInput
 from peos.net.tls import Trust
 from peos.protocols import AnalyzerKey
+from peos.store.bell import ring
 from peos.store.folder import private_folder
-from peos.wire.documents import SignedDocument, decode_signed_document
+from peos.wire.documents import SignedDocument, decode_signed_document, erase_by_of
 from peos.wire.parties import Proposal, decode_proposal
 from peos.wire.submissions import decode_part, encode_part
 
@@ -38,8 +42,7 @@ class Home:
         self.floor = floor
         self.rng = rng or system()
         self.keys = keys_.load(config, self.rng)
-        self.store = Store(config.folder / _DATABASE)
-        self._decode = lru_cache(maxsize=16)(decode_signed_document)
+        self.store = Store(config.folder / _DATABASE, changed=lambda: ring(config.folder))
 
     def __repr__(self) -> str:
         return f"Home({self.config.folder})"
@@ -62,9 +65,13 @@ class Home:
     def folder(self, kept: Kept) -> Path:
         """Where a collection's vectors and its result lie."""
         private_folder(self.config.folder / _COLLECTIONS)
-        path = self.config.folder / _COLLECTIONS / kept.name
+        path = self.path(kept.name)
         private_folder(path)
         return path
+
+    def path(self, name: str) -> Path:
+        """The same folder by the collection's name, whether or not it is there."""
+        return self.config.folder / _COLLECTIONS / name
 
     def proposal(self, kept: Kept) -> Proposal:
         """What was proposed to the shufflers: the signed document and everybody's card."""
@@ -72,7 +79,7 @@ class Home:
 
     def signed(self, kept: Kept) -> SignedDocument:
         """The collection's document."""
-        return self._decode(self.proposal(kept).document, floor=self.floor)
+        return decode_signed_document(self.proposal(kept).document, floor=self.floor)
 
     def private_key(self, kept: Kept) -> AnalyzerKey:
         """The key that opens the output, as long as it is kept."""
@@ -117,15 +124,43 @@ class Home:
         shufflers = len(self.signed(kept).document.shufflers)
         return [tuple(found[first : first + shufflers]) for first in range(0, len(found), shufflers)]
 
-    def trust(self, trust: Trust, known: dict[bytes, int]) -> None:
-        """Let in the shufflers of every collection until it is over everywhere; `known` says when that is."""
+
+class Admission:
+    """Lets in the shufflers of every collection until it is over everywhere."""
+
+    def __init__(self, home: Home, trust: Trust) -> None:
+        self._home = home
+        self._trust = trust
+        self._known: set[bytes] = set()
+        self._leaving: list[tuple[float, bytes]] = []  # a heap: when nobody can ask about a collection any more
         now = time.time()
-        for kept in self.store.all():
-            if kept.digest not in known:
-                known[kept.digest] = self.signed(kept).document.erase_by
-                trust.admit([card.peer_certificate for card in self.proposal(kept).cards[:-1]], kept.digest)
-            if kept.state in OVER and now >= known[kept.digest]:
-                trust.drop(kept.digest)
+        for digest, proposal in home.store.over_proposals():
+            until = erase_by_of(decode_proposal(proposal).document)
+            if now < until:
+                self._admit(digest, decode_proposal(proposal), until)
+
+    def look(self, live: Sequence[Kept]) -> float:
+        """Let in the shufflers of new collections, and those of ended ones no longer; when to look again."""
+        for kept in live:
+            if kept.digest not in self._known:
+                self._admit(kept.digest, self._home.proposal(kept), self._home.signed(kept).document.erase_by)
+        going_on = {kept.digest for kept in live if kept.state not in OVER}
+        later, now = [], time.time()
+        while self._leaving and self._leaving[0][0] <= now:
+            until, digest = heapq.heappop(self._leaving)
+            if digest in going_on:
+                later.append((until, digest))
+            else:
+                self._trust.drop(digest)
+        due = self._leaving[0][0] if self._leaving else math.inf
+        for one in later:
+            heapq.heappush(self._leaving, one)
+        return due
+
+    def _admit(self, digest: bytes, proposal: Proposal, until: float) -> None:
+        self._trust.admit([card.peer_certificate for card in proposal.cards[:-1]], digest)
+        self._known.add(digest)
+        heapq.heappush(self._leaving, (until, digest))
 
 
 def require_name(name: str) -> str:

@@ -90,8 +90,12 @@ class Inspecting:
             return False
         if all(self._path(kept, who).exists() for who in range(1, shufflers + 1)):
             return False
+        return time.time() < self.awaited_until(kept)
+
+    def awaited_until(self, kept: Kept) -> float:
+        """How long openings are waited for."""
         rows = max((header.rows for header in self._home.store.deliveries(kept.digest)), default=0)
-        return time.time() - kept.since < self._patience + rows / _ROWS_A_SECOND
+        return kept.since + self._patience + rows / _ROWS_A_SECOND
 
     def accepted(self, kept: Kept) -> frozenset[int]:
         """Without whose rows the analyst said to publish."""

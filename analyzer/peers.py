@@ -5,6 +5,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from analyzer.keys import Keys
+from peos.collection.analysis import Answer
 from peos.collection.membership import FrozenLists
 from peos.collection.party import Card, Status
 from peos.crypto.randomness import Randomness, system
@@ -19,8 +20,6 @@ STATUS_TIMEOUT: Final = 5.0
 PROPOSE_TIMEOUT: Final = 60.0  # a shuffler checks the key, which takes a while
 ONCE: Final = Backoff(attempts=1)
 A_FEW: Final = Backoff(attempts=4, base=0.5)  # an order may be given again by whoever gave it
-
-Answer = Status | PeosError
 
 
 def party(number: int, card: Card) -> str:

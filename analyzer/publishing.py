@@ -5,6 +5,7 @@ machine's own (memory, disk, a stop) does not, it is tried again.
 """
 
 import json
+import math
 import threading
 import time
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from analyzer.home import Home
 from analyzer.inspecting import Inspected, Inspecting
 from analyzer.ledger import together
 from analyzer.lists import lists_of
-from analyzer.receiving import Receiving
+from analyzer.receiving import VECTORS, Receiving
 from analyzer.report import REPORT, write_report
 from analyzer.result import result_json
 from analyzer.store import Kept
@@ -53,8 +54,10 @@ class Publishing:
         self._withheld: dict[bytes, tuple[frozenset[int], frozenset[int]]] = {}  # what had been shown and said then
         self._clearing = threading.Lock()  # whoever turns the collections over sees an end before its thread is through
 
-    def publish(self, kept: Kept) -> None:
+    def publish(self, kept: Kept) -> float:
         """From delivered to published, or to aborted with the reason; then nothing of the reports is left here.
+
+        Returned is when to call it again, if nothing changes before that.
 
         While shufflers may still open their rows nothing is decided: this is called again. Nor is it if the rows of
         some were not seen and nothing is found, until the analyst gives the word, or until all must be erased.
@@ -62,11 +65,11 @@ class Publishing:
         log = self._log.of(kept.digest)
         is_decrypted = kept.total > 0 and kept.done == kept.total
         if is_decrypted and (self._inspecting.is_awaited(kept) or self._is_withheld(kept)):
-            return
+            return self._again(kept)
         try:
             result = self._result(kept)
             if result is None:
-                return
+                return self._again(kept)
         except RemoteFault as fault:
             log.error("the output is not used", fault)
             self._home.store.move(kept.digest, State.ABORTED, str(fault))
@@ -74,6 +77,22 @@ class Publishing:
             self._home.store.put_result(kept.digest, result)
             log.info("published")
         self.clear(self._home.store.get(kept.digest))
+        return math.inf
+
+    def _again(self, kept: Kept) -> float:
+        if self._inspecting.is_awaited(kept):
+            return self._inspecting.awaited_until(kept)
+        return self._home.signed(kept).document.erase_by
+
+    def uncleared(self) -> set[bytes]:
+        """The collections that are over and of which a stop has left something."""
+        found = set()
+        for digest, name, is_published in self._home.store.over():
+            folder = self._home.path(name)
+            pages = () if not is_published else (folder / RESULT, folder / REPORT)
+            if (folder / VECTORS).exists() or not all(page.exists() for page in pages):
+                found.add(digest)
+        return found
 
     def clear(self, kept: Kept) -> None:
         """What follows from an end: result.json and report.html, and everything else erased. May be repeated."""

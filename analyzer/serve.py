@@ -3,22 +3,23 @@
 import asyncio
 import contextlib
 import os
-import signal
 from typing import Final
 
-from analyzer.home import Home
+from analyzer.home import Admission, Home
 from analyzer.inspecting import Inspecting
-from analyzer.keeper import Keeper
 from analyzer.publishing import Publishing
 from analyzer.receiving import Receiving
+from analyzer.scheduler import Scheduler
 from analyzer.service import Analyst
 from peos.compute import Engine, engine
+from peos.ending import ending_signals
 from peos.hardening import descriptors
 from peos.net.certificates import require_current
 from peos.net.limits import Limits, fitted
 from peos.net.logs import Log
 from peos.net.server import serve
 from peos.net.tls import Trust, peer_port
+from peos.store.bell import Bell
 from peos.store.folder import lock
 
 GRACE: Final = 5.0
@@ -33,7 +34,7 @@ async def run(
     workers: Engine | None = None,
     inspecting: Inspecting | None = None,
 ) -> None:
-    """Until SIGINT or SIGTERM, or until `stop` is set; what is durable goes on at the next start."""
+    """Until SIGINT, SIGTERM or SIGHUP, or until `stop` is set; what is durable goes on at the next start."""
     require_current(
         home.keys.certificate, "shufflers", hint="set the clock; or run `peos analyzer init` in a new folder"
     )
@@ -49,31 +50,33 @@ async def run(
 
 def _on_signals() -> asyncio.Event:
     stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in ending_signals():
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     return stop
 
 
 async def _serve(home: Home, log: Log, stop: asyncio.Event, working: Engine, inspecting: Inspecting) -> None:
-    trust, known = Trust(), dict[bytes, int]()
-    home.trust(trust, known)
+    trust = Trust()
+    admission = Admission(home, trust)
     receiving = Receiving(home, log)
-    for kept in home.store.all():
-        receiving.sweep(
-            kept
-        )  # before the port is open: what is coming in then is not half written, it is being written
-    keeper = Keeper(home, receiving, Publishing(home, receiving, inspecting, working, log), log)
+    live = home.store.live()
+    admission.look(live)
+    for kept in live:  # before the port is open: what is coming in then is not half written, it is being written
+        receiving.sweep(kept)
+    scheduler = Scheduler(home, receiving, Publishing(home, receiving, inspecting, working, log), log)
+    bell = Bell(home.config.folder, scheduler.look)
     port = peer_port(home.keys.certificate, trust)
     (limits,) = fitted(descriptors(), Limits(home.config.peer_connections))
-    analyst = Analyst(receiving, inspecting).service()
+    analyst = Analyst(receiving, inspecting, scheduler.look).service()
     running = await serve(home.config.peers, port, [analyst], log=log, trust=trust, limits=limits)
-    keeping = asyncio.ensure_future(keeper.run(lambda: home.trust(trust, known)))
+    keeping = asyncio.ensure_future(scheduler.run(admission.look))
     stopping = asyncio.ensure_future(stop.wait())
     try:
         await asyncio.wait((stopping, keeping), return_when=asyncio.FIRST_COMPLETED)
         log.info("draining")
     finally:
         await running.stop(GRACE)
+        bell.close()
         stopping.cancel()
         keeping.cancel()
         # A decryption under way ends at its next chunk; what it has written is there at the next start.

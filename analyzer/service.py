@@ -1,7 +1,7 @@
 """The analyzer's one port, where the shufflers deliver, ask for the receipt, and are shown the dummies."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from analyzer.inspecting import Inspecting
 from analyzer.receiving import Incoming, Receiving
@@ -17,9 +17,10 @@ from peos.wire.shuffles import VectorReader, decode_vector_header
 class Analyst:
     """Answers `peos.v1.Analyst`."""
 
-    def __init__(self, receiving: Receiving, inspecting: Inspecting) -> None:
+    def __init__(self, receiving: Receiving, inspecting: Inspecting, changed: Callable[[], None]) -> None:
         self._receiving = receiving
         self._inspecting = inspecting
+        self._changed = changed  # called when something has come in
 
     def service(self) -> Service:
         """The calls, with what answers them."""
@@ -42,6 +43,7 @@ class Analyst:
             raise
         # Once it is whole it is kept, whether or not the sender still waits for the answer.
         await asyncio.shield(asyncio.to_thread(self._finish, incoming))
+        self._changed()
 
     async def receipt(self, digest: bytes, context: Context) -> SignedReceipt:
         """The signed receipt, once the output is complete."""
@@ -58,6 +60,7 @@ class Analyst:
         async for chunk in chunks:
             reader.feed(chunk)
         await asyncio.to_thread(self._inspecting.keep, header, reader.finish())
+        self._changed()
 
     def _finish(self, incoming: Incoming) -> None:
         try:

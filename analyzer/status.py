@@ -8,10 +8,10 @@ from typing import Any
 from analyzer import troubles
 from analyzer.home import Home
 from analyzer.inspecting import Inspecting
-from analyzer.orders import in_their_place
-from analyzer.peers import Answer, Peers, party
-from analyzer.store import OVER, Kept
-from peos.collection.lifecycle import State
+from analyzer.peers import Peers, party
+from analyzer.store import Kept
+from peos.collection.analysis import Answer, in_their_place
+from peos.collection.lifecycle import OVER, State
 from peos.collection.party import Card, Status
 from peos.net.lane import plain_text
 

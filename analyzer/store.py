@@ -8,14 +8,14 @@ A change that raised may be there all the same; so each may be repeated, and wha
 
 import json
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
-from peos.collection.lifecycle import State, advance
+from peos.collection.lifecycle import OVER, State, way
 from peos.crypto.kdf import Context
-from peos.errors import Conflict, LocalFault, Unknown, WrongInput
+from peos.errors import Conflict, Unknown, WrongInput
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
 from peos.store import audit
 from peos.store.base import AuditEntry, Plain
@@ -66,7 +66,6 @@ LAYOUT: Final = Layout(
     unmarked=frozenset({"collection", "dummy", "delivery", "erasing", "unopened", "audit"}),
 )
 _ANALYZER: Final = 0
-OVER: Final = (State.PUBLISHED, State.ABORTED)
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,8 @@ class Kept:
 class Store:
     """The analyzer's database. Any thread may call; each call is short."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, *, changed: Callable[[], object] = lambda: None) -> None:
+        self._changed = changed  # called after a change that somebody may be waiting for
         self._base = Database(file, LAYOUT, threads=True)
         self._base.require_sound()
 
@@ -135,6 +135,22 @@ class Store:
     def all(self) -> list[Kept]:
         """Every collection, by name."""
         return [_kept(row) for row in self._base.rows("SELECT * FROM collection ORDER BY name")]
+
+    def live(self, also: Set[bytes] = frozenset()) -> list[Kept]:
+        """Those for which something is left to do, by name: not over, or with secrets; and `also` those named."""
+        query = "SELECT * FROM collection WHERE state NOT IN (?, ?) OR key IS NOT NULL OR parts IS NOT NULL"
+        found = {kept.digest: kept for kept in map(_kept, self._base.rows(query, *OVER))}
+        return sorted((*found.values(), *map(self.get, also - found.keys())), key=lambda kept: kept.name)
+
+    def over(self) -> list[tuple[bytes, str, bool]]:
+        """Digest and name of each that is over, and whether it was published."""
+        found = self._base.rows("SELECT digest, name, state FROM collection WHERE state IN (?, ?)", *OVER)
+        return [(row["digest"], row["name"], row["state"] == State.PUBLISHED) for row in found]
+
+    def over_proposals(self) -> list[tuple[bytes, bytes]]:
+        """Digest and proposal of each that is over."""
+        found = self._base.rows("SELECT digest, proposal FROM collection WHERE state IN (?, ?)", *OVER)
+        return [(row["digest"], row["proposal"]) for row in found]
 
     def named(self, name: str) -> Kept | None:
         """The collection of that name, if there is one."""
@@ -177,7 +193,9 @@ class Store:
     def move(self, digest: bytes, there: State, reason: str = "") -> bool:
         """To another state, through those between; False if it is there, LocalFault if no way leads there."""
         with self._base.transaction():
-            return _move(self._base, digest, there, reason)
+            has_moved = _move(self._base, digest, there, reason)
+        self._changed()
+        return has_moved
 
     def progress(self, digest: bytes, done: int, total: int) -> None:
         """How far the decryption is."""
@@ -215,6 +233,7 @@ class Store:
         with self._base.transaction():
             self._base.run("UPDATE collection SET receipt = ? WHERE digest = ? AND receipt IS NULL", receipt, digest)
             _move(self._base, digest, State.DELIVERED, "")
+        self._changed()
 
     def publish_without(self, digest: bytes, shufflers: Collection[int]) -> None:
         """The analyst's word: publish, though the rows of these were not seen."""
@@ -223,6 +242,7 @@ class Store:
                 self._base.run("INSERT OR IGNORE INTO unopened VALUES (?, ?)", digest, who)
             told = ", ".join(map(str, sorted(shufflers)))
             self._line("published unopened", {"collection": digest.hex(), "shufflers": told})
+        self._changed()
 
     def unopened(self, digest: bytes) -> frozenset[int]:
         """The shufflers without whose rows the analyst said to publish."""
@@ -274,21 +294,12 @@ class Store:
         audit.append(self._base, time.time(), event, fields)
 
 
-_PATH: Final = (State.DRAFT, State.OPEN, State.CLOSED, State.SHUFFLING, State.DELIVERED, State.PUBLISHED)
-
-
 def _move(base: Database, digest: bytes, there: State, reason: str) -> bool:
     row = base.row("SELECT state FROM collection WHERE digest = ?", digest)
     here = State(row["state"])
     if here is there:
         return False
-    if there is State.ABORTED:
-        advance("analyzer", here, there)
-    else:
-        if here not in _PATH or _PATH.index(here) > _PATH.index(there):
-            raise LocalFault("collection.transition", f"a collection that is {here} cannot become {there}")
-        for step in _PATH[_PATH.index(here) + 1 : _PATH.index(there) + 1]:
-            here = advance("analyzer", here, step)  # what was seen late only: each state between was passed
+    way("analyzer", here, there)
     base.run(
         "UPDATE collection SET state = ?, reason = ?, since = ? WHERE digest = ?",
         *(there.value, reason, now := time.time(), digest),

@@ -83,7 +83,7 @@ def key(number: int) -> StreamKey:
 
 def shuffle(private: PrivateKey, rows: int, folder: Path) -> float:
     """Shuffler 1's work, and a later holder's; MB of the largest worker."""
-    import shuffler.process  # noqa: F401 - what a shuffler has in memory at least
+    import shuffler.server  # noqa: F401 - what a shuffler has in memory at least
     from shuffler.bench import Bench
 
     public, rng = private.public, system()
@@ -120,7 +120,7 @@ def shuffle(private: PrivateKey, rows: int, folder: Path) -> float:
 
 def freeze(_: PrivateKey, rows: int, __: Path) -> float:
     """A shuffler's list compared with six others."""
-    import shuffler.process  # noqa: F401 - likewise
+    import shuffler.server  # noqa: F401 - likewise
 
     def listed() -> list[bytes]:
         stream = Randomness(bytes(32)).bytes(rows * ROW_BYTES)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
 
+from peos.ending import ends_with_this
 from peos.errors import PeosError, WrongInput, in_words
 from peos.registry import DEFAULT_PROTOCOL
 
@@ -72,7 +73,12 @@ class Party:
         """
         command = [sys.executable, "-m", *self.launcher, self.module, *arguments]
         with subprocess.Popen(  # noqa: S603
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=ends_with_this(),
         ) as ran:
             assert ran.stdout is not None, "it was asked for"
             assert ran.stderr is not None, "it was asked for"
@@ -104,7 +110,12 @@ class Party:
         )
         command = [sys.executable, "-m", *self.launcher, self.module, "serve", "--config", str(self.config)]
         self.process = subprocess.Popen(  # noqa: S603
-            command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log, start_new_session=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+            env=ends_with_this(),
+            process_group=0,  # and no session: a party that is stopped is woken by the system when its starter ends
         )
 
     def wait_until_listening(self, ports: Sequence[int]) -> None:

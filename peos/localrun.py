@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from peos.ending import ends_with_this
 from peos.errors import PeosError
 from peos.localcluster import LocalCluster, Party
 from peos.registry import DEFAULT_PROTOCOL
@@ -107,7 +108,7 @@ def enrol(analyzer: Party, users: int, tickets: Path) -> None:
     """Mint tickets for the run's collection."""
     command = [sys.executable, "-m", "peos.cli", "enrol", "--config", str(analyzer.config), "--collection", NAME]
     command += ["--count", str(users), "--out", str(tickets)]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, env=ends_with_this())  # noqa: S603
     if ran.returncode:
         raise PeosError(
             "demo.tickets",

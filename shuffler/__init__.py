@@ -12,13 +12,12 @@
     post        what goes out to the other shufflers, until it is there
     delivering  from the stored vector to the analyzer's receipt
     conductor   one collection's machine: events in, effects out
-    ending      how a collection ends that is not delivered
-    life        one collection from its acceptance to its erasure
-    telling     what is said of it: state, what is waited for, why
-    desk        all collections
+    session     one collection from its acceptance to its erasure: carries out what peos.collection.session decides
+    status      what is said of it: state, what is waited for, why
+    registry    all collections
     users       the port for users
     peers       the port for the analyzer and the other shufflers
-    process     all of it, started and drained
+    server      all of it, started and drained
     cli         the command line
 
 Rules of the protocol are not here: they are in `peos.shuffle` and `peos.collection`.

@@ -7,11 +7,14 @@ import sys
 import time
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from peos.errors import WrongInput
+
+if TYPE_CHECKING:
+    from peos.collection.status import Line
 
 app = typer.Typer(
     add_completion=False,
@@ -23,7 +26,8 @@ app = typer.Typer(
 _SHOWN: Final = {"collection", "state", "reason", "reports", "sent", "received", "refused"} | {
     *("step", "done", "total", "seconds", "waited_for")
 }
-STALE: Final = 10.0  # seconds after which a status is no longer that of a running process
+PATIENCE: Final = 10.0  # seconds for a running process to write its status
+_GLANCE: Final = 0.02
 Config = Annotated[Path, typer.Option("--config", help="shuffler.toml")]
 
 
@@ -51,7 +55,7 @@ def serve(
     from peos.net.logs import Log, configure
     from shuffler.background import is_left
     from shuffler.config import read
-    from shuffler.process import run
+    from shuffler.server import run
 
     settings = read(config)
     handler = configure(log)
@@ -65,8 +69,9 @@ def serve(
 @app.command()
 def accept(config: Config, collection: Annotated[str, typer.Argument(help="The digest, or its beginning.")]) -> None:
     """Accept a collection that waits for the operator."""
+    from peos.store.bell import ring
     from shuffler.config import read
-    from shuffler.process import ACCEPTED
+    from shuffler.server import ACCEPTED
 
     settings = read(config)
     known = [line["collection"] for line in _status(settings.folder)[0]]
@@ -78,6 +83,7 @@ def accept(config: Config, collection: Annotated[str, typer.Argument(help="The d
             hint="give at least 8 digits; `peos shuffler status` lists them",
         )
     (settings.folder / ACCEPTED / found[0]).touch(mode=0o600)
+    ring(settings.folder)
     typer.echo(f"accepted {found[0][:16]}…")
 
 
@@ -88,44 +94,43 @@ def status(config: Config, as_json: Annotated[bool, typer.Option("--json", help=
 
     lines, age = _status(read(config).folder)
     if as_json:
-        shown = [
-            {key: line[key] for key in ("collection", "state", "reason", "reports", "sent", "received", "refused")}
-            | {
-                "waiting": {key: line[key] for key in ("step", "done", "total", "seconds")}
-                | {"from": line["waited_for"]}
-            }
-            for line in lines
-        ]
+        kept = ("collection", "sent", "received")
+        shown = [{key: line[key] for key in kept} | _line(line).to_json() for line in lines]
         typer.echo(json.dumps(shown, ensure_ascii=False))
         return
-    if age > STALE:
+    if age is not None:
         typer.echo(f"the shuffler is not running; this is where it stood {age:,.0f} s ago", err=True)
     for line in lines:
-        typer.echo(_sentence(line))
+        typer.echo(str(_line(line)))
     if not lines:
         typer.echo("no collections yet")
 
 
-def _sentence(line: dict[str, Any]) -> str:
+def _line(line: dict[str, Any]) -> "Line":
     from peos.collection.party import Status
-    from shuffler.telling import in_words
+    from peos.collection.status import line_of
 
     names = (field.name for field in fields(Status))
     known: dict[str, Any] = {name: tuple(line[name]) if isinstance(line[name], list) else line[name] for name in names}
     known["collection"] = bytes.fromhex(line["collection"])
-    return in_words(Status(**known))
+    return line_of(Status(**known))
 
 
-def _status(folder: Path) -> tuple[list[dict[str, Any]], float]:
-    """What the running process wrote last, and how many seconds ago."""
-    from shuffler.process import STATUS
+def _status(folder: Path) -> tuple[list[dict[str, Any]], float | None]:
+    """What the running process writes when it is asked; of one that is not running what it wrote last, and its age."""
+    from peos.store.bell import ring
+    from shuffler.server import STATUS
 
     path = folder / STATUS
     try:
+        before = path.stat().st_mtime_ns
+        is_running, give_up_at = ring(folder), time.monotonic() + PATIENCE
+        while is_running and path.stat().st_mtime_ns == before and time.monotonic() < give_up_at:
+            time.sleep(_GLANCE)
         found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(found, list) or not all(isinstance(line, dict) and line.keys() >= _SHOWN for line in found):
             raise ValueError
-        return found, time.time() - path.stat().st_mtime
+        return found, None if is_running else time.time() - path.stat().st_mtime
     except OSError:
         raise WrongInput(
             "status.not_running", f"no shuffler is running in {folder}", hint="start it with `peos shuffler serve`"

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, Final
 
 from peos.collection.document import Document
+from peos.collection.session import ENDS
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.errors import BadEncoding, Full, LocalFault, PeosError, Refused, RemoteFault
@@ -51,7 +52,6 @@ from shuffler.storing import Stored
 
 TICK: Final = 1.0
 NO_ROOM: Final = 2.0  # seconds between looks whether there is some
-ENDS: Final = (Place.DONE, Place.DEAD, Place.ABORTED)
 EVENTS: Final = 10_000  # that may wait; an attempt of nine shufflers has fewer words for each of them
 DEADLINE: Final = "shuffle"
 _ROWS_A_SECOND: Final = 500  # a step may take this much longer the more rows there are

@@ -8,7 +8,10 @@ from peos import configuration
 from peos.collection.party import Card
 from peos.collection.policy import PER_ANALYZER, PER_QUESTION, Policy
 from peos.compute import PROCESSES, Choice
-from peos.configuration import (
+from peos.errors import WrongInput
+from peos.protocols import NEEDS_NO_LEAVE
+from peos.registry import PROTOCOLS
+from peos.settings import (
     ADDRESS,
     FLAG,
     NAME,
@@ -19,13 +22,11 @@ from peos.configuration import (
     at_least,
     count,
     group,
+    load,
     one_of,
     setting,
     some_of,
 )
-from peos.errors import WrongInput
-from peos.protocols import NEEDS_NO_LEAVE
-from peos.registry import PROTOCOLS
 from shuffler.ahead import MEGABYTES
 
 SILENCE: Final = 30.0  # seconds
@@ -105,4 +106,4 @@ class Config(File):
 
 def read(path: Path) -> Config:
     """The configuration in a file; WrongInput says which key is wrong."""
-    return configuration.load(path, Config)
+    return load(path, Config)

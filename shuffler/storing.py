@@ -5,11 +5,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
+from peos.collection.session import FAULTS
 from peos.errors import Full, Refused
 from peos.store.base import ShufflerStore
 
 R = TypeVar("R")
-FAULTS: Final = 5  # of this party's own, one after another, that do not pass by themselves any more
 AGAIN: Final = 2.0
 
 

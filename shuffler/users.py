@@ -8,14 +8,14 @@ from peos.collection.lifecycle import State
 from peos.collection.membership import MembershipProof, MembershipRequest
 from peos.collection.party import Answer
 from peos.collection.submission import Part
-from peos.errors import NotYet, PeosError
+from peos.errors import NotYet
 from peos.net.calls import Behaviour, Service, service
 from peos.net.guard import Context
 from peos.wire.methods import DESCRIBE, PROVE, SUBMIT, SUBMIT_MANY, Method
 from shuffler.config import SILENCE
-from shuffler.desk import Desk
 from shuffler.intake import Intake, Settled
 from shuffler.proving import Proving
+from shuffler.registry import CollectionRegistry
 
 _OPERATOR: Final = "ask again later; its operator accepts with `peos shuffler accept`"
 IN_FLIGHT: Final = 512  # parts of one stream that are being committed while the next are read
@@ -24,8 +24,10 @@ IN_FLIGHT: Final = 512  # parts of one stream that are being committed while the
 class Users:
     """Answers `peos.v1.Users`."""
 
-    def __init__(self, desk: Desk, intake: Intake, proving: Proving, silence: float = SILENCE) -> None:
-        self._desk = desk
+    def __init__(
+        self, registry: CollectionRegistry, intake: Intake, proving: Proving, silence: float = SILENCE
+    ) -> None:
+        self._registry = registry
         self._intake = intake
         self._proving = proving
         self._silence = silence
@@ -38,18 +40,14 @@ class Users:
             SUBMIT_MANY: self.submit_many,
             PROVE: self.prove,
         }
-        return service(calls, meter=self._desk.count)
+        return service(calls, meter=self._registry.count)
 
     async def describe(self, digest: bytes, _: Context) -> bytes:
         """The signed document, as it was received."""
-        life = self._desk.life(digest)
-        if life.state is State.DRAFT:
-            raise NotYet(
-                "collection.not_accepted_yet",
-                "this shuffler's operator has not accepted the collection yet",
-                hint=_OPERATOR,
-            )
-        return await self._desk.signed_bytes(digest)
+        session = self._registry.live.get(digest)
+        if session is not None and session.state is State.DRAFT:
+            raise _draft()
+        return await self._registry.signed_bytes(digest)
 
     async def submit(self, part: Part, _: Context) -> Answer:
         """One part."""
@@ -85,19 +83,17 @@ class Users:
 
     async def prove(self, asked: MembershipRequest, _: Context) -> MembershipProof:
         """Whether a user's row is in the lists."""
-        self._desk.life(asked.collection)  # Unknown, if it is not known here
         return await self._proving.prove(asked)
 
     def _take(self, part: Part) -> Answer | Settled:
-        try:
-            life = self._desk.life(part.collection)
-            if life.state is State.DRAFT:
-                raise NotYet(
-                    "collection.not_accepted_yet",
-                    "this shuffler's operator has not accepted the collection yet",
-                    hint=_OPERATOR,
-                )
-        except PeosError as error:
+        session = self._registry.live.get(part.collection)
+        if session is None or session.state is State.DRAFT:
+            error = self._registry.refusal(part.collection) if session is None else _draft()
             retry = isinstance(error, NotYet)
             return Answer(part.collection, part.id, b"", str(error), error.hint, retry, error_id=error.id)
-        return self._intake.offer(part, life.document, part.collection, life.encryption, life.number)
+        return self._intake.offer(part, session.document, part.collection, session.encryption, session.number)
+
+
+def _draft() -> NotYet:
+    sentence = "this shuffler's operator has not accepted the collection yet"
+    return NotYet("collection.not_accepted_yet", sentence, hint=_OPERATOR)

@@ -9,6 +9,7 @@ import pytest
 from xdist.scheduler import LoadFileScheduling
 
 from peos.crypto.randomness import Randomness
+from peos.ending import end_with_starter
 from tests import needs
 
 # Files whose tests look at the same whole run (tests/e2e/conftest.py): in one worker it is made once.
@@ -28,7 +29,8 @@ class Together(LoadFileScheduling):  # type: ignore[misc]  # its package ships n
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tests that need more than Python: which, and what if it is not there. And Ctrl-C is heard."""
+    """Tests that need more than Python: which, and what if it is not there. Ctrl-C is heard; nothing outlives this."""
+    end_with_starter()  # a worker with the run that started it, and what a test starts with its worker
     config.pluginmanager.register(needs, "needs")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # As a shell has it for what it starts in the background; the processes that tests interrupt would inherit it.

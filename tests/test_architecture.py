@@ -15,7 +15,7 @@ from peos.registry import MECHANISMS, SCHEMES, Registry
 
 ROOT = Path(__file__).parent.parent
 ROLES = ("analyzer", "shuffler", "user_client")
-PURE = ("collection", "crypto", "estimate", "ldp", "privacy", "protocols", "shuffle", "tasks")
+PURE = ("client", "collection", "crypto", "estimate", "ldp", "privacy", "protocols", "shuffle", "tasks")
 IO = frozenset(
     {"asyncio", "concurrent", "grpc", "http", "logging", "multiprocessing", "os", "pathlib", "psycopg", "random"}
     | {"secrets", "select", "shutil", "signal", "socket", "sqlite3", "ssl", "subprocess", "sys", "tempfile"}
@@ -24,22 +24,9 @@ IO = frozenset(
 ENTROPY = "peos/crypto/randomness.py"  # the one place that asks the operating system
 # Each room may use those before it. Only processes and the command line stand above the wire and the simulation.
 ORDER = (
-    *(
-        "errors",
-        "registry",
-        "drawing",
-        "crypto",
-        "compute",
-        "estimate",
-        "ldp",
-        "shuffle",
-        "privacy",
-        "protocols",
-        "collection",
-        "v1",
-        "wire",
-    ),
-    *("configuration", "simulate", "net", "store", "localcluster", "localrun", "bench", "hardening", "cli"),
+    *("errors", "ending", "registry", "drawing", "crypto", "compute", "estimate", "ldp", "shuffle", "privacy"),
+    *("protocols", "collection", "client", "v1", "wire", "settings", "configuration", "simulate", "net", "store"),
+    *("localcluster", "localrun", "bench", "hardening", "cli"),
 )
 APART = frozenset({("net", "store"), ("store", "net"), ("net", "simulate"), ("store", "simulate"), ("store", "wire")})
 APART |= {(pure, "compute") for pure in PURE}  # it starts processes

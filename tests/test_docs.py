@@ -22,7 +22,7 @@ SOURCES = [
     for path in sorted((ROOT / top).rglob("*"))
     if path.suffix in {".py", ".proto"} and not path.name.endswith("_pb2.py")
 ]
-CITATION = re.compile(r"\b([a-z-]+\.md)(?: §(\d+)(?:\.(\d+))?)?")
+CITATION = re.compile(r"(?<![\w-])([a-z-]+\.md)(?: §(\d+)(?:\.(\d+))?)?")
 
 
 def sections(page: Path) -> set[str]:
@@ -82,10 +82,34 @@ def test_every_test_that_is_named_exists() -> None:
     assert not missing
 
 
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
+
+
 def test_every_link_between_pages_leads_somewhere() -> None:
-    for page in PAGES:
-        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / link).exists(), f"{page.relative_to(ROOT)}: {link}"
+    missing = []
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]:
+        for link, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8")):
+            target = page.parent / link if link else page
+            if not target.exists() or (anchor and anchor not in anchors(target)):
+                missing.append(f"{page.relative_to(ROOT)}: {link}#{anchor}")
+    assert not missing
+
+
+def test_the_glossary_is_sorted_and_has_each_term_once() -> None:
+    page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    rows = [line.strip("|").split(" | ") for line in page.splitlines() if line.startswith("| ")][1:]
+    terms = [row[0].strip() for row in rows]
+    assert len(terms) > 80
+    assert all(len(row) == 4 and all(cell.strip() for cell in row) for row in rows)
+    assert terms == sorted(set(terms), key=str.casefold)
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/walkthrough.md"])
+def test_the_glossary_is_linked(name: str) -> None:
+    assert re.search(r"\]\((docs/)?glossary\.md\)", (ROOT / name).read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("role", TABLES)

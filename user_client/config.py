@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from peos import configuration
-from peos.configuration import PATH, POSITIVE, TEXTS, File, Kind, count, setting, some_of
 from peos.crypto.identity import PUBLIC_BYTES
 from peos.errors import WrongInput
 from peos.protocols import NEEDS_NO_LEAVE
 from peos.registry import PROTOCOLS
+from peos.settings import PATH, POSITIVE, TEXTS, File, Kind, count, load, setting, some_of
 from peos.shuffle.schedule import MIN_SHUFFLERS
 
 _ASK: Final = "ask the organisation for it; its `peos shuffler init` prints it"
@@ -54,4 +53,4 @@ class Config(File):
 
 def read(path: Path) -> Config:
     """The configuration in a file; WrongInput names the file and the key."""
-    return configuration.load(path, Config)
+    return load(path, Config)

@@ -19,6 +19,7 @@ from peos.collection.submission import Part
 from peos.collection.ticket import Ticket
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import system
+from peos.ending import end_with_starter
 from peos.localcluster import LocalCluster
 from peos.localrun import NAME, enrol
 from peos.wire import documents, parties, submissions
@@ -94,6 +95,7 @@ def _client(cards: Sequence[Card], parts: list[bytes], ready: Any, results: Any)
     """One client's stream; how long each of its acknowledgements took."""
     from peos.net.submit import send_parts
 
+    end_with_starter()
     offered: dict[bytes, float] = {}
     took: list[float] = []
 

@@ -18,6 +18,7 @@ def localcluster(
     shufflers: Annotated[int, typer.Option(help="How many.", min=3, max=9)] = 3,
 ) -> None:
     """Start shufflers as processes, print where their cards are, write a client.toml, and stop them at Ctrl-C."""
+    from peos.ending import ending_signals
     from peos.localcluster import LocalCluster
     from peos.wire.parties import decode_card
 
@@ -28,7 +29,7 @@ def localcluster(
     except BadEncoding as bad:
         raise WrongInput("card.unreadable", f"{analyzer} is not a card: {bad}", hint=_CARD) from None
     stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in ending_signals():
         signal.signal(number, lambda *_: stop.set())
     with LocalCluster(out.absolute(), shufflers=shufflers, analyzer_card=analyzer.absolute()) as cluster:
         cluster.init()

@@ -10,13 +10,14 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Final
 
 import typer
 
+from peos.ending import end_with_starter, ending_signals
 from peos.errors import PeosError, WrongInput, in_words
 from peos.hardening import harden
 
@@ -42,6 +43,7 @@ def run(app: typer.Typer, given: Sequence[str], name: str) -> int:
     """Run `app` as the command `name` and return its exit code; every command of every role begins here."""
     if name != PEOS:
         harden()
+    end_with_starter()
     command: Any = typer.main.get_command(app)
     where = f"{name} {given[0]}" if given and given[0] in getattr(command, "commands", {}) else name
     try:
@@ -83,24 +85,31 @@ def _report(given: Sequence[str], command: str, error: PeosError) -> None:
     else:
         hint = f" ({error.hint})" if error.hint else ""
         line = f"{command}: {error}{hint} [{error.id}]"
-    typer.echo(line, err=True)
+    with suppress(OSError):  # a terminal that was closed
+        typer.echo(line, err=True)
 
 
 @contextmanager
 def _terminated() -> Iterator[None]:
-    """SIGTERM ends a command as Ctrl-C does: what is durable is kept, and the same command goes on from there."""
+    """SIGTERM and a closed terminal end a command as Ctrl-C does.
+
+    What is durable is kept, and the same command goes on from there.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def interrupt(_: int, __: FrameType | None) -> None:
+    def interrupt(number: int, _: FrameType | None) -> None:
+        if number == signal.SIGHUP:  # a terminal and its shell both send it, and what is tidied up meanwhile is to end
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {one: signal.signal(one, interrupt) for one in ending_signals() if one != signal.SIGINT}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 def _misuse(error: Any) -> str:

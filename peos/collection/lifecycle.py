@@ -19,6 +19,8 @@ class State(StrEnum):
     ABORTED = "aborted"
 
 
+OVER: Final = (State.PUBLISHED, State.ABORTED)
+
 ANALYZER: Final = {
     State.DRAFT: (State.OPEN, State.ABORTED),  # every shuffler accepted
     State.OPEN: (State.CLOSED, State.ABORTED),  # the deadline, or the analyst's order
@@ -48,6 +50,17 @@ def advance(role: str, here: State, there: State) -> State:
     if there not in TABLES[role].get(here, ()):  # not every role passes through every state
         raise LocalFault("collection.transition", f"a collection that is {here} cannot become {there}")
     return there
+
+
+def way(role: str, here: State, there: State) -> tuple[State, ...]:
+    """The states that lead `there`, itself the last: what was seen late passed each of them. Empty if it is there."""
+    passed: list[State] = []
+    while (last := passed[-1] if passed else here) is not there:
+        onward = [state for state in TABLES[role].get(last, ()) if state is not State.ABORTED]
+        if there is State.ABORTED or not onward:
+            return (advance(role, here, there),)
+        passed.append(onward[0])
+    return tuple(passed)
 
 
 def diagram(role: str) -> str:

@@ -108,11 +108,6 @@ class GRR(PureMechanism):
         """{"threshold": T}."""
         return {"threshold": self._mixture.threshold}
 
-    @property
-    def collision_probability(self) -> Fraction:
-        """0: no two values share an answer."""
-        return Fraction(0)
-
     def encode(self, values: NDArray[np.int64], rng: Randomness) -> U64:
         """(n, 1): for each value a uniform word among those that decode to it."""
         return self._mixture.preimages(self._values(values), rng)[:, np.newaxis]

@@ -103,11 +103,14 @@ def _collection_of(message: Any) -> bytes:
 
 
 class Caller:
-    """One party at the other end of a channel, by the name that errors and status give it."""
+    """One party at the other end of a channel, by the name that errors and status give it.
+
+    `reach` is its channel, or opens it, which is done at the first call.
+    """
 
     def __init__(
         self,
-        channel: grpc.aio.Channel,
+        reach: grpc.aio.Channel | Callable[[], grpc.aio.Channel],
         party: str,
         rng: Randomness,
         *,
@@ -116,15 +119,24 @@ class Caller:
         meter: Meter | None = None,
     ) -> None:
         self.party = party
-        self._channel = channel
+        self._opened: grpc.aio.Channel | None = None if callable(reach) else reach
+        self._reach: Callable[[], grpc.aio.Channel] = reach if callable(reach) else lambda: reach
         self._rng = rng
         self._backoff = backoff
         self._waiting = waiting
         self._meter = meter or _uncounted
 
     async def close(self) -> None:
-        """Close the channel."""
-        await self._channel.close()
+        """Close the channel; a later call opens it again."""
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            await opened.close()
+
+    @property
+    def _channel(self) -> grpc.aio.Channel:
+        if self._opened is None:
+            self._opened = self._reach()
+        return self._opened
 
     async def ask(
         self, method: Method, request: Any, *, step: str = "", timeout: float = TIMEOUT, metadata: Metadata = ()

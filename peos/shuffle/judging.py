@@ -16,7 +16,6 @@ import numpy as np
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import Packed, PrivateKey, PublicKey
-from peos.crypto.schemes.freshness import is_fresh
 from peos.shuffle import merkle, transcript
 from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.shuffle.messages import Kind, SignedReveal, Step
@@ -283,7 +282,7 @@ class _Judge:
         new = np.ascontiguousarray(after).reshape(-1, size)
         if not (bool(np.all(public.check(old))) and bool(np.all(public.check(new)))):
             self._find(step, (holder,), "opened rows that are no ciphertexts")
-        elif not is_fresh(public, old, new, masks):
+        elif not public.is_fresh(old, new, masks):
             self._find(step, (holder,), "did not re-randomise its ciphertexts")
         elif self._delivered is not None:
             key = self._delivered.key

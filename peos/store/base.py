@@ -88,6 +88,16 @@ class Collection:
 
 
 @dataclass(frozen=True)
+class Finished:
+    """A collection that is over and erased: nothing is left to do for it but to forget its rows."""
+
+    digest: bytes
+    signed: bytes = field(repr=False)
+    roster: bytes = field(repr=False)
+    has_rows: bool  # kept for users who may ask
+
+
+@dataclass(frozen=True)
 class AuditEntry:
     """One line of the audit log; `hash` covers the line and the hash before it."""
 
@@ -141,6 +151,14 @@ class ShufflerStore(ABC):
     @abstractmethod
     def collections(self) -> list[Collection]:
         """All of them, in the order in which they came."""
+
+    @abstractmethod
+    def unfinished(self) -> list[Collection]:
+        """Those of them that are not over, or not wholly erased."""
+
+    @abstractmethod
+    def finished(self) -> list[Finished]:
+        """All others: published or aborted, and erased."""
 
     @abstractmethod
     def collection(self, digest: bytes) -> Collection:

@@ -16,7 +16,18 @@ from peos.ldp.base import Question
 from peos.shuffle.rows import Rows
 from peos.shuffle.standing import Standing
 from peos.store import audit, rules
-from peos.store.base import AuditEntry, Collection, Frozen, Judged, Lists, Plain, ShufflerStore, Submission, Vector
+from peos.store.base import (
+    AuditEntry,
+    Collection,
+    Finished,
+    Frozen,
+    Judged,
+    Lists,
+    Plain,
+    ShufflerStore,
+    Submission,
+    Vector,
+)
 
 
 @dataclass
@@ -84,6 +95,18 @@ class MemoryStore(ShufflerStore):
     def collections(self) -> list[Collection]:
         """See the contract."""
         return [kept.here for kept in self._kept.values()]
+
+    def unfinished(self) -> list[Collection]:
+        """See the contract."""
+        return [here for here in self.collections() if not rules.is_finished(here.state, erased=here.erased)]
+
+    def finished(self) -> list[Finished]:
+        """See the contract."""
+        return [
+            Finished(here.digest, here.signed, here.roster, self._of(here.digest).lists is not None)
+            for here in self.collections()
+            if rules.is_finished(here.state, erased=here.erased)
+        ]
 
     def collection(self, digest: bytes) -> Collection:
         """See the contract."""

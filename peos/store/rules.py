@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from peos.collection.document import ID_BYTES
-from peos.collection.lifecycle import State, advance
+from peos.collection.lifecycle import OVER, State, advance
 from peos.errors import Closed, LocalFault, NotYet, Refused, Unknown, WrongInput
 from peos.shuffle.rows import Rows
 from peos.shuffle.standing import Place, Standing
@@ -61,6 +61,11 @@ def require_first_state(state: State) -> None:
     """A collection begins as a draft, or open."""
     if state not in (State.DRAFT, State.OPEN):
         raise LocalFault("store.first_state", f"a collection does not begin as {state}")
+
+
+def is_finished(state: State, *, erased: bool) -> bool:
+    """Whether nothing is left to do for a collection but to forget its rows."""
+    return state in OVER and erased
 
 
 def is_answered(here: Collection) -> bool:

@@ -1,9 +1,12 @@
 """The tables of the SQLite store. Columns marked "fixed" never change: triggers refuse it."""
 
-from typing import Final
+from typing import Any, Final
 
-from peos.store import audit
-from peos.store.database import Layout
+from peos.collection.lifecycle import State
+from peos.store import audit, rules
+from peos.store.database import Layout, seal
+
+ERASED: Final = 2  # of the column: wholly; 1 is begun
 
 _TABLES: Final = (
     """
@@ -84,3 +87,13 @@ LAYOUT: Final = Layout(
     tables=(*_TABLES, *_TRIGGERS, *audit.TABLES),
     cache_kib=8 << 10,
 )
+
+
+def sealed(row: Any) -> bytes:
+    """The seal of a collection's row."""
+    return seal(*(repr(row[name]).encode() for name in row.keys() if name != "seal"))  # noqa: SIM118 - a row is no mapping
+
+
+def is_finished(row: Any) -> bool:
+    """Whether a collection is over and wholly erased."""
+    return rules.is_finished(State(row["state"]), erased=row["erased"] == ERASED)

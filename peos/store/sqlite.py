@@ -20,17 +20,27 @@ from peos.ldp.base import Question
 from peos.shuffle.rows import Rows
 from peos.shuffle.standing import Place, Standing
 from peos.store import audit, folder, rules
-from peos.store.base import AuditEntry, Collection, Frozen, Judged, Lists, Plain, ShufflerStore, Submission, Vector
-from peos.store.database import Database, seal
+from peos.store.base import (
+    AuditEntry,
+    Collection,
+    Finished,
+    Frozen,
+    Judged,
+    Lists,
+    Plain,
+    ShufflerStore,
+    Submission,
+    Vector,
+)
+from peos.store.database import Database
 from peos.store.restored import mark_of, settle_witness
-from peos.store.schema import LAYOUT
+from peos.store.schema import ERASED, LAYOUT, is_finished, sealed
 from peos.store.submissions import SubmissionFile, read_lists, wipe, write_lists
 from peos.store.vectors import Named, VectorFiles
 
 IDENTITY_BYTES: Final = 16
 _STRETCH_BYTES: Final = 16 << 20
 _OPEN_FILES: Final = 4
-_ERASED: Final = 2
 _COLUMNS: Final = (
     "number, digest, signed, roster, analyzer, question, epoch, state, reason, count, frozen, frozen_count, "
     "announcements, place, attempt, left_, transcript, vector, vector_hash, rows, row_bytes, erased, lost, seal"
@@ -156,6 +166,16 @@ class SqliteStore(ShufflerStore):
     def collections(self) -> list[Collection]:
         """See the contract."""
         return [self._collection(self._sound(row)) for row in self._database.rows(_COLLECTIONS)]
+
+    def unfinished(self) -> list[Collection]:
+        """See the contract."""
+        found = (row for row in self._database.rows(_COLLECTIONS) if not is_finished(row))
+        return [self._collection(self._sound(row)) for row in found]
+
+    def finished(self) -> list[Finished]:
+        """See the contract."""
+        found = [(row["digest"], row) for row in self._database.rows(_COLLECTIONS) if is_finished(row)]
+        return [Finished(one, row["signed"], row["roster"], self._listed(one).exists()) for one, row in found]
 
     def collection(self, digest: bytes) -> Collection:
         """See the contract."""
@@ -322,7 +342,7 @@ class SqliteStore(ShufflerStore):
     def erase(self, digest: bytes) -> None:
         """See the contract. The first change makes it irrevocable; an opening completes what comes after."""
         row = self._row(digest)
-        if row["erased"] == _ERASED:
+        if row["erased"] == ERASED:
             self.settle()
             return
         if not row["erased"]:
@@ -347,7 +367,7 @@ class SqliteStore(ShufflerStore):
                 hint="end what reads the shuffler's database; the erasure is repeated by itself",
             )
         with self._change("erased", {"collection": digest.hex()}):
-            self._database.run("UPDATE collections SET erased = ? WHERE digest = ?", _ERASED, digest)
+            self._database.run("UPDATE collections SET erased = ? WHERE digest = ?", ERASED, digest)
 
     def lists(self, digest: bytes) -> Lists:
         """See the contract."""
@@ -412,11 +432,11 @@ class SqliteStore(ShufflerStore):
 
     def _seal(self, sql: str, *values: object) -> None:
         for row in self._database.rows(sql, *values):
-            self._database.run("UPDATE collections SET seal = ? WHERE number = ?", _sealed(row), row["number"])
+            self._database.run("UPDATE collections SET seal = ? WHERE number = ?", sealed(row), row["number"])
 
     def _sound(self, row: Any) -> Any:
         """A collection's row, if it is what was written: a standing that is not may send a second output."""
-        if row["seal"] != _sealed(row):
+        if row["seal"] != sealed(row):
             raise self._database.damaged(f"collection {row['number']}")
         return row
 
@@ -454,11 +474,6 @@ class SqliteStore(ShufflerStore):
                 "INSERT INTO refused VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
                 *(number, reason, count),
             )
-
-
-def _sealed(row: Any) -> bytes:
-    """The seal of a collection's row."""
-    return seal(*(repr(row[name]).encode() for name in row.keys() if name != "seal"))  # noqa: SIM118 - a row is no mapping
 
 
 def _asked(question: Question) -> tuple[bytes, str, str]:

@@ -1,6 +1,7 @@
 """The collection document on the wire."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from peos.collection.document import Document, MechanismChoice, Member, digest
 from peos.crypto.identity import PUBLIC_BYTES, SIGNATURE_BYTES, Identity, verifies
@@ -34,14 +35,20 @@ def sign_document(document: Document, analyzer: Identity) -> bytes:
     return serialize(pb.SignedDocument(version=VERSION, document=encoded, signature=signature))
 
 
+@lru_cache(maxsize=32)
 def decode_signed_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> SignedDocument:
-    """A signed document, its signature verified under the analyzer key that it names itself."""
+    """A signed document, its signature verified under the analyzer key that it names: once for the same bytes."""
     message = parse(pb.SignedDocument, data)
     exactly(message.signature, SIGNATURE_BYTES, "a document's signature")
     document = decode_document(message.document, floor=floor)
     if not verifies(document.analyzer.identity, message.signature, "document", message.document):
         raise BadEncoding("document.signature", "the document is not signed by the analyzer that it names")
     return SignedDocument(message.document, message.signature, document)
+
+
+def erase_by_of(data: bytes) -> int:
+    """When everything of a collection is erased, read from a signed document that was checked before it was kept."""
+    return parse(pb.Document, parse(pb.SignedDocument, data).document).erase_by
 
 
 def encode_document(document: Document) -> bytes:

@@ -1,6 +1,7 @@
 """Cards, invitations, proposals, orders, answers and status on the wire."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from peos.collection.document import ID_BYTES, TEXT_LIMIT
@@ -64,8 +65,9 @@ def sign_card(card: Card, identity: Identity) -> bytes:
     return serialize(pb.SignedCard(version=VERSION, card=encoded, signature=identity.sign("card", encoded)))
 
 
+@lru_cache(maxsize=1024)
 def decode_card(data: bytes) -> Card:
-    """A card that its own identity signed."""
+    """A card that its own identity signed, which is verified once for the same bytes."""
     signed = parse(pb.SignedCard, data)
     message = parse(pb.Card, signed.card)
     exactly(message.identity, PUBLIC_BYTES, "a card's identity")

@@ -3,9 +3,11 @@
 import base64
 import json
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any, Final
 
 from selenium.webdriver import Chrome, ChromeOptions
@@ -15,6 +17,14 @@ FLAGS: Final = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"),
 )
+
+# A browser outlives its driver, and that one the tests. This one notices when they end, in whatever way.
+WARDEN: Final = """
+import contextlib, os, signal, sys
+sys.stdin.read()
+with contextlib.suppress(ProcessLookupError):
+    os.killpg(int(sys.argv[1]), signal.SIGKILL)
+"""
 
 
 class Browser:
@@ -76,8 +86,11 @@ def browser(profile: Path) -> Iterator[Browser]:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
     # The driver's path is given, so that selenium looks for none, here or elsewhere.
-    chrome = Chrome(options, Service(shutil.which("chromedriver")))
-    try:
-        yield Browser(chrome)
-    finally:
-        chrome.quit()
+    driver = Service(shutil.which("chromedriver"), popen_kw={"process_group": 0})
+    chrome = Chrome(options, driver)
+    group = str(driver.process.pid)
+    with Popen([sys.executable, "-c", WARDEN, group], stdin=PIPE, process_group=0):  # noqa: S603 - the words above
+        try:
+            yield Browser(chrome)
+        finally:
+            chrome.quit()

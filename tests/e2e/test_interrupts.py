@@ -150,6 +150,39 @@ def test_a_demo_that_is_interrupted_leaves_no_process_and_no_folder(tmp_path: Pa
     assert not list(tmp_path.iterdir())
 
 
+# A shell's place: the first process of a session with a terminal. It becomes the command line.
+IN_A_TERMINAL = """
+import os, sys
+os.setsid()
+for number in range(3):
+    os.dup2(os.open(sys.argv[1], os.O_RDWR), number)
+os.execv(sys.executable, [sys.executable, "-m", "peos.cli", *sys.argv[2:]])
+"""
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["its terminal is closed", "it is killed"])
+def test_a_demo_that_ends_while_its_parties_run_leaves_none_of_them(tmp_path: Path, killed: bool) -> None:
+    terminal, side = os.openpty()
+    words = [os.ttyname(side), "demo", "--users", 200, "--domain", 4, "--out", tmp_path / "out"]
+    with subprocess.Popen(  # noqa: S603  # our own command line
+        [sys.executable, "-c", IN_A_TERMINAL, *map(str, words)], env={**os.environ, "TMPDIR": str(tmp_path)}
+    ) as ran:
+        try:
+            said = b""
+            while b"are running" not in said:
+                said += os.read(terminal, 1024)
+            assert len(left_over(tmp_path)) >= 5, "the demo, its shufflers and its analyzer"
+            if killed:
+                ran.kill()
+            os.close(side)
+            os.close(terminal)
+            assert ran.wait(PATIENCE) == (-signal.SIGKILL if killed else 130)
+        finally:
+            ran.kill()
+    until(lambda: not left_over(tmp_path), "the end of every process", patience=20)
+    assert killed or not list(tmp_path.iterdir()), "what is killed cannot tidy up"
+
+
 def left_over(folder: Path) -> list[str]:
     """Processes that were given something in the folder."""
     found = []

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from peos.collection.lifecycle import State
+from peos.ending import ends_with_this
 from peos.localcluster import LocalCluster, Party
 from tests.e2e.town import until
 from tests.faults.points import JOINT, SHUFFLERS, Point, Stage
@@ -108,7 +109,7 @@ class Ground:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,
+                process_group=0,
             )
 
     def words(self, words: Iterable[object], *points: Point) -> list[str]:
@@ -202,7 +203,7 @@ def rows_of(path: Path | str, query: str, *values: object) -> list[tuple[Any, ..
 
 
 def _environment() -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": str(CHECKOUT)}
+    return {**ends_with_this(), "PYTHONPATH": str(CHECKOUT)}
 
 
 @contextmanager

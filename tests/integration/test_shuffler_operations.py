@@ -25,7 +25,7 @@ from peos.net.calls import Caller
 from peos.net.client import channel
 from peos.net.submit import describe, send_parts
 from peos.wire.methods import SUBMIT_MANY
-from shuffler.process import UNLOCKED
+from shuffler.server import UNLOCKED
 from tests.integration.played import ENROLMENT, RNG, Town, played
 from tests.raising import raises
 
@@ -155,7 +155,7 @@ def test_a_store_from_a_backup_is_refused_and_then_given_up_for_what_was_unfinis
                 party.run("serve", "--config", str(party.config))
             command = [sys.executable, "-m", "shuffler", "serve", "--restored", "--config", str(party.config)]
             with (tmp_path / "log").open("wb") as log:
-                party.process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)  # noqa: S603 - our own program
+                party.process = subprocess.Popen(command, stdout=log, stderr=log, process_group=0)  # noqa: S603 - our own program
             party.wait_until_listening(town.cluster.ports[party.name])
             here = await play.until(lambda here: here[2].state == "aborted", "the end at shuffler 3")
             assert "restored from a backup" in here[2].reason

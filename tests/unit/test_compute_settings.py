@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from peos.compute import PROCESSES, Choice, Inline, Tls, engine
-from peos.configuration import COMPUTE, compute, read
+from peos.configuration import COMPUTE, compute
 from peos.errors import WrongInput
+from peos.settings import read
 
 TLS = 'scheduler = "tls://cluster:8786"\nauthority = "a.pem"\ncertificate = "/c.pem"\nkey = "k"\n'
 

@@ -98,6 +98,13 @@ class PublicKey(ABC):
     def check(self, ciphertexts: Packed) -> NDArray[np.bool_]:
         """Which rows are ciphertexts that this scheme lets in; every receiver of ciphertexts asks."""
 
+    @abstractmethod
+    def is_fresh(self, before: Packed, after: Packed, masks: U64) -> bool:
+        """Whether `after` is `before` with the masks and a zero for each row that no other row has: an inspection asks.
+
+        Rows that passed `check`.
+        """
+
 
 @dataclass(frozen=True)
 class PrivateKey(ABC):

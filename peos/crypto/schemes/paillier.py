@@ -28,6 +28,7 @@ from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes import rows
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, Costs, Packed, PrivateKey, PublicKey, Scheme, ZeroSource
 from peos.crypto.schemes.encoding import KeyReader, encode_key, require_length
+from peos.crypto.schemes.freshness import is_fresh
 from peos.crypto.schemes.moduli import primes_fault, require_modulus
 from peos.crypto.schemes.paillier_halves import Halves
 from peos.crypto.schemes.paillier_packed import PackedDecryption
@@ -166,6 +167,10 @@ class PaillierPublicKey(PublicKey):
                 at = block.start + start
                 valid[at : at + len(batch)] = [c < square and (units or gmpy2.gcd(c, n) == 1) for c in batch]
         return valid
+
+    def is_fresh(self, before: Packed, after: Packed, masks: U64) -> bool:
+        """See `freshness`."""
+        return is_fresh(self, before, after, masks)
 
     @staticmethod
     def _buried(masks: U64, hop: int, rng: Randomness) -> list[mpz]:

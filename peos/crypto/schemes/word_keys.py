@@ -16,6 +16,7 @@ from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes import rows
 from peos.crypto.schemes.base import Packed, PublicKey
 from peos.crypto.schemes.fixed_base import word_powers
+from peos.crypto.schemes.freshness import is_fresh
 from peos.errors import BadEncoding
 
 
@@ -77,6 +78,10 @@ class WordPublicKey(PublicKey):
         for block in rows.blocks(len(ciphertexts)):
             valid[block] = [c < n and gmpy2.jacobi(c, n) == 1 for c in rows.integers(ciphertexts[block])]
         return valid
+
+    def is_fresh(self, before: Packed, after: Packed, masks: U64) -> bool:
+        """See `freshness`."""
+        return is_fresh(self, before, after, masks)
 
 
 def require_element(name: str, element: mpz, modulus: mpz) -> None:

@@ -59,6 +59,11 @@ class GlassKey(PublicKey):
         """Every row is a ciphertext."""
         return np.ones(len(ciphertexts), dtype=bool)
 
+    def is_fresh(self, before: Packed, after: Packed, masks: U64) -> bool:  # noqa: ARG002 - coins do not depend on them
+        """Every row got a coin of its own."""
+        added = coins_of(after) - coins_of(before)
+        return bool(np.all(added)) and len(np.unique(added)) == len(added)
+
 
 def words_of(ciphertexts: Packed) -> U64:
     """The plaintexts."""

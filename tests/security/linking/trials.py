@@ -11,6 +11,7 @@ from typing import Any
 
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes.paillier import Paillier, PaillierPrivateKey
+from peos.ending import end_with_starter
 from peos.shuffle.schedule import Schedule
 from tests.security.linking.chooser import Judged, judged
 from tests.security.linking.coalition import Coalition, Seen, coalitions_of
@@ -48,7 +49,7 @@ def run(
     with ExitStack() as stack:
         looks: Iterable[Look] = map(look, range(collections))
         if workers > 1:
-            pool = stack.enter_context(ProcessPoolExecutor(workers, mp_context=get_context("spawn")))
+            pool = stack.enter_context(ProcessPoolExecutor(workers, get_context("spawn"), end_with_starter))
             looks = pool.map(look, range(collections))
         for number, (trace, seen) in enumerate(looks, start=1):
             trials.traces.add(trace)

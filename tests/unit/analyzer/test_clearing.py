@@ -5,10 +5,11 @@ What is erased is overwritten, and the database's log is emptied of it, whoever 
 
 import asyncio
 import contextlib
+import math
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +19,10 @@ import pytest
 
 from analyzer import publishing
 from analyzer.home import Home
-from analyzer.keeper import Keeper
 from analyzer.orders import abort
 from analyzer.publishing import RESULT, Publishing
 from analyzer.receiving import VECTORS
+from analyzer.scheduler import Scheduler
 from analyzer.status import in_words, status
 from analyzer.store import Kept
 from peos.collection.lifecycle import State
@@ -150,19 +151,20 @@ def test_changes_that_are_there_already_change_nothing(world: World) -> None:
 def test_errors_of_the_store_do_not_end_the_turns_over_the_collections(world: World) -> None:
     home = world.home()
     made = delivered(world, home)
-    keeper = Keeper(home, world.receiving(home), made, Log("tests.analyzer"))
+    scheduler = Scheduler(home, world.receiving(home), made, Log("tests.analyzer"))
     errors: list[Exception] = [
         OSError(24, "too many open files"),
         LocalFault("test.localfault", "the store failed"),
         ValueError(),
     ]
 
-    def noticed() -> None:
+    def noticed(_: Sequence[Kept]) -> float:
         if errors:
             raise errors.pop()
+        return math.inf
 
     async def turn() -> None:
-        running = asyncio.ensure_future(keeper.run(noticed))
+        running = asyncio.ensure_future(scheduler.run(noticed))
         while home.kept("fruit").state is not State.PUBLISHED:
             assert not running.done(), running
             await asyncio.sleep(0.05)
@@ -190,10 +192,10 @@ def test_what_keeps_a_collection_from_moving_on_is_in_its_status_for_as_long_as_
     delivered(world, home)
 
     class Troubled(Publishing):
-        def publish(self, kept: Kept) -> None:
+        def publish(self, kept: Kept) -> float:
             if lasts:
                 raise error
-            super().publish(kept)
+            return super().publish(kept)
 
     log = Log("tests.analyzer")
     made = Troubled(home, world.receiving(home), world.inspecting(home), Inline(), log)
@@ -207,7 +209,7 @@ def test_what_keeps_a_collection_from_moving_on_is_in_its_status_for_as_long_as_
             other.close()
 
     async def turns() -> None:
-        running = asyncio.ensure_future(Keeper(home, world.receiving(home), made, log).run(lambda: None))
+        running = asyncio.ensure_future(Scheduler(home, world.receiving(home), made, log).run(lambda _: math.inf))
         while sentence not in (line := await asyncio.to_thread(said)):
             assert "a secret" not in line
             await asyncio.sleep(0.05)

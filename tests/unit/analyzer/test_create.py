@@ -9,6 +9,7 @@ import pytest
 from analyzer import home as home_
 from analyzer.create import open_collection, write_invitation
 from analyzer.draft import draft
+from analyzer.home import Admission
 from peos.collection.lifecycle import State
 from peos.collection.party import Status
 from peos.errors import Refused
@@ -31,6 +32,14 @@ def test_every_shuffler_has_the_document_and_no_dummy_yet(world: World) -> None:
         assert shuffler.signed is not None
         assert shuffler.signed.digest == kept.digest
         assert not shuffler.parts
+
+
+def test_a_mechanism_that_is_not_known_creates_nothing_and_is_taken_for_no_other(world: World) -> None:
+    home = world.home()
+    with pytest.raises(WrongInput) as caught:
+        draft(home, request(mechanism="toy"), Silent())
+    assert caught.value.id == "plan.mechanism"
+    assert home.store.named(request().name) is None
 
 
 def test_the_mechanism_is_salted_with_analyzer_question_and_epoch(world: World) -> None:
@@ -160,12 +169,21 @@ def test_shufflers_are_let_in_until_their_collection_is_over_everywhere(
 ) -> None:
     opened = world.home()
     kept = world.open(opened)
-    trust, known, theirs = Trust(), dict[bytes, int](), world.certificate(1)
-    opened.trust(trust, known)
+    trust, theirs, erase_by = Trust(), world.certificate(1), opened.signed(kept).document.erase_by
+    admission = Admission(opened, trust)
+    assert theirs not in trust
+    assert admission.look(opened.store.live()) == erase_by
     assert theirs in trust
     opened.store.move(kept.digest, State.ABORTED)
-    opened.trust(trust, known)
+    opened.store.erase(kept.digest)
+    assert admission.look(opened.store.live()) == erase_by
     assert theirs in trust, "others may not have heard that it is over"
-    monkeypatch.setattr(home_, "time", SimpleNamespace(time=lambda: float(known[kept.digest])))
-    opened.trust(trust, known)
+    restarted = Trust()
+    assert Admission(opened, restarted).look(opened.store.live()) == erase_by
+    assert theirs in restarted
+    monkeypatch.setattr(home_, "time", SimpleNamespace(time=lambda: float(erase_by)))
+    admission.look(opened.store.live())
     assert theirs not in trust
+    restarted = Trust()
+    Admission(opened, restarted).look(opened.store.live())
+    assert theirs not in restarted

@@ -13,8 +13,8 @@ from analyzer import orders
 from analyzer.dummies import Dummies
 from analyzer.enrol import mint_tickets
 from analyzer.home import Home
-from analyzer.keeper import Keeper
 from analyzer.publishing import Publishing
+from analyzer.scheduler import Scheduler
 from analyzer.store import Kept
 from peos.collection.dummies import LEAST_SENT
 from peos.collection.lifecycle import State
@@ -94,16 +94,16 @@ def test_named_proxies_hide_the_analyzers_address(world: World, kind: str) -> No
     assert [len(shuffler.parts) for shuffler in world.shufflers] == [2, 2, 2]
 
 
-def test_the_keeper_sends_them_as_users_come(world: World) -> None:
+def test_the_scheduler_sends_them_as_users_come(world: World) -> None:
     """With no user there, none is due in the first minute; once all are there, all but one in eight are."""
     home = world.home()
     kept = world.open(home, dummies=False)
-    keeper = _keeper(world, home)
-    asyncio.run(_turn(keeper, kept))
+    scheduler = _scheduler(world, home)
+    asyncio.run(_turn(scheduler, kept))
     assert not home.store.dummies_taken(kept.digest)
     for shuffler in world.shufflers:
         shuffler.status = replace(shuffler.status, reports=USERS)
-    asyncio.run(_turn(_keeper(world, home), kept))
+    asyncio.run(_turn(_scheduler(world, home), kept))
     taken = home.store.dummies_taken(kept.digest)
     assert len(taken) >= LEAST_SENT
     assert all(len(shuffler.parts) == len(taken) for shuffler in world.shufflers)
@@ -146,13 +146,13 @@ def test_only_dummies_that_every_shuffler_acknowledged_must_come_out(world: Worl
         assert f"only {taken} of 32 dummies were acknowledged by every shuffler" in after.reason
 
 
-def _keeper(world: World, home: Home) -> Keeper:
+def _scheduler(world: World, home: Home) -> Scheduler:
     receiving = world.receiving(home)
     publishing = Publishing(home, receiving, world.inspecting(home), Inline(world.rng), Log("tests"))
-    return Keeper(home, receiving, publishing, Log("tests"))
+    return Scheduler(home, receiving, publishing, Log("tests"))
 
 
-async def _turn(keeper: Keeper, kept: Kept) -> None:
+async def _turn(scheduler: Scheduler, kept: Kept) -> None:
     """One look at the collection, and all that it sets going."""
-    await keeper.step(kept)
+    await scheduler.step(kept)
     await asyncio.gather(*(task for task in asyncio.all_tasks() if task is not asyncio.current_task()))

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyzer import keeper, serve
+from analyzer import scheduler, serve
 from analyzer.home import Home
 from analyzer.orders import abort
+from peos.collection.analysis import lost
 from peos.collection.lifecycle import State
 from peos.collection.party import Status
 from peos.compute import Engine, Inline
@@ -61,8 +62,8 @@ class Serving:
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeper, "TICK", 0.05)
-    monkeypatch.setattr(keeper, "ASK_EVERY", 0.05)
+    monkeypatch.setattr(scheduler, "FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(scheduler, "ASK_EVERY", 0.05)
 
 
 @pytest.fixture
@@ -77,15 +78,15 @@ def serving(world: World) -> Iterator[Serving]:
 def test_a_moment_in_which_the_store_cannot_be_read_does_not_end_the_analyzer(
     world: World, serving: Serving, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    right, asked = serving.home.store.all, [0]
+    right, asked = serving.home.store.live, [0]
 
-    def now_and_then() -> Any:
+    def now_and_then(*given: Any) -> Any:
         asked[0] += 1
         if 10 <= asked[0] < 14:  # it has started meanwhile
             raise OSError(errno.EMFILE, "too many open files")
-        return right()
+        return right(*given)
 
-    monkeypatch.setattr(serving.home.store, "all", now_and_then)
+    monkeypatch.setattr(serving.home.store, "live", now_and_then)
     _wait(world, lambda: asked[0] > 20)
     told = [record for record in caplog.records if record.message == "the collections cannot be read at the moment"]
     assert len(told) == 1, "each trouble once"
@@ -279,11 +280,11 @@ def test_a_passer_bys_end_does_not_end_a_delivery_that_is_under_way(world: World
     kept = world.open(home)
     document = home.signed(kept).document
     ended, going = Status(kept.digest, "aborted", reason="gone"), Status(kept.digest, "shuffling")
-    assert keeper.lost(document, set(), [ended, going, going]) == ""
-    assert keeper.lost(document, set(), [going, ended, going]) == "shuffler 2 (organisation 2) aborted: gone"
-    assert keeper.lost(document, {2}, [ended, ended, going]) == ""
-    assert keeper.lost(document, {2}, [ended, ended, RemoteFault("test.remotefault", "cannot be reached")]) == ""
-    assert keeper.lost(document, {2, 3}, [ended, ended, ended]) == "every shuffler aborted: gone"
+    assert lost(document, set(), [ended, going, going]) == ""
+    assert lost(document, set(), [going, ended, going]) == "shuffler 2 (organisation 2) aborted: gone"
+    assert lost(document, {2}, [ended, ended, going]) == ""
+    assert lost(document, {2}, [ended, ended, RemoteFault("test.remotefault", "cannot be reached")]) == ""
+    assert lost(document, {2, 3}, [ended, ended, ended]) == "every shuffler aborted: gone"
 
 
 def test_what_is_not_complete_when_everything_has_to_be_erased_is_aborted_and_erased(world: World) -> None:

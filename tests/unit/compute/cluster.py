@@ -1,7 +1,6 @@
 """A real cluster on this machine: a scheduler and its workers, each a process of its own."""
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -10,6 +9,7 @@ from typing import Any, Final
 
 from peos.compute import Tls
 from peos.compute.dask_cluster import Dask
+from peos.ending import ends_with_this
 
 ROOT: Final = Path(__file__).parents[3]
 _PATIENCE: Final = 60.0
@@ -54,10 +54,10 @@ class Cluster:
         if self._tls is not None:
             certificate, key = map(str, self._tls)
             host += ("--protocol", "tls", "--tls-ca-file", certificate, "--tls-cert", certificate, "--tls-key", key)
-        command = [sys.executable, "-m", f"distributed.cli.dask_{kind}", *options, *host]
+        command = [sys.executable, "-m", "tests.bound", f"distributed.cli.dask_{kind}", *options, *host]
         with (self.folder / f"{kind}{len(self._started)}.log").open("wb") as log:
             process = subprocess.Popen(  # noqa: S603 - dask's own
-                command, stdout=log, stderr=log, env={**os.environ, "PYTHONPATH": str(ROOT)}
+                command, stdout=log, stderr=log, env={**ends_with_this(), "PYTHONPATH": str(ROOT)}
             )
         self._started.append(process)
         return process

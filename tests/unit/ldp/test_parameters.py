@@ -191,6 +191,24 @@ def test_words_of_another_shape_or_type_get_one_sentence(mechanism: PureMechanis
             mechanism.support_counts(words)  # type: ignore[arg-type]  # the type is the mistake
 
 
+@pytest.mark.parametrize(
+    "mechanism",
+    [GRR(500, 4.0), LocalHash(500, 4.0, d_prime=64), LocalHash(500, 1.0, d_prime=3), SUE(40, 1.0)],
+    ids=repr,
+)
+def test_tallies_add_up_and_candidates_are_counted_as_the_whole_domain_is(
+    mechanism: PureMechanism, rng: Randomness
+) -> None:
+    words = mechanism.randomize(np.arange(3000) % mechanism.domain, rng)
+    whole = mechanism.tally(words)
+    assert np.array_equal(mechanism.tally(words[:1234]) + mechanism.tally(words[1234:]), whole)
+    for candidates in ([7], [39, 0, 7, 7], list(range(mechanism.domain)), []):
+        some = np.array(candidates, dtype=np.int64)
+        assert np.array_equal(mechanism.support_counts(words, some), whole[some])
+    with raises("mechanism.domain"):
+        mechanism.support_counts(words, np.array([mechanism.domain]))
+
+
 @pytest.mark.parametrize("mechanism", [GRR(10, 1.0), LocalHash(10, 1.0), SUE(40, 1.0)], ids=repr)
 def test_no_reports_are_no_counts(mechanism: PureMechanism, rng: Randomness) -> None:
     none = mechanism.randomize(np.array([], dtype=np.int64), rng)

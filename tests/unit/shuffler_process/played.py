@@ -17,12 +17,11 @@ from peos.shuffle.messages import SignedNotice
 from peos.shuffle.standing import Place, Standing
 from peos.store.base import Submission, Vector
 from peos.store.memory import MemoryStore
+from peos.wire.documents import SignedDocument
 from peos.wire.freezes import encode_announcements
 from peos.wire.methods import Method
-from shuffler.ending import Ending
 from shuffler.post import Post
-from shuffler.storing import Stored
-from tests.unit.collection.made import COLLECTION, DOCUMENT, SHUFFLERS, row
+from tests.unit.collection.made import COLLECTION, SHUFFLERS, row
 from tests.unit.store.made import ASKED, FROZEN, TRANSCRIPT, vector
 
 ME: Final = 3  # a last hider of three
@@ -31,6 +30,15 @@ HERE: Final = Context(COLLECTION, FROZEN)
 NOWHERE: Final = Path("/nowhere")
 """The folder of a shuffler that keeps nothing: what would be written there fails."""
 VAULT: Final = Vault(bytes(KEY_BYTES), Randomness(b"\x04" * 32))
+
+
+class Signed(SignedDocument):
+    """A document under the digest that everything in these tests has, whatever a test changes in it."""
+
+    @property
+    def digest(self) -> bytes:
+        """That one."""
+        return COLLECTION
 
 
 class Told(Post):
@@ -122,12 +130,6 @@ def stand(store: MemoryStore, place: Place) -> None:
         store.put_standing(COLLECTION, Standing(one, 2, 1, TRANSCRIPT), final if one is Place.STORED else None)
 
 
-def ending(store: MemoryStore, told: Told) -> tuple[Ending, Stored]:
-    """The last words of this shuffler."""
-    stored = Stored(lambda: store)
-    return Ending(ME, DOCUMENT, COLLECTION, SHUFFLERS[ME - 1], stored, told), stored
-
-
 def run(test: Awaitable[None]) -> None:
     """Run an asynchronous test to its end, which comes soon."""
 
@@ -135,3 +137,16 @@ def run(test: Awaitable[None]) -> None:
         await asyncio.wait_for(asyncio.ensure_future(test), 20)
 
     asyncio.run(whole())
+
+
+def failing(store: MemoryStore, name: str, errors: list[Exception], *, behind: bool) -> None:
+    """A method of the store that fails with each of these, before or behind what it does, and then not any more."""
+    original = getattr(store, name)
+
+    def fails(*given: Any, **named: Any) -> Any:
+        result = original(*given, **named) if behind or not errors else None
+        if errors:
+            raise errors.pop(0)
+        return result
+
+    setattr(store, name, fails)

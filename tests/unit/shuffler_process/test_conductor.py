@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from peos.collection.session import FAULTS
 from peos.compute import Inline
 from peos.crypto.randomness import Randomness
 from peos.errors import Full, LocalFault, RemoteFault
@@ -24,7 +25,7 @@ from shuffler import conductor as conductor_
 from shuffler.bench import Bench
 from shuffler.conductor import Conductor
 from shuffler.evidence import Evidence
-from shuffler.storing import FAULTS, Stored
+from shuffler.storing import Stored
 from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
 from tests.unit.shuffler_process.played import HERE, LOG, ME, Other, Told, memory, run
 from tests.unit.shuffler_process.test_evidence import files, keep, shuffled

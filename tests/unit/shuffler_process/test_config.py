@@ -7,11 +7,11 @@ from typing import Final
 import pytest
 
 from peos.collection.party import Card
-from peos.configuration import keys_of
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
 from peos.errors import WrongInput
 from peos.net.certificates import as_der, make_certificate
+from peos.settings import keys_of
 from peos.wire.parties import sign_card
 from shuffler import keys
 from shuffler.config import Config, read

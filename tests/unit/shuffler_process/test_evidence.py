@@ -26,8 +26,8 @@ from peos.wire.documents import SignedDocument
 from peos.wire.inspections import encode_opening, encode_path
 from peos.wire.methods import GET_DUMMIES, GET_RECEIPT, Method
 from shuffler.evidence import Evidence, sweep
-from shuffler.life import Life
 from shuffler.meter import Meter
+from shuffler.session import CollectionSession
 from shuffler.storing import Stored
 from tests.keys import small_key
 from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, ENCRYPTION, SHUFFLERS
@@ -213,7 +213,7 @@ def test_at_shuffle_by_it_is_gone_though_the_analyzer_has_not_shown_its_dummies(
     Evidence(tmp_path, VAULT, ME, document.schedule, COLLECTION).keep(2, node.machine.record, node.bench.vectors)
 
     async def test(stored: Stored) -> None:
-        life = Life(
+        session = CollectionSession(
             signed=Signed(b"", b"", document),
             number=ME,
             cards=(),
@@ -229,7 +229,7 @@ def test_at_shuffle_by_it_is_gone_though_the_analyzer_has_not_shown_its_dummies(
             log=LOG,
             meter=Meter(),
         )
-        running = asyncio.ensure_future(life.run())
+        running = asyncio.ensure_future(session.run())
         while time.time() < document.shuffle_by - 1 or awaited not in analyzer.asked:
             await asyncio.sleep(0.02)
         assert files(tmp_path), "it is for the inspection, which is not over"
@@ -238,7 +238,7 @@ def test_at_shuffle_by_it_is_gone_though_the_analyzer_has_not_shown_its_dummies(
             await asyncio.sleep(0.02)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-        await life.close()
+        await session.close()
 
     stored = Stored(lambda: store)
     run(test(stored))

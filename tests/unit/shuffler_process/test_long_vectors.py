@@ -102,6 +102,9 @@ class Wide(PublicKey):
     def check(self, ciphertexts: Packed) -> NDArray[np.bool_]:
         return np.asarray(ciphertexts[:, 8] != 255)
 
+    def is_fresh(self, before: Packed, after: Packed, masks: U64) -> bool:  # noqa: ARG002 - PublicKey's signature
+        return len(np.unique(after[:, 8:], axis=0)) == len(after)
+
 
 class _Coins(ZeroSource):
     def __init__(self, rng: Randomness) -> None:

@@ -9,7 +9,7 @@ import pytest
 from peos.collection.lifecycle import State
 from peos.collection.party import Answer
 from peos.collection.submission import Part
-from peos.errors import BadEncoding, NotYet, Unknown
+from peos.errors import BadEncoding, NotYet, Refused, Unknown
 from peos.net.guard import Context
 from shuffler import users as users_
 from shuffler.users import Users
@@ -21,17 +21,16 @@ NOBODY = cast(Context, None)  # nothing here asks who calls
 PARTS = [parts(f"user {number}")[1] for number in range(20)]
 
 
-class Desk:
-    """A desk with one collection, or with none."""
+class Registry:
+    """A registry with one collection, or with none."""
 
     def __init__(self, state: State | None) -> None:
-        self.state = state
+        session = type("Session", (), {"state": state, "document": DOCUMENT, "encryption": ENCRYPTION, "number": 2})
+        self.live = {PARTS[0].collection: session} if state is not None else {}
 
-    def life(self, _: bytes) -> Any:
-        """The collection."""
-        if self.state is None:
-            raise Unknown("collection.unknown_here", "this shuffler knows no such collection")
-        return type("Life", (), {"state": self.state, "document": DOCUMENT, "encryption": ENCRYPTION, "number": 2})
+    def refusal(self, _: bytes) -> Refused:
+        """It is not known."""
+        return Unknown("collection.unknown_here", "this shuffler knows no such collection")
 
 
 class Late:
@@ -61,7 +60,7 @@ class Late:
 def port(state: State | None = State.OPEN) -> tuple[Users, Late]:
     """A port for users on such an intake."""
     intake = Late()
-    return Users(cast(Any, Desk(state)), cast(Any, intake), cast(Any, None)), intake
+    return Users(cast(Any, Registry(state)), cast(Any, intake), cast(Any, None)), intake
 
 
 async def stream(given: list[Part], error: Exception | None = None) -> AsyncIterator[Part]:
@@ -131,7 +130,7 @@ def test_a_stream_that_brings_no_part_for_a_while_ends_after_its_answers() -> No
     async def test() -> None:
         before = len(asyncio.all_tasks())
         _, intake = port()
-        users = Users(cast(Any, Desk(State.OPEN)), cast(Any, intake), cast(Any, None), 0.05)
+        users = Users(cast(Any, Registry(State.OPEN)), cast(Any, intake), cast(Any, None), 0.05)
         asyncio.get_running_loop().call_later(0.2, intake.settle)  # what it brought is answered all the same
         got = [answer.id async for answer in users.submit_many(silent(), NOBODY)]
         assert got == [part.id for part in PARTS[:5]]

@@ -1,4 +1,4 @@
-"""A collection's life with zeros made ahead: filled while open, used by its passes, gone at its end."""
+"""A collection's session with zeros made ahead: filled while open, used by its passes, gone at its end."""
 
 import asyncio
 import time
@@ -19,16 +19,16 @@ from peos.store.memory import MemoryStore
 from peos.wire.freezes import stretches
 from peos.wire.methods import GET_ANNOUNCEMENTS, GET_FROZEN_DIGEST, GET_LIST
 from shuffler import bench as bench_
-from shuffler import life as life_
+from shuffler import session as session_
 from shuffler.ahead import Ahead
 from shuffler.bench import Bench
-from shuffler.life import Life
 from shuffler.meter import Meter
+from shuffler.session import CollectionSession
 from shuffler.storing import Stored
 from tests.keys import small_key
 from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION, PUBLIC, SHUFFLERS
-from tests.unit.shuffler_process.played import LOG, NOWHERE, VAULT, Other, announced, rows, run
-from tests.unit.shuffler_process.test_life import ABORT, CLOSE, Signed, frozen_digest, reached
+from tests.unit.shuffler_process.played import LOG, NOWHERE, VAULT, Other, Signed, announced, rows, run
+from tests.unit.shuffler_process.test_session import ABORT, CLOSE, frozen_digest, reached
 from tests.unit.store.made import ASKED
 
 FIRST = 1  # encrypts the fakes, and makes the first pass
@@ -36,8 +36,8 @@ FIRST = 1  # encrypts the fakes, and makes the first pass
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(life_, "RETRY", 0.02)
-    monkeypatch.setattr(life_, "check_minimum", lambda *_: None)  # six submissions, where there are 32 dummies
+    monkeypatch.setattr(session_, "RETRY", 0.02)
+    monkeypatch.setattr("peos.collection.session.check_minimum", lambda *_: None)  # six rows, where 32 dummies are due
     monkeypatch.setattr(Document, "encryption", lambda _: ENCRYPTION)  # below the floor for keys that come in
 
 
@@ -77,7 +77,7 @@ def test_a_stock_is_filled_while_open_used_by_the_shuffle_and_erased_at_the_end(
     document = replace(DOCUMENT, closes_at=now + 100, shuffle_by=now + 200, erase_by=now + 300)
 
     async def test(stored: Stored) -> None:
-        life = Life(
+        session = CollectionSession(
             signed=Signed(b"", b"", document),
             number=FIRST,
             cards=(),
@@ -94,19 +94,19 @@ def test_a_stock_is_filled_while_open_used_by_the_shuffle_and_erased_at_the_end(
             log=LOG,
             meter=Meter(),
         )
-        running = asyncio.ensure_future(life.run())
-        assert life._stock is not None
-        ready = life._stock.ready
+        running = asyncio.ensure_future(session.run())
+        assert session._stock is not None
+        ready = session._stock.ready
         await reached(lambda: len(ready) >= 2 * document.fakes + len(rows()), "a stock for one attempt")
         before = len(ready)
-        await life.order(CLOSE)
+        await session.order(CLOSE)
         await reached(lambda: bool(benches) and CIPHERTEXTS in benches[0].vectors, "the shuffle has begun")
         assert len(ready) == before - document.fakes, "its shares of the fakes took a zero each"
         words = np.arange(3, dtype=np.uint64)
         passed = benches[0].remask(benches[0].encrypt(words), words, 1)
         assert np.array_equal(small_key(512).decrypt(passed), words + words)
         assert len(ready) == before - document.fakes - 6, "so does a pass"
-        await life.order(ABORT)
+        await session.order(ABORT)
         await running
         assert len(ready) == 0
 

@@ -7,31 +7,31 @@ import os
 import signal
 import sys
 import threading
-from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
 from peos.compute import Engine, engine
 from peos.crypto.randomness import system
+from peos.ending import ending_signals
 from peos.hardening import descriptors
 from peos.net.certificates import require_current
 from peos.net.limits import Limits, fitted
 from peos.net.logs import Log
 from peos.net.server import Running, serve
 from peos.net.tls import Trust, peer_port, user_port
+from peos.store.bell import Bell
 from peos.store.sqlite import SqliteStore
 from shuffler import keys as keys_
 from shuffler.config import Config
-from shuffler.desk import Desk, read_cards
 from shuffler.intake import Intake
 from shuffler.peers import Peers
 from shuffler.proving import Proving
+from shuffler.registry import CollectionRegistry, read_cards
 from shuffler.storing import Stored
-from shuffler.telling import status
 from shuffler.users import Users
 
 GRACE: Final = 2.0  # seconds for calls and for work that are under way
-GLANCE: Final = 0.5  # seconds between looks at the operator's folder, and writings of the status
+AGAIN: Final = 2.0  # seconds, after an error
 STATUS: Final = "status.json"
 UNLOCKED: Final = (
     "whoever takes this disk has this shuffler's identity, can act in its name, and sees its masks and permutations of "
@@ -41,13 +41,13 @@ ACCEPTED: Final = "accept"
 
 
 async def run(config: Config, log: Log, *, restored: bool = False) -> None:
-    """Until SIGINT or SIGTERM; what is durable goes on at the next start."""
+    """Until SIGINT, SIGTERM or SIGHUP; what is durable goes on at the next start."""
     keys = keys_.load(config)
     for port, own in (("users", keys.users), ("peers", keys.peers)):
         files = f"{port}.pem, {port}.key and {keys_.CARD}"
         require_current(own, port, hint=f"set the clock; or remove {files}, and run `peos shuffler init` again")
     stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in ending_signals():
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     trust = Trust()
     read_cards(config, trust)
@@ -58,11 +58,14 @@ async def run(config: Config, log: Log, *, restored: bool = False) -> None:
         _end(workers)
         raise
     try:
-        desk = Desk(config=config, keys=keys, store=store, trust=trust, engine=workers, log=log)
+        attendant = Attendant(config.folder, log)
+        registry = CollectionRegistry(
+            config=config, keys=keys, store=store, trust=trust, engine=workers, log=log, changed=attendant.look
+        )
         try:
-            await _serve(config, keys, desk, Intake(store, log, keys.identity), trust, stop, log)
+            await _serve(config, keys, registry, attendant, Intake(store, log, keys.identity), trust, stop, log)
         finally:
-            await desk.close()
+            await registry.close()
     finally:
         _end(workers)
         store.close()
@@ -70,15 +73,26 @@ async def run(config: Config, log: Log, *, restored: bool = False) -> None:
 
 
 async def _serve(
-    config: Config, keys: keys_.Keys, desk: Desk, intake: Intake, trust: Trust, stop: asyncio.Event, log: Log
+    config: Config,
+    keys: keys_.Keys,
+    registry: CollectionRegistry,
+    attendant: "Attendant",
+    intake: Intake,
+    trust: Trust,
+    stop: asyncio.Event,
+    log: Log,
 ) -> None:
-    proving = Proving(desk.store, keys.identity)
-    await desk.resume()  # before the ports open: nobody is told that a collection is unknown which is only late
-    beside = [asyncio.ensure_future(intake.run()), asyncio.ensure_future(_glance(config.folder, desk, proving, log))]
+    proving = Proving(registry.store, keys.identity)
+    await registry.resume()  # before the ports open: nobody is told that a collection is unknown which is only late
+    running = (intake.run(), attendant.run(registry), registry.forget(proving.forget))
+    beside = [asyncio.ensure_future(one) for one in running]
     ports: list[Running] = []
     try:
         to_users, to_peers = _limits(config, log)
-        users, peers = Users(desk, intake, proving, config.silent_seconds).service(), Peers(desk, proving).service()
+        users, peers = (
+            Users(registry, intake, proving, config.silent_seconds).service(),
+            Peers(registry, proving).service(),
+        )
         ports.append(await serve(config.users, user_port(keys.users), [users], log=log, limits=to_users))
         mutual = peer_port(keys.peers, trust)
         ports.append(await serve(config.peers, mutual, [peers], log=log, trust=trust, limits=to_peers))
@@ -124,35 +138,51 @@ def _end(workers: Engine) -> None:
         closing.join(GRACE)
 
 
-async def _glance(folder: Path, desk: Desk, proving: Proving, log: Log) -> None:
-    """Look for the operator's word, and write down where everything stands."""
-    accepted = folder / ACCEPTED
-    trouble = ""
-    while True:
+class Attendant:
+    """Takes the operator's word and writes the status down, when a command rings or a state has changed."""
+
+    def __init__(self, folder: Path, log: Log) -> None:
+        self._folder = folder
+        self._log = log
+        self._look = asyncio.Event()
+        self._rung = False  # by a command, which wants to see everything
+
+    def look(self) -> None:
+        """Something has changed."""
+        self._look.set()
+
+    async def run(self, registry: CollectionRegistry) -> None:
+        """Until it is cancelled."""
+        bell = Bell(self._folder, self._ring)
+        self._look.set()  # for what was left while nobody heard
+        trouble = ""
         try:
-            accepted.mkdir(mode=0o700, exist_ok=True)
-            await desk.accept_from(accepted, lambda digest: log.of(digest).info("accepted by the operator"))
-            desk.forget()
-            for digest in await desk.forget_rows():
-                proving.forget(digest)
-            await _write_status(folder, desk)
-            trouble = ""
-        except Exception as error:  # the collections go on without it
-            if str(error) != trouble:
-                trouble = str(error)
-                log.error("the status could not be written", error)
-        await asyncio.sleep(GLANCE)
+            while True:
+                await self._look.wait()
+                self._look.clear()
+                try:
+                    await self._attend(registry)
+                    trouble = ""
+                except Exception as error:  # the collections go on without it
+                    if str(error) != trouble:
+                        trouble = str(error)
+                        self._log.error("the status could not be written", error)
+                    self._look.set()
+                    await asyncio.sleep(AGAIN)
+        finally:
+            bell.close()
 
+    def _ring(self) -> None:
+        self._rung = True
+        self._look.set()
 
-async def _write_status(folder: Path, desk: Desk) -> None:
-    """Whole at every moment, and young for as long as this process lives."""
-    lines = [
-        asdict(await status(life))
-        | {"collection": digest.hex(), "sent": life.meter.sent, "received": life.meter.received}
-        for digest, life in list(desk.lives.items())  # proposals come in between
-    ]
-    new = folder / f"{STATUS}.new"
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(lines, file, ensure_ascii=False)
-    new.replace(folder / STATUS)
+    async def _attend(self, registry: CollectionRegistry) -> None:
+        accepted = self._folder / ACCEPTED
+        accepted.mkdir(mode=0o700, exist_ok=True)
+        await registry.accept_from(accepted, lambda digest: self._log.of(digest).info("accepted by the operator"))
+        lines = await registry.statuses(everything=self._rung)
+        new = self._folder / f"{STATUS}.new"
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(lines, file, ensure_ascii=False)
+        new.replace(self._folder / STATUS)  # whole at every moment

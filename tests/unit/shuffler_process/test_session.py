@@ -1,4 +1,4 @@
-"""A collection's life: orders durable before they are answered, what passes is waited for, what does not is the end."""
+"""A session: orders are durable before they are answered; what passes is waited for, what does not is the end."""
 
 import asyncio
 import threading
@@ -13,24 +13,38 @@ from peos.collection.document import Document
 from peos.collection.freeze import Freeze, sign_frozen
 from peos.collection.lifecycle import State
 from peos.collection.party import Order
+from peos.collection.session import FAULTS, ORDERED
+from peos.collection.status import line_of
 from peos.compute import Inline
 from peos.crypto.randomness import Randomness
 from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, RemoteFault, Unknown
 from peos.shuffle.messages import Notice, NoticeKind, SignedNotice
 from peos.shuffle.standing import Place, Standing
 from peos.store.memory import MemoryStore
-from peos.wire.documents import SignedDocument
 from peos.wire.freezes import encode_announcements, stretches
 from peos.wire.methods import GET_ANNOUNCEMENTS, GET_FROZEN_DIGEST, GET_LIST, Method
 from shuffler import freezing as freezing_
-from shuffler import life as life_
-from shuffler.life import Life
+from shuffler import session as session_
 from shuffler.meter import Meter
-from shuffler.storing import FAULTS, Stored
-from shuffler.telling import in_words, status
+from shuffler.session import CollectionSession
+from shuffler.status import status
+from shuffler.storing import Stored
 from tests.raising import raises
 from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION, SHUFFLERS
-from tests.unit.shuffler_process.played import HERE, LOG, ME, NOWHERE, VAULT, Other, announced, memory, rows, run
+from tests.unit.shuffler_process.played import (
+    HERE,
+    LOG,
+    ME,
+    NOWHERE,
+    VAULT,
+    Other,
+    Signed,
+    announced,
+    failing,
+    memory,
+    rows,
+    run,
+)
 
 CLOSE: Final = Order(COLLECTION, abort=False, signature=bytes(64))
 ABORT: Final = Order(COLLECTION, abort=True, signature=bytes(64))
@@ -38,28 +52,19 @@ ABORT: Final = Order(COLLECTION, abort=True, signature=bytes(64))
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(life_, "RETRY", 0.02)
+    monkeypatch.setattr(session_, "RETRY", 0.02)
     monkeypatch.setattr(Document, "encryption", lambda _: ENCRYPTION)  # below the floor for keys that come in
-
-
-class Signed(SignedDocument):
-    """A document under the digest that everything in these tests has, whatever a test changes in it."""
-
-    @property
-    def digest(self) -> bytes:
-        """That one."""
-        return COLLECTION
 
 
 def alive(
     store: MemoryStore, stored: Stored, others: dict[int, Other] | None = None, *, lost: bool = False, **changes: int
-) -> Life:
+) -> CollectionSession:
     """The collection with this shuffler; its deadlines are far off but for what a test changes."""
     now = int(time.time())
     far = {"closes_at": now + 100, "shuffle_by": now + 200, "erase_by": now + 300, "minimum": 1} | changes
     document = replace(DOCUMENT, **far)  # type: ignore[arg-type]  # all of them are numbers
     kept = replace(store.collection(COLLECTION), lost=lost)
-    return Life(
+    return CollectionSession(
         signed=Signed(b"", b"", document),
         number=ME,
         cards=(),
@@ -124,10 +129,10 @@ async def reached(holds: Callable[[], bool], what: str) -> None:
 
 def test_an_order_to_close_is_durable_before_it_is_answered() -> None:
     async def test(store: MemoryStore, stored: Stored) -> None:
-        life = alive(store, stored)  # not even running
-        await life.order(CLOSE)
+        session = alive(store, stored)  # not even running
+        await session.order(CLOSE)
         assert store.collection(COLLECTION).state is State.CLOSED
-        await life.order(CLOSE)  # again: nothing changes
+        await session.order(CLOSE)  # again: nothing changes
 
     lived(test, opened())
 
@@ -146,21 +151,21 @@ def test_an_order_whose_caller_is_gone_is_carried_out_whole(
 
     async def test(store: MemoryStore, stored: Stored) -> None:
         monkeypatch.setattr(MemoryStore, "set_state", slow)
-        life = alive(store, stored)
-        running = asyncio.ensure_future(life.run())
-        asked = asyncio.ensure_future(life.order(first))
+        session = alive(store, stored)
+        running = asyncio.ensure_future(session.run())
+        asked = asyncio.ensure_future(session.order(first))
         await asyncio.sleep(0.05)
         asked.cancel()  # as a connection that breaks does
-        again = asyncio.ensure_future(life.order(after))
+        again = asyncio.ensure_future(session.order(after))
         await asyncio.sleep(0.05)
         may_go_on.set()
         await asyncio.wait_for(again, 5)
         last = State.ABORTED if ABORT in (first, after) else State.CLOSED
         ends = [State.CLOSED, State.ABORTED] if (first, after) == (CLOSE, ABORT) else [last]
-        await reached(lambda: life.state is last, "where the last order leads")
+        await reached(lambda: session.state is last, "where the last order leads")
         assert (states, store.collection(COLLECTION).state) == (ends, last)
         if last is State.CLOSED:  # and `run` goes on at once, not when it next looks at the clock
-            await reached(lambda: life.freezing is not None, "frozen")
+            await reached(lambda: session.freezing is not None, "frozen")
         running.cancel()
 
     lived(test, opened())
@@ -168,13 +173,13 @@ def test_an_order_whose_caller_is_gone_is_carried_out_whole(
 
 def test_a_draft_cannot_be_closed_and_opens_at_the_operators_word() -> None:
     async def test(store: MemoryStore, stored: Stored) -> None:
-        life = alive(store, stored)
-        running = asyncio.ensure_future(life.run())
+        session = alive(store, stored)
+        running = asyncio.ensure_future(session.run())
         with raises("collection.not_accepted_yet"):
-            await life.order(CLOSE)
-        assert "acceptance" in (await status(life)).step
-        await life.accept()
-        await life.accept()
+            await session.order(CLOSE)
+        assert "acceptance" in (await status(session)).step
+        await session.accept()
+        await session.accept()
         assert store.collection(COLLECTION).state is State.OPEN
         running.cancel()
 
@@ -191,8 +196,8 @@ def test_a_draft_that_is_not_accepted_in_time_ends() -> None:
 
 def test_a_closing_time_that_passed_while_it_was_down_closes_at_once() -> None:
     async def test(store: MemoryStore, stored: Stored) -> None:
-        life = alive(store, stored, closes_at=1)
-        running = asyncio.ensure_future(life.run())
+        session = alive(store, stored, closes_at=1)
+        running = asyncio.ensure_future(session.run())
         await reached(lambda: store.collection(COLLECTION).state is State.CLOSED, "closed")
         running.cancel()
 
@@ -215,14 +220,14 @@ def test_an_order_to_abort_ends_it_in_any_state_before_the_freeze(state: State) 
     store = opened(state) if state is not State.CLOSED else memory(frozen=False)
 
     async def test(store: MemoryStore, stored: Stored) -> None:
-        life = alive(store, stored)
-        running = asyncio.ensure_future(life.run())
+        session = alive(store, stored)
+        running = asyncio.ensure_future(session.run())
         await asyncio.sleep(0.05)
-        await life.order(ABORT)
+        await session.order(ABORT)
         here = store.collection(COLLECTION)
-        assert (here.state, here.reason, here.erased) == (State.ABORTED, life_.ORDERED, True)
-        await life.order(ABORT)
-        await life.order(CLOSE)
+        assert (here.state, here.reason, here.erased) == (State.ABORTED, ORDERED, True)
+        await session.order(ABORT)
+        await session.order(CLOSE)
         await running
 
     lived(test, store)
@@ -230,12 +235,12 @@ def test_an_order_to_abort_ends_it_in_any_state_before_the_freeze(state: State) 
 
 def test_too_few_reports_are_the_end_and_nothing_is_signed() -> None:
     async def test(store: MemoryStore, stored: Stored) -> None:
-        life = alive(store, stored, others(rows()), minimum=5)
-        await life.run()
+        session = alive(store, stored, others(rows()), minimum=5)
+        await session.run()
         assert store.collection(COLLECTION).reason == "0 reports, the minimum is 5"  # six, and 32 dummies are due
-        assert life.freezing is not None
+        assert session.freezing is not None
         with pytest.raises(NotYet):
-            await life.freezing.signed()
+            await session.freezing.signed()
 
     lived(test, memory(frozen=False))
 
@@ -266,14 +271,14 @@ def test_what_may_pass_is_waited_for_with_its_reason(error: PeosError) -> None:
     async def test(store: MemoryStore, stored: Stored) -> None:
         parties = others(rows())
         parties[2].answers[GET_ANNOUNCEMENTS] = error
-        life = alive(store, stored, parties)
-        running = asyncio.ensure_future(life.run())
+        session = alive(store, stored, parties)
+        running = asyncio.ensure_future(session.run())
         await reached(lambda: parties[2].asked.count(GET_ANNOUNCEMENTS) >= 8, "tried again and again")
-        told = await status(life)
+        told = await status(session)
         assert told.state == "closed"
         assert told.reason == str(error)
         assert told.waited_for == ("shuffler 2",)
-        assert "waiting for freeze, announcements from shuffler 2" in in_words(told)
+        assert "waiting for freeze, announcements from shuffler 2" in str(line_of(told))
         running.cancel()
 
     lived(test, memory(frozen=False))
@@ -292,7 +297,7 @@ def test_a_breach_that_persists_is_the_end(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_full_disk_at_the_freeze_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(life_, "check_minimum", lambda *_: None)  # six submissions, where there are 32 dummies
+    monkeypatch.setattr("peos.collection.session.check_minimum", lambda *_: None)  # six rows, where 32 dummies are due
 
     async def test(store: MemoryStore, stored: Stored) -> None:
         parties, failing = others(rows()), [Full("test.full", "there is no room left")] * 3
@@ -304,10 +309,10 @@ def test_a_full_disk_at_the_freeze_is_waited_for(monkeypatch: pytest.MonkeyPatch
             put(*given)
 
         setattr(store, "put_frozen", sometimes)  # noqa: B010 - as a disk that is full for a while
-        life = alive(store, stored, parties)
+        session = alive(store, stored, parties)
         for number in (1, 2):
             parties[number].answers[GET_FROZEN_DIGEST] = sign_frozen(SHUFFLERS[number - 1], COLLECTION, frozen_digest())
-        running = asyncio.ensure_future(life.run())
+        running = asyncio.ensure_future(session.run())
         await reached(lambda: store.collection(COLLECTION).frozen is not None, "frozen")
         assert failing == []
         running.cancel()
@@ -317,11 +322,11 @@ def test_a_full_disk_at_the_freeze_is_waited_for(monkeypatch: pytest.MonkeyPatch
 
 def test_a_lost_store_ends_its_collections_and_hears_nothing() -> None:
     async def test(store: MemoryStore, stored: Stored) -> None:
-        life = alive(store, stored, lost=True)
+        session = alive(store, stored, lost=True)
         asked = SignedNotice.sign(SHUFFLERS[0], HERE, Notice(NoticeKind.ASK, 1, 2))
         with raises("collection.lost"):
-            await life.hear(asked)
-        await life.run()
+            await session.hear(asked)
+        await session.run()
         assert "restored from a backup" in store.collection(COLLECTION).reason
 
     lived(test, memory(Place.STORED))
@@ -391,31 +396,18 @@ def test_notices_before_the_shuffle_are_asked_for_again_later() -> None:
 ERRORS: Final = (Full("store.no_room", "no room"), LocalFault("store.failed", "failed"), OSError(24, "too many files"))
 
 
-def failing(store: MemoryStore, name: str, errors: list[Exception], *, behind: bool) -> None:
-    """A method of the store that fails with each of these, before or behind what it does, and then not any more."""
-    original = getattr(store, name)
-
-    def fails(*given: Any, **named: Any) -> Any:
-        result = original(*given, **named) if behind or not errors else None
-        if errors:
-            raise errors.pop(0)
-        return result
-
-    setattr(store, name, fails)
-
-
 @pytest.mark.parametrize("behind", [True, False])
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 def test_an_order_that_fails_behind_its_change_is_answered_and_before_it_is_not(error: Exception, behind: bool) -> None:
     async def test(store: MemoryStore, stored: Stored) -> None:
-        life = alive(store, stored)
+        session = alive(store, stored)
         failing(store, "set_state", [error], behind=behind)
         if not behind:
             with pytest.raises(type(error)):
-                await life.order(CLOSE)
-            assert life.state is State.OPEN
-        await life.order(CLOSE)
-        assert (life.state, store.collection(COLLECTION).state) == (State.CLOSED, State.CLOSED)
+                await session.order(CLOSE)
+            assert session.state is State.OPEN
+        await session.order(CLOSE)
+        assert (session.state, store.collection(COLLECTION).state) == (State.CLOSED, State.CLOSED)
 
     lived(test, opened())
 
@@ -424,16 +416,16 @@ def test_an_order_that_fails_behind_its_change_is_answered_and_before_it_is_not(
 def test_a_freeze_that_fails_behind_its_change_is_gone_on_from(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(life_, "check_minimum", lambda *_: None)  # six submissions, where there are 32 dummies
+    monkeypatch.setattr("peos.collection.session.check_minimum", lambda *_: None)  # six rows, where 32 dummies are due
 
     async def test(store: MemoryStore, stored: Stored) -> None:
         parties = others(rows())
         failing(store, "put_frozen", [error], behind=True)
-        life = alive(store, stored, parties)
+        session = alive(store, stored, parties)
         for number in (1, 2):
             parties[number].answers[GET_FROZEN_DIGEST] = sign_frozen(SHUFFLERS[number - 1], COLLECTION, frozen_digest())
-        running = asyncio.ensure_future(life.run())
-        await reached(lambda: life.state is State.SHUFFLING and life.conductor is not None, "shuffling")
+        running = asyncio.ensure_future(session.run())
+        await reached(lambda: session.state is State.SHUFFLING and session.conductor is not None, "shuffling")
         running.cancel()
 
     lived(test, memory(frozen=False))
@@ -449,12 +441,13 @@ def test_changes_that_are_there_though_they_failed_do_not_count_as_faults() -> N
             settle()
 
         store.settle = settled  # type: ignore[method-assign]  # as a store that tells of it
-        life = alive(store, stored)
-        assert life.state is State.FROZEN
+        session = alive(store, stored)
+        assert session.state is State.FROZEN
         failing(store, "set_state", [LocalFault("test.localfault", "the store failed")], behind=True)
-        running = asyncio.ensure_future(life.run())
-        await reached(lambda: life.conductor is not None, "shuffling")
-        assert asked == [State.FROZEN] * (FAULTS - 1) + [State.SHUFFLING], "each time before anything was concluded"
+        running = asyncio.ensure_future(session.run())
+        await reached(lambda: session.conductor is not None, "shuffling")
+        reads = 1 + 2 * (FAULTS - 1)  # before each step, and before anything is concluded from an error
+        assert asked == [State.FROZEN] * reads + [State.SHUFFLING]
         assert store.collection(COLLECTION).state is State.SHUFFLING
         running.cancel()
 
@@ -474,13 +467,13 @@ def test_no_error_ends_a_collection_without_a_word() -> None:
     async def test(store: MemoryStore, stored: Stored) -> None:
         errors: list[Exception] = [OSError(24, "too many open files"), KeyError("secret"), RuntimeError()] * 3
         failing(store, "rows", errors, behind=False)
-        life = alive(store, stored)
-        running = asyncio.ensure_future(life.run())
-        await reached(lambda: "a step failed" in life.stalled, "told")
-        told = in_words(await status(life))
+        session = alive(store, stored)
+        running = asyncio.ensure_future(session.run())
+        await reached(lambda: "a step failed" in session.stalled, "told")
+        told = str(line_of(await status(session)))
         assert "a step failed (" in told, told
         assert "secret" not in told
-        await reached(lambda: errors == [] and life.freezing is not None, "tried again")
+        await reached(lambda: errors == [] and session.freezing is not None, "tried again")
         assert not running.done()
         running.cancel()
 
@@ -491,9 +484,9 @@ def test_an_erasure_that_cannot_be_yet_is_repeated_until_it_is() -> None:
     async def test(store: MemoryStore, stored: Stored) -> None:
         errors: list[Exception] = [NotYet("store.erasing", "another reads it"), OSError(5, "i/o error")] * FAULTS
         failing(store, "erase", errors, behind=False)
-        life = alive(store, stored)
-        running = asyncio.ensure_future(life.run())
-        await life.order(ABORT)
+        session = alive(store, stored)
+        running = asyncio.ensure_future(session.run())
+        await session.order(ABORT)
         await asyncio.wait_for(running, 10)
         here = store.collection(COLLECTION)
         assert (errors, here.erased, here.state) == ([], True, State.ABORTED)

@@ -1,9 +1,9 @@
-"""What a shuffler says of a collection, in one sentence for a person."""
+"""Where a collection stands, in one sentence for a person."""
 
 import pytest
 
 from peos.collection.party import Status
-from shuffler.telling import in_words
+from peos.collection.status import line_of
 
 DIGEST = bytes(range(32))
 NAME = "0001020304050607…"
@@ -38,4 +38,4 @@ NAME = "0001020304050607…"
     ],
 )
 def test_a_status_is_one_sentence(status: Status, sentence: str) -> None:
-    assert in_words(status) == sentence
+    assert str(line_of(status)) == sentence

@@ -1,0 +1,220 @@
+"""Moves collections on: carries out what the machine of `peos.collection.analysis` asks for, when something is due.
+
+Only collections that are not over are looked at: when their time comes, when something came in, and when a command of
+another process rang the bell of the folder.
+"""
+
+import asyncio
+import contextlib
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Final
+
+from analyzer.dummies import Dummies
+from analyzer.home import Home
+from analyzer.peers import Peers
+from analyzer.publishing import Publishing
+from analyzer.receiving import Receiving
+from analyzer.store import Kept
+from analyzer.troubles import Troubles
+from peos.collection import analysis
+from peos.collection.lifecycle import OVER, State
+from peos.errors import LocalFault, PeosError
+from peos.net.logs import Log
+
+ASK_EVERY: Final = analysis.ASK_EVERY
+FIRST_PAUSE: Final = 0.5  # seconds after an error
+_TURN: Final = "its collections are looked at again"  # what is tried again after an error, as `status` shows it
+_STEP: Final = "the next step is tried again"
+_DUMMIES: Final = "its dummies are sent again"
+_PUBLISHING: Final = "the publishing is tried again"
+TRY_AGAIN: Final = 30.0  # seconds at most after an error; and between looks at the clock, which somebody may set
+
+
+class Scheduler:
+    """One for the process; `run` goes on until it is cancelled."""
+
+    def __init__(
+        self,
+        home: Home,
+        receiving: Receiving,
+        publishing: Publishing,
+        log: Log,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._home = home
+        self._receiving = receiving
+        self._publishing = publishing
+        self._log = log
+        self._clock = clock
+        self._sessions: dict[bytes, analysis.Session] = {}
+        self._failed: Counter[bytes] = Counter()  # how often, one after another
+        self._rest_until: dict[bytes, float] = {}
+        self._troubles = Troubles(home.config.folder)
+        self._changed = asyncio.Event()
+        self._uncleared: set[bytes] = set()  # over, and not wholly erased
+        self._publish_at: dict[bytes, float] = {}  # when to try again what could not be published
+        self._published: asyncio.Task[None] | None = None  # one at a time: each uses all cores
+        self._publishes = b""  # which
+        self._dummies = Dummies(home)
+        self._sending: dict[bytes, asyncio.Task[float]] = {}
+
+    def look(self) -> None:
+        """Something has changed."""
+        self._publish_at.clear()
+        self._changed.set()
+
+    async def run(self, noticed: Callable[[Sequence[Kept]], float]) -> None:
+        """`noticed` is told at each turn which collections are live, and says when it wants to be told again."""
+        self._troubles.clear()
+        try:
+            self._uncleared = await asyncio.to_thread(self._publishing.uncleared)
+            while True:
+                self._changed.clear()
+                due = self._clock() + TRY_AGAIN
+                try:
+                    due = min(due, await self._turn(noticed))
+                    self._troubles.note(None, _TURN, None)
+                except Exception as error:  # of the store: it is asked again, and nothing ends by it
+                    due = self._clock() + FIRST_PAUSE
+                    if self._troubles.note(None, _TURN, error):
+                        self._log.error("the collections cannot be read at the moment", error)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(max(0.0, due - self._clock())):
+                        await self._changed.wait()
+        finally:
+            self._troubles.clear()
+            if self._published is not None:
+                self._published.cancel()  # its thread ends when the engine is closed
+            for task in self._sending.values():
+                task.cancel()
+
+    async def _turn(self, noticed: Callable[[Sequence[Kept]], float]) -> float:
+        """Look at every collection for which something is left to do; when to look again."""
+        due = math.inf
+        if not await asyncio.to_thread(self._home.store.settle):
+            due = self._clock() + FIRST_PAUSE
+        # Those of the last turn too: one that a command has ended since is still to be cleared.
+        live = await asyncio.to_thread(self._home.store.live, self._uncleared | self._sessions.keys())
+        due = min(due, noticed(live))
+        for kept in live:
+            rest = self._rest_until.get(kept.digest, 0.0) - time.monotonic()
+            due = min(due, self._clock() + rest if rest > 0.0 else await self._or_rest(kept, _STEP, self.step(kept)))
+        return due
+
+    async def _or_rest(self, kept: Kept, what: str, work: Coroutine[Any, Any, float]) -> float:
+        """When to look at the collection again: as `work` says, or after a pause if it fails."""
+        try:
+            due = await work
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # the other collections go on; the operator finds this in the log and in `status`
+            self._troubles.note(kept.digest, what, error)
+            self._log.of(kept.digest).error("a collection could not be moved on", error, state=kept.state.value)
+            pause = min(TRY_AGAIN, FIRST_PAUSE * 2.0 ** min(self._failed[kept.digest], 16))
+            self._failed[kept.digest] += 1
+            self._rest_until[kept.digest] = time.monotonic() + pause
+            return self._clock() + pause
+        for done in (_STEP, _DUMMIES, _PUBLISHING) if kept.state in OVER else (what,):
+            self._troubles.note(kept.digest, done, None)
+        if not self._is_publishing(kept):
+            self._failed.pop(kept.digest, None)
+        return due
+
+    async def step(self, kept: Kept) -> float:
+        """Do what can be done for one collection now; when to look at it again."""
+        session = self._sessions.get(kept.digest)
+        if session is None:
+            document = self._home.signed(kept).document
+            session = self._sessions[kept.digest] = analysis.Session(document, ask_every=ASK_EVERY)
+        return await self._carry_out(kept, session.on(analysis.Clock(self._durable(kept), self._clock())))
+
+    async def _carry_out(self, kept: Kept, effects: analysis.Effects) -> float:
+        due = math.inf
+        for effect in effects:
+            match effect:
+                case analysis.Wait(until):
+                    due = min(due, until)
+                case analysis.SetState(there, reason):
+                    self._move(kept, there, reason)
+                    due = self._clock()
+                case analysis.Complete():
+                    await asyncio.to_thread(self._receiving.settle, kept)
+                    due = self._clock()
+                case analysis.Ask():
+                    due = min(due, await self._ask(kept))
+                case analysis.SendDummies():
+                    self._send_dummies(kept)
+                case analysis.Publish():
+                    due = self._publish(kept)
+                case analysis.Clear():
+                    await self._clear(kept)
+        return due
+
+    def _durable(self, kept: Kept) -> analysis.Durable:
+        return analysis.Durable(kept.state, kept.opened_at, tuple(self._home.store.deliveries(kept.digest)))
+
+    async def _ask(self, kept: Kept) -> float:
+        async with Peers(self._home.keys, self._home.proposal(kept).cards[:-1]) as peers:
+            answers = await peers.statuses(kept.digest)
+        kept = self._home.store.get(kept.digest)
+        told = analysis.Told(self._durable(kept), answers)
+        return await self._carry_out(kept, self._sessions[kept.digest].on(told))
+
+    def _send_dummies(self, kept: Kept) -> None:
+        """In the background, unless that is still under way."""
+        running = self._sending.get(kept.digest)
+        if running is None or running.done():
+            self._sending[kept.digest] = asyncio.ensure_future(self._or_rest(kept, _DUMMIES, self._send_due(kept)))
+
+    async def _send_due(self, kept: Kept) -> float:
+        if not await asyncio.to_thread(self._dummies.left, kept):
+            return math.inf
+        async with Peers(self._home.keys, self._home.proposal(kept).cards[:-1]) as peers:
+            said = await peers.statuses(kept.digest)
+        due = await asyncio.to_thread(self._dummies.due, kept, said, self._clock())
+        for number in due:  # not all at one moment, nor so slowly that the next look finds them still due
+            await asyncio.sleep(self._home.rng.integer_below(1000) / 1000 / len(due))
+            try:
+                await asyncio.to_thread(self._dummies.send, kept, number)
+            except PeosError as error:
+                self._log.of(kept.digest).warning("a dummy is not in yet; it is sent again", error)
+                break
+        return math.inf
+
+    def _publish(self, kept: Kept) -> float:
+        """In the background, one at a time; when to try again what could not be published yet."""
+        due = self._publish_at.get(kept.digest, 0.0)
+        if self._clock() < due:
+            return due
+        if self._published is None or self._published.done():
+            self._publishes = kept.digest
+            self._published = asyncio.ensure_future(self._publish_one(kept))
+        return math.inf
+
+    async def _publish_one(self, kept: Kept) -> None:
+        async def work() -> float:
+            return await asyncio.to_thread(self._publishing.publish, kept)
+
+        self._publish_at[kept.digest] = await self._or_rest(kept, _PUBLISHING, work())
+        self._changed.set()
+
+    def _is_publishing(self, kept: Kept) -> bool:
+        return self._published is not None and not self._published.done() and self._publishes == kept.digest
+
+    async def _clear(self, kept: Kept) -> None:
+        if self._is_publishing(kept):
+            return  # what is being read is not overwritten under it; its end is a change
+        await asyncio.to_thread(self._publishing.clear, kept)
+        self._uncleared.discard(kept.digest)
+        self._sessions.pop(kept.digest, None)
+
+    def _move(self, kept: Kept, there: State, reason: str) -> None:
+        try:
+            if self._home.store.move(kept.digest, there, reason):
+                self._log.of(kept.digest).info("state", state=there.value, reason=reason)
+        except LocalFault:
+            return  # it moved on meanwhile, by a command or by the last vector

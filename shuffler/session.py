@@ -1,0 +1,474 @@
+"""One collection with this shuffler: carries out what the machine of `peos.collection.session` asks for.
+
+The machine decides; here are the store, the network and the clock around it. A change of the store that failed may be
+there all the same: so after an error the state is read again before it is reported (docs/decisions/0015).
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from peos.collection import session as life
+from peos.collection.lifecycle import OVER, State
+from peos.collection.party import Card, Order
+from peos.compute import Engine
+from peos.crypto.identity import Identity
+from peos.crypto.kdf import Context
+from peos.crypto.randomness import system
+from peos.crypto.vault import Vault
+from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, Refused
+from peos.net.calls import Caller
+from peos.net.logs import Log
+from peos.protocols import Assignment
+from peos.shuffle.effects import Heard, Persist, Tell
+from peos.shuffle.inspection import Record
+from peos.shuffle.messages import SignedNotice, SignedReceipt
+from peos.shuffle.standing import Standing
+from peos.store.base import Collection, ShufflerStore
+from peos.store.base import Frozen as Kept
+from peos.wire.documents import SignedDocument
+from peos.wire.freezes import encode_announcements
+from shuffler.ahead import Ahead
+from shuffler.background import in_background
+from shuffler.bench import Benches, InProcess
+from shuffler.conductor import Conductor
+from shuffler.evidence import Evidence
+from shuffler.freezing import Freezing, Frozen
+from shuffler.inspecting import Inspecting, receipt_of
+from shuffler.meter import Meter
+from shuffler.post import Post
+from shuffler.storing import Stored
+
+RETRY: Final = life.RETRY
+GLANCE: Final = 30.0  # seconds between looks at the clock, which somebody may set
+
+
+class CollectionSession:
+    """Lives in `run`; the other methods are how the network and the operator reach it."""
+
+    def __init__(
+        self,
+        *,
+        signed: SignedDocument,
+        number: int,
+        cards: tuple[Card, ...],
+        identity: Identity,
+        kept: Collection,
+        store: Stored,
+        callers: Mapping[int, Caller],
+        analyzer: Caller,
+        engine: Engine,
+        ahead: Ahead | None = None,
+        step_seconds: float,
+        statistical: bool = False,
+        folder: Path,
+        vault: Vault,
+        log: Log,
+        meter: Meter,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.signed = signed
+        self.document = signed.document
+        self.digest = signed.digest
+        self.number = number
+        self.cards = cards
+        self.encryption = self.document.encryption()
+        self.store = store
+        self.meter = meter
+        self.freezing: Freezing | Frozen | None = None
+        self.conductor: Conductor | None = None
+        self.inspecting: Inspecting | None = None
+        self.findings = ""  # of the inspection
+        self.since = time.monotonic()
+        self._identity = identity
+        self._callers = callers
+        self._engine = engine
+        self._step_seconds = step_seconds
+        self._statistical = statistical
+        self._folder = folder
+        self._analyzer = analyzer
+        self._log = log.of(self.digest)
+        self._said_changed = changed
+        inspects = self.document.protocol.inspects
+        self._stock = (
+            ahead.stock(self.document, self.encryption.public, number, self._log)
+            if ahead and self.encryption.public is not None
+            else None
+        )
+        self._post = Post(callers, self._log)
+        evidence = Evidence(folder, vault, number, self.document.schedule, self.digest)
+        self._evidence = evidence if inspects else None
+        self._machine = life.Session(number, self.document, _durable(kept), inspects=inspects, retry=RETRY)
+        self._kept = kept  # as it was read last
+        self._counted: tuple[bytes, ...] = ()  # the rows that all lists have
+        self._laid: InProcess | None = None
+        self._stalled = ""  # why an effect that is under way does not go on
+        self._changed = asyncio.Event()
+        self._finished = asyncio.Event()
+        self._moving = asyncio.Lock()
+        self._step: asyncio.Task[None] | None = None
+
+    @property
+    def state(self) -> State:
+        """Where the collection stands here."""
+        return self._machine.state
+
+    @property
+    def reason(self) -> str:
+        """Why it stands there, of an end."""
+        return self._machine.reason
+
+    @property
+    def stalled(self) -> str:
+        """Why the next step was not taken yet."""
+        return "" if self.conductor is not None else self._stalled or self._machine.stalled
+
+    async def run(self) -> None:
+        """Go on until nothing is left to do: no error ends it, whatever it is."""
+        while not self._finished.is_set():
+            self._changed.clear()
+            effects = self._on(life.Clock(time.time()))
+            self._step = asyncio.get_running_loop().create_task(self._carry_out(effects))
+            try:
+                await self._step
+            except asyncio.CancelledError:
+                this = asyncio.current_task()
+                if this is None or this.cancelling():
+                    raise
+                # else an order to abort interrupted the step
+            except Exception as error:
+                await self._recover(error)
+
+    async def close(self) -> None:
+        """Stop sending, and close the channels."""
+        await self._post.close()
+        for caller in (*self._callers.values(), self._analyzer):
+            await caller.close()
+
+    async def close_when_sent(self) -> None:
+        """The same, once what is still to be said has been sent; a later call opens its channel again."""
+        await self._post.sent()
+        await self.close()
+
+    async def accept(self) -> None:
+        """Take part, as the operator says."""
+        await self._carry_out(self._on(life.Accepted()))
+
+    async def order(self, order: Order) -> None:
+        """Close the collection before its time, or abort it; durable when this returns."""
+        effects = self._on(life.Ordered(order.abort))
+        await self._carry_out(effects)
+        if order.abort and effects:
+            await self._finished.wait()
+
+    async def hear(self, notice: SignedNotice) -> None:
+        """Take in a notice about an attempt; one that comes after the end is answered with this shuffler's standing."""
+        if self._machine.lost:
+            raise Closed("collection.lost", f"the collection has ended here: {life.LOST}")
+        if self.conductor is not None:
+            if self.conductor.context != notice.context:
+                raise Refused("freeze.notice_other", "the notice is about another frozen list")
+            self.conductor.take(Heard(notice.notice))
+        elif self.state in (State.DELIVERED, *OVER):
+            kept = _durable(await self._read_store())
+            for tell in life.last_words(self.number, self.document.schedule, kept, notice.context, notice.notice):
+                self._tell(tell, notice.context)
+        else:
+            raise NotYet("shuffle.not_here", "the collection is not shuffled here yet")
+
+    # What the machine asks for.
+
+    def _on(self, event: life.Event) -> life.Effects:
+        before = self._machine.state
+        effects = self._machine.on(event)
+        if self._machine.state is not before:
+            self._moved()
+        return effects
+
+    async def _carry_out(self, effects: life.Effects) -> None:
+        """Each after the one before it, and what follows from it before the next."""
+        for effect in effects:
+            event = await self._one(effect)
+            self._stalled = ""
+            if event is not None:
+                await self._carry_out(self._on(event))
+
+    async def _one(self, effect: life.Effect) -> life.Event | None:
+        match effect:
+            case life.Read():
+                async with self._moving:
+                    self._kept = await self._read_store()
+                return life.Known(_durable(self._kept), time.time())
+            case life.SetState():
+                await self._set_state(effect)
+            case life.Wait(until):
+                await self._wait(until)
+            case life.Pause(seconds):
+                await asyncio.sleep(seconds)
+            case life.Freeze():
+                return life.Compared(await self._compare())
+            case life.Fix():
+                return await self._fix()
+            case life.LayOut():
+                self._laid = await self._lay_out()
+            case life.Shuffle():
+                return await self._shuffle()
+            case life.Inspect():
+                await self._inspect()
+                return life.Inspected()
+            case life.NoteEvidence():
+                assert isinstance(self.freezing, Freezing), "the proof comes from the freeze"
+                fields = self.freezing.evidence_fields
+                await self.store(lambda store: store.audit("two lists signed", fields))
+                return life.Noted()
+            case life.ForgetEvidence():
+                await self._forget_evidence()
+            case life.Erase():
+                await self.store(lambda store: store.erase(self.digest))
+            case life.Interrupt(reason):
+                if self.conductor is not None:
+                    self.conductor.abort(reason)
+                elif self._step is not None:
+                    self._step.cancel()
+            case life.Finish():
+                self._finished.set()
+            case Persist(standing):
+                await self.store(lambda store: store.put_standing(self.digest, standing))
+            case Tell():
+                assert self._kept.frozen is not None, "nothing is signed before the freeze"
+                self._tell(effect, Context(self.digest, self._kept.frozen.digest))
+        return None
+
+    async def _recover(self, error: Exception) -> None:
+        """Let the machine judge an error, once the store was read again."""
+        if isinstance(error, PeosError):
+            self._log.warning("waiting", error)
+        else:
+            self._log.error("a step failed", error)
+        self._stalled = ""
+        freezing = self.freezing if isinstance(self.freezing, Freezing) else None
+        is_broken = freezing is not None and freezing.is_hopeless
+        proof = freezing is not None and bool(freezing.evidence)
+        try:
+            await self._carry_out(self._on(life.Failed(error, is_broken, proof)))
+        except Exception as again:
+            self._log.warning("waiting", again)
+            await self._carry_out(self._on(life.Failed(again)))
+
+    async def _read_store(self) -> Collection:
+        def read(store: ShufflerStore) -> Collection:
+            store.settle()
+            return store.collection(self.digest)
+
+        return await self.store(read)
+
+    async def _set_state(self, change: life.SetState) -> None:
+        """Whole, even if the caller is cancelled: the store must not be further than this object knows."""
+        await asyncio.shield(asyncio.ensure_future(self._set_state_whole(change)))
+
+    async def _set_state_whole(self, change: life.SetState) -> None:
+        async with self._moving:
+            if self.state is not change.here:
+                return  # another was first
+            try:
+                await self.store(lambda store: store.set_state(self.digest, change.there, change.reason))
+            except Exception as error:
+                kept = await self._read_store()
+                if kept.state is not self.state:
+                    self._on(life.Moved(kept.state, kept.reason))
+                if kept.state is not change.there:
+                    raise
+                self._log.warning("a change that failed is there", error, state=change.there.value)
+            else:
+                self._on(life.Moved(change.there, change.reason))
+
+    def _moved(self) -> None:
+        self.since = time.monotonic()
+        self._changed.set()
+        if self.state is State.ABORTED and not isinstance(self.freezing, Freezing):
+            self.freezing = None  # what was frozen is not shown any more
+        if self._stock:
+            self._stock.follow(self.state)
+        self._log.info("state", state=self.state.value, reason=self.reason)
+        self._said_changed()
+
+    async def _wait(self, until: float) -> None:
+        """Until then, or until the state changes; not without a look at the clock now and then."""
+        if self._stock and self.state is State.OPEN:
+            self._stock.follow(self.state, await self.store(lambda store: store.count(self.digest)))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(min(max(0.0, until - time.time()), GLANCE)):
+                await self._changed.wait()
+
+    def _tell(self, tell: Tell, context: Context) -> None:
+        for receiver in tell.receivers:
+            self._post.notice(SignedNotice.sign(self._identity, context, tell.notice), receiver)
+
+    # The freeze.
+
+    async def _compare(self) -> int:
+        digest = self.digest
+        freezing = self.freezing
+        if not isinstance(freezing, Freezing):
+            own = await self.store(lambda store: list(store.rows(digest)))
+            identities = tuple(member.identity for member in self.document.shufflers)
+            freezing = await in_background(lambda: Freezing(self.number, identities, digest, own, self._identity))
+            self.freezing = freezing
+        self._counted = await freezing.collect(self._callers)
+        return len(self._counted)
+
+    async def _fix(self) -> life.Event:
+        freezing, rows, digest = self.freezing, self._counted, self.digest
+        assert isinstance(freezing, Freezing), "lists were compared before"
+        agreed = await freezing.agree(self._callers)
+        announced = encode_announcements(await freezing.announcements())
+        try:
+            await self.store(lambda store: store.put_frozen(digest, agreed, announced, rows))
+        except Full:
+            raise
+        except Refused as refusal:
+            return life.Denied(str(refusal))
+        self._counted = ()
+        self.freezing = Frozen(digest, self.store, self._identity, Kept(agreed, len(rows), announced))
+        return life.Moved(State.FROZEN)
+
+    # The shuffle.
+
+    def _frozen(self) -> Kept:
+        """What was frozen, which is shown from then on."""
+        frozen = self._kept.frozen
+        if frozen is None:
+            raise LocalFault("store.frozen_unknown", "the store does not say what was frozen")
+        if not isinstance(self.freezing, Frozen):
+            self.freezing = Frozen(self.digest, self.store, self._identity, frozen)
+        return frozen
+
+    def _assignment(self, frozen: Kept) -> Assignment:
+        return self.document.assignment(self.number, Context(self.digest, frozen.digest), frozen.count)
+
+    def _bench(self, given: Assignment) -> InProcess:
+        ready = self._stock.ready if self._stock else None
+        benches = Benches(self._identity, self._engine, self._statistical, ready, self._folder)
+        return self.encryption.bench(given, benches)
+
+    async def _lay_out(self) -> InProcess:
+        """The frozen vector, out of the store."""
+        given = self._assignment(self._frozen())
+        bench, digest = self._bench(given), self.digest
+        frozen = await in_background(lambda: bench.frozen_room(self.number))
+
+        def read(store: ShufflerStore) -> bytes:
+            store.fill_shares(digest, frozen)
+            return store.fake_seed(digest, system())
+
+        seed = await self.store(read)
+        await in_background(lambda: bench.begin(self.number, frozen, self.encryption.own_fakes(given, seed), seed))
+        return bench
+
+    async def _shuffle(self) -> life.ShuffleEnded:
+        frozen, standing = self._frozen(), self._kept.standing
+        bench, self._laid = self._laid or self._bench(self._assignment(frozen)), None
+        context = Context(self.digest, frozen.digest)
+        conductor = Conductor(
+            machine=self.document.protocol.machine(self.number, self.document.schedule, context, system(), standing),
+            number=self.number,
+            document=self.document,
+            context=context,
+            identity=self._identity,
+            bench=bench,
+            store=self.store,
+            post=self._post,
+            analyzer=self._analyzer,
+            evidence=self._evidence,
+            step_seconds=self._step_seconds,
+            log=self._log,
+        )
+        self.conductor = conductor
+        try:
+            end = await conductor.run(resumed=standing != Standing())
+        finally:
+            self.conductor = None
+        receipt, record = conductor.delivering.receipt, conductor.machine.record
+        await self._note_lost(bench)
+        if receipt is not None and self.document.protocol.inspects:
+            self.inspecting = self._inspection(receipt, bench, record)
+        return life.ShuffleEnded(end, conductor.reason)
+
+    async def _note_lost(self, bench: InProcess) -> None:
+        """Say how many reports were left out here, as refused submissions are told."""
+        if bench.lost:
+            self._log.warning("reports were left out", reason=bench.why_lost, count=bench.lost)
+            lost = {bench.why_lost: bench.lost}
+            await self.store(lambda store: store.note_refused(self.digest, lost))
+
+    # The inspection.
+
+    def _inspection(
+        self, receipt: SignedReceipt, bench: InProcess | None = None, record: Record | None = None
+    ) -> Inspecting:
+        return Inspecting(
+            number=self.number,
+            document=self.document,
+            encryption=self.encryption,
+            receipt=receipt,
+            bench=bench,
+            record=record,
+            evidence=self._evidence,
+            post=self._post,
+            analyzer=self._analyzer,
+            patience=self._step_seconds,
+            log=self._log,
+        )
+
+    async def _inspect(self) -> None:
+        """Take part in the inspection; after a restart with what was kept, or to say that nothing is left."""
+        digest = self.digest
+        if self.inspecting is None or not self.inspecting.has_rows:
+            is_kept = self._evidence is not None and self._evidence.attempt
+            patience = min(self._step_seconds, max(0.0, self.document.shuffle_by - time.time())) if is_kept else 0.0
+            receipt = await receipt_of(self._analyzer, self.document, digest, patience, self._say_stalled)
+            if receipt is None:
+                return  # nobody to say it to
+            self.inspecting = await self._resumed(receipt)
+        has_rows = self.inspecting.has_rows  # else the frozen list may be erased
+        rows = await self.store(lambda store: list(store.frozen_rows(digest))) if has_rows else []
+        erasing = asyncio.get_running_loop().create_task(self._forget_evidence(self.document.shuffle_by))
+        try:
+            await self.inspecting.run(rows)
+        finally:
+            erasing.cancel()
+            await asyncio.gather(erasing, return_exceptions=True)
+        self.findings = "; ".join(self.inspecting.findings)
+        self.inspecting = None
+
+    async def _resumed(self, receipt: SignedReceipt) -> Inspecting:
+        """The inspection, with what was kept of the attempt that was delivered."""
+        kept = await self.store(lambda store: store.collection(self.digest))
+        evidence = self._evidence
+        if evidence is None or kept.frozen is None or kept.erased or evidence.attempt != receipt.context.attempt:
+            return self._inspection(receipt)
+        bench = self._bench(self._assignment(kept.frozen))
+        found = await in_background(lambda: evidence.load(bench.room))
+        if found is None:
+            return self._inspection(receipt)
+        bench.vectors.update(found.vectors)
+        self._log.info("what was kept for the inspection is here", attempt=receipt.context.attempt)
+        return self._inspection(receipt, bench, found.record)
+
+    async def _forget_evidence(self, at: float = 0.0) -> None:
+        """From then on nothing is kept for an inspection, whatever is still shown from memory."""
+        while (left := at - time.time()) > 0:
+            await asyncio.sleep(min(GLANCE, left))
+        if self._evidence is not None:
+            await in_background(self._evidence.erase)
+
+    def _say_stalled(self, why: str) -> None:
+        self._stalled = why
+
+
+def _durable(kept: Collection) -> life.Durable:
+    frozen = kept.frozen.digest if kept.frozen is not None else None
+    return life.Durable(kept.state, kept.reason, kept.standing, frozen, kept.lost)

@@ -1,0 +1,143 @@
+"""What a shuffler says of a collection: its state, what is waited for, from whom, how far, for how long, and why."""
+
+import time
+from collections.abc import Mapping
+
+from peos.collection.lifecycle import OVER, State
+from peos.collection.party import Status
+from peos.collection.status import LIMIT, Waiting
+from peos.shuffle.messages import Kind, Step
+from peos.shuffle.standing import Place
+from shuffler.conductor import Conductor
+from shuffler.freezing import Freezing
+from shuffler.session import CollectionSession
+from shuffler.storing import Stored
+
+_NOUNS = {
+    Kind.COMMIT: "commitment",
+    Kind.REVEAL: "contribution",
+    Kind.CONFIRM: "confirmation",
+    Kind.SEED: "seed",
+    Kind.PART: "part",
+    Kind.ROOT: "root",
+    Kind.HANDOVER: "hand-over",
+    Kind.CIPHER_ROOT: "root of the ciphertexts",
+    Kind.DELIVERY: "delivery",
+    Kind.PATH: "path of the dummies",
+    Kind.OPENING: "opening of the dummies' rows",
+}
+_OWN = {Kind.PART: "splitting", Kind.ROOT: "mixing", Kind.CIPHER_ROOT: "pass over the ciphertexts"}
+
+
+async def status(session: CollectionSession) -> Status:
+    """Where the collection stands here."""
+    digest = session.digest
+    count, refused = await session.store(lambda store: (store.count(digest), store.refused(digest)))
+    waiting = _waiting(session, count)
+    return Status(
+        collection=digest,
+        state=session.state.value,
+        reason=(session.reason or session.findings or _trouble(session))[:LIMIT],
+        reports=count,
+        step=waiting.step[:LIMIT],
+        waited_for=tuple(party[:LIMIT] for party in waiting.parties),
+        done=waiting.done,
+        total=waiting.total,
+        seconds=int(waiting.seconds),
+        refused=_refused(refused),
+    )
+
+
+async def ended(store: Stored, digest: bytes) -> Status:
+    """Where a collection stands that is over here, by what is durable alone."""
+    kept, refused = await store(lambda store: (store.collection(digest), store.refused(digest)))
+    return Status(digest, kept.state.value, reason=kept.reason[:LIMIT], reports=kept.count, refused=_refused(refused))
+
+
+def _refused(refused: Mapping[str, int]) -> tuple[str, ...]:
+    return tuple(f"{number:,} submissions: {why}"[:LIMIT] for why, number in sorted(refused.items()))
+
+
+def _trouble(session: CollectionSession) -> str:
+    if session.stalled:
+        return session.stalled
+    if session.state is State.OPEN:
+        return session.store.trouble
+    if session.inspecting is not None:
+        return session.inspecting.trouble
+    if session.conductor is None:
+        return ""
+    if session.conductor.machine.standing.place is Place.SENDING:
+        return session.conductor.delivering.trouble
+    left = session.conductor.trouble
+    return f"the attempt before was left: {left}" if left else ""
+
+
+def _waiting(session: CollectionSession, count: int) -> Waiting:
+    since = time.monotonic() - session.since
+    if session.state in OVER:
+        return Waiting("the erasure", _me(session), seconds=since) if session.stalled else Waiting()
+    if session.conductor is not None:
+        return _shuffling(session, session.conductor)
+    if session.inspecting is not None:
+        waiting = _names(session, session.inspecting.waiting) or (_analyzer(session),)
+        return Waiting("the inspection", waiting, seconds=time.monotonic() - session.inspecting.since)
+    match session.state:
+        case State.DRAFT:
+            return Waiting("acceptance (peos shuffler accept)", (f"the operator of {_me(session)[0]}",), seconds=since)
+        case State.OPEN:
+            left = max(0, int(session.document.closes_at - time.time()))
+            minimum = session.document.minimum + len(session.document.dummies)
+            return Waiting(f"submissions (closing in {left:,} s)", ("users",), count, minimum, since)
+        case State.CLOSED if isinstance(session.freezing, Freezing) and session.freezing.waited_for:
+            here = session.freezing
+            seconds = time.monotonic() - here.since
+            return Waiting(here.step, (here.waited_for,), here.done, here.total, seconds)
+        case State.FROZEN | State.SHUFFLING:
+            return Waiting("the frozen shares to be laid out", _me(session), seconds=since)
+        case _:
+            return Waiting(f"the step after {session.state.value}", _me(session), seconds=since)
+
+
+def _shuffling(session: CollectionSession, conductor: Conductor) -> Waiting:
+    machine, seconds, rows = conductor.machine, conductor.seconds, conductor.bench.rows
+    waiting, attempt = machine.waiting, machine.standing.attempt
+    if waiting is not None and not waiting.parties:
+        noun = _OWN.get(waiting.step.kind, _NOUNS[waiting.step.kind])
+        done, total = (conductor.bench.done, rows) if waiting.step.kind is Kind.CIPHER_ROOT else (0, 0)
+        return Waiting(_named(attempt, waiting.step, noun), _me(session), done, total, seconds)
+    if waiting is not None:
+        step = _named(attempt, waiting.step, _NOUNS[waiting.step.kind])
+        done = total = 0
+        if waiting.step.kind in (Kind.PART, Kind.HANDOVER):
+            total = rows * len(waiting.parties)
+            done = sum(conductor.arrivals.rows(attempt, waiting.step, who) for who in waiting.parties)
+        return Waiting(step, _names(session, waiting.parties), done, total, seconds)
+    if machine.standing.place is Place.SENDING:
+        sent = conductor.delivering
+        if sent.rows < sent.total:
+            return Waiting("delivery", (_analyzer(session),), sent.rows, sent.total, seconds)
+        return Waiting("the receipt", (_analyzer(session),), sent.rows, sent.total, seconds)
+    if machine.missing:
+        what = "word that the vector is stored" if machine.standing.place is Place.STORED else "word to begin"
+        return Waiting(f"attempt {max(attempt, 1)}, {what}", _names(session, machine.missing), seconds=seconds)
+    if not machine.standing.running:
+        return Waiting(f"attempt {attempt + 1}, its opening", _names(session, (1,)), seconds=seconds)
+    return Waiting("the receipt, after the others' delivery", (_analyzer(session),), seconds=seconds)
+
+
+def _named(attempt: int, step: Step, noun: str) -> str:
+    return f"attempt {attempt}, round {step.round}, {noun}"
+
+
+def _names(session: CollectionSession, numbers: tuple[int, ...]) -> tuple[str, ...]:
+    return tuple(f"shuffler {who} ({session.document.shufflers[who - 1].name})" for who in numbers)
+
+
+def _me(session: CollectionSession) -> tuple[str, ...]:
+    """This shuffler under the name that the others give it, too: its status is shown among theirs."""
+    return _names(session, (session.number,))
+
+
+def _analyzer(session: CollectionSession) -> str:
+    return f"the analyzer ({session.document.analyzer.name})"
