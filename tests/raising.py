@@ -18,7 +18,8 @@ def raises(id_: str, *says: str, kind: type[PeosError] | None = None) -> "pytest
     def is_it(error: PeosError) -> bool:
         assert error.id == id_, f"{error.id} in place of {id_}: {error}"
         for value in says:
-            assert re.search(rf"(?<!\d){re.escape(value)}(?!\d)", str(error)), f"no {value!r} in: {error}"
+            before, after = (r"(?<!\d)" * value[0].isdigit(), r"(?!\d)" * value[-1].isdigit())
+            assert re.search(f"{before}{re.escape(value)}{after}", str(error)), f"no {value!r} in: {error}"
         return True
 
     return pytest.RaisesExc(kind or IDS[id_], check=is_it)
