@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from peos.cli.options import with_settings
 from peos.errors import PeosError, WrongInput
-from peos.registry import DEFAULT_PROTOCOL, DEFAULT_SCHEME, MECHANISMS, PROTOCOLS, SCHEMES
+from peos.settings import load
+from peos.spec import CollectionSpec
 
 if TYPE_CHECKING:
     from analyzer.home import Home
@@ -69,79 +71,30 @@ def serve(
 
 
 @app.command()
+@with_settings(CollectionSpec)
 def create(
     config: Config,
-    name: Annotated[str, typer.Option(help="A name of your own for the collection.")],
-    question: Annotated[str, typer.Option(help="What is asked.")],
-    domain: Annotated[int, typer.Option(help="How many values there are.")],
-    users: Annotated[int, typer.Option(help="Honest users expected to take part.")],
-    delta: Annotated[float, typer.Option(help="The probability that a guarantee is allowed to fail with.")],
-    out: Annotated[Path, typer.Option(help="The folder for the invitation.")],
-    epoch: Annotated[str, typer.Option(help="When it is asked; a question is answered once an epoch.")] = "",
-    eps_server: Annotated[float | None, typer.Option(help="The most that the analyzer may learn.")] = None,
-    eps_users: Annotated[float | None, typer.Option(help="The same, if all other users help it.")] = None,
-    eps_local: Annotated[float | None, typer.Option(help="The most that anybody may learn.")] = None,
-    fakes: Annotated[str, typer.Option(help="Fake reports that the shufflers add.", metavar="auto|K")] = "auto",
-    mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar=f"auto|{MECHANISMS.choices}")] = "auto",
-    d_prime: Annotated[int | None, typer.Option(help="The answers that a hashed report tells apart.")] = None,
-    minimum: Annotated[int | None, typer.Option(help="Fewer reports are not shuffled; half of the users.")] = None,
-    scheme: Annotated[
-        str | None,
-        typer.Option(help=f"The encryption scheme; {DEFAULT_SCHEME} if none is named.", metavar=SCHEMES.choices),
+    out: Annotated[Path, typer.Option(help="Folder for the invitation.")],
+    spec: Annotated[
+        Path | None, typer.Option(help="TOML file of the options below, as name = value; options given here win.")
     ] = None,
-    protocol: Annotated[
-        str,
-        typer.Option(
-            help="The shuffle; all but the first protect less: docs/protocol.md §9.", metavar=PROTOCOLS.choices
-        ),
-    ] = DEFAULT_PROTOCOL,
-    closes_in: Annotated[int, typer.Option(help="Seconds until it closes.")] = 3600,
-    shuffle_within: Annotated[int, typer.Option(help="Seconds after that by which it is shuffled.")] = 86_400,
-    erase_within: Annotated[int, typer.Option(help="Seconds after that by which all is erased.")] = 604_800,
-    accounting: Annotated[
-        str, typer.Option(help="How the plan meets its targets: see peos plan.", metavar="exact|theorem")
-    ] = "exact",
-    population: Annotated[
-        str, typer.Option(help="Whom is asked, if not everybody: budgets are kept for each population.")
-    ] = "",
     wait: Annotated[float, typer.Option(help="Seconds to wait for the shufflers to accept.")] = 600.0,
     as_json: Json = False,
+    **options: object,
 ) -> None:
-    """Plan a collection, have every shuffler accept it, and write the invitation. Again, go on with it."""
-    from analyzer.create import open_collection, write_invitation
-    from analyzer.draft import Request, draft
-    from analyzer.telling import Teller
-    from peos.protocols import protocol_named
+    """Plan a collection, have every shuffler accept it, and write the invitation. Run it again to resume."""
+    from analyzer.create import create as created
+    from analyzer.create import write_invitation
+    from peos.cli.progress import Progress
 
     _require_seconds(wait)
-    request = Request(
-        name=name,
-        question=question,
-        epoch=epoch,
-        domain=domain,
-        users=users,
-        delta=delta,
-        eps_server=eps_server,
-        eps_users=eps_users,
-        eps_local=eps_local,
-        fakes=fakes,
-        mechanism=mechanism,
-        d_prime=d_prime,
-        minimum=minimum,
-        scheme=protocol_named(protocol).scheme(scheme),
-        closes_in=closes_in,
-        shuffle_within=shuffle_within,
-        erase_within=erase_within,
-        population=population,
-        protocol=protocol,
-        accounting=accounting,
-    )
-    with _home(config) as home, Teller() as teller:
-        kept = open_collection(home, draft(home, request, teller), teller, wait=wait)
+    asked = load(spec, CollectionSpec, options)
+    with _home(config) as home, Progress() as progress:
+        kept = asyncio.run(created(home, asked, progress, wait=wait))
         path = write_invitation(home, kept, out)
         guarantees = kept.words.splitlines()
     if as_json:
-        shown = {"name": name, "digest": kept.digest.hex(), "invitation": str(path), "guarantees": guarantees}
+        shown = {"name": asked.name, "digest": kept.digest.hex(), "invitation": str(path), "guarantees": guarantees}
         typer.echo(json.dumps(shown, ensure_ascii=False))
         return
     typer.echo(f"invitation  {path}\ndigest      {kept.digest.hex()}")
@@ -153,11 +106,11 @@ def create(
 def freeze(config: Config, name: Name) -> None:
     """Close a collection now: what the shufflers hold by then is what counts."""
     from analyzer import orders
-    from analyzer.telling import Teller
+    from peos.cli.progress import Progress
 
-    with _home(config) as home, Teller() as teller:
+    with _home(config) as home, Progress() as progress:
         kept = home.kept(name)
-        orders.freeze(home, kept, teller.waiting)
+        orders.freeze(home, kept, progress.waiting)
     typer.echo(f"{name} is closed")
 
 
@@ -165,11 +118,11 @@ def freeze(config: Config, name: Name) -> None:
 def abort(config: Config, name: Name) -> None:
     """End a collection without a result."""
     from analyzer import orders
-    from analyzer.telling import Teller
+    from peos.cli.progress import Progress
 
-    with _home(config) as home, Teller() as teller:
+    with _home(config) as home, Progress() as progress:
         kept = home.kept(name)
-        teller.say("telling every shuffler")
+        progress.say("telling every shuffler")
         orders.abort(home, kept)
     typer.echo(f"{name} is aborted")
 
@@ -276,26 +229,26 @@ def result(
 
     from analyzer.report import write_report
     from analyzer.result import show
-    from analyzer.telling import Teller
+    from peos.cli.progress import Progress
 
     _require_seconds(wait)
     if html is not None and (html.is_dir() or not html.parent.is_dir()):
         raise WrongInput(
             "input.page", f"the page cannot be written to {html}", hint="name a file in a folder that exists"
         )
-    with _home(config) as home, Teller() as teller:
-        found = _awaited(home, name, wait, teller)
+    with _home(config) as home, Progress() as progress:
+        found = _awaited(home, name, wait, progress)
         home.store.note("result read", home.kept(name).digest)
         if html is not None:
             write_report(html, found)
-            teller.say(f"the report is {html}")
+            progress.say(f"the report is {html}")
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False))
     else:
         show(found, Console(highlight=False), everything=everything)
 
 
-def _awaited(home: "Home", name: str, wait: float, teller: Any) -> dict[str, Any]:
+def _awaited(home: "Home", name: str, wait: float, progress: Any) -> dict[str, Any]:
     from analyzer.status import in_words
     from analyzer.status import status as where
     from peos.collection.lifecycle import State
@@ -316,7 +269,7 @@ def _awaited(home: "Home", name: str, wait: float, teller: Any) -> dict[str, Any
         left = give_up_at - time.monotonic()
         if left <= 0:
             raise PeosError("result.not_yet", f"there is no result yet: {standing}", hint="--wait SECONDS waits for it")
-        teller.waiting(standing)
+        progress.waiting(standing)
         time.sleep(min(left, 1.0))
 
 

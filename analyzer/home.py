@@ -2,7 +2,6 @@
 
 import heapq
 import math
-import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,8 +20,9 @@ from peos.crypto.schemes.base import KEY_BITS_FLOOR
 from peos.errors import LocalFault, WrongInput
 from peos.net.tls import Trust
 from peos.protocols import AnalyzerKey
+from peos.spec import require_name
 from peos.store.bell import ring
-from peos.store.folder import private_folder
+from peos.store.private_files import private_folder
 from peos.wire.documents import SignedDocument, decode_signed_document, erase_by_of
 from peos.wire.parties import Proposal, decode_proposal
 from peos.wire.submissions import decode_part, encode_part
@@ -31,7 +31,6 @@ _DATABASE: Final = "analyzer.sqlite"
 _COLLECTIONS: Final = "collections"
 _SALT_BYTES: Final = 32
 _LENGTH_BYTES: Final = 4
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 class Home:
@@ -161,17 +160,6 @@ class Admission:
         self._trust.admit([card.peer_certificate for card in proposal.cards[:-1]], digest)
         self._known.add(digest)
         heapq.heappush(self._leaving, (until, digest))
-
-
-def require_name(name: str) -> str:
-    """A collection's name, which is also the name of a folder and of files."""
-    if not _NAME.fullmatch(name):
-        raise WrongInput(
-            "input.name",
-            f"{name[:80]!r} cannot name a collection",
-            hint="up to 64 letters, digits, points, hyphens and underscores",
-        )
-    return name
 
 
 def pack_dummies(dummies: list[Dummy]) -> bytes:

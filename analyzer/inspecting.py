@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from analyzer.home import Home
 from analyzer.receiving import VECTORS
 from analyzer.store import Kept
-from peos.collection.delivered import require_sender
+from peos.collection.delivery_rules import require_sender
 from peos.collection.document import Document
 from peos.collection.lifecycle import State
 from peos.collection.reveal import Revealed, known_case, reveal, sign_reveal
@@ -25,7 +25,7 @@ from peos.errors import Closed, NotYet, Refused
 from peos.shuffle.judging import Delivered, Finding, common_start, judge, not_seen
 from peos.shuffle.messages import SignedReceipt, SignedReveal, VectorHeader
 from peos.shuffle.opening import Opening
-from peos.store.folder import private_folder, write_durably
+from peos.store.private_files import private_folder, write_durably
 from peos.wire.inspections import RevealedPart, check_announced, decode_opening, revealed_parts
 from peos.wire.shuffles import decode_receipt
 

@@ -5,7 +5,7 @@ not, and one that was aborted later is, since nobody can tell what had been deli
 """
 
 import json
-from typing import Any, Final
+from typing import Any
 
 from analyzer.home import Home
 from analyzer.store import Kept
@@ -13,8 +13,8 @@ from peos.collection.claims import hiding_fakes
 from peos.collection.lifecycle import State
 from peos.privacy.composition import Release
 from peos.privacy.ledger import Budget, Ledger
+from peos.spec import EVERYBODY
 
-EVERYBODY: Final = ""
 """The population of collections that name none."""
 
 

@@ -7,12 +7,11 @@ from typing import Final, Self
 from analyzer.keys import Keys
 from peos.collection.analysis import Answer
 from peos.collection.membership import FrozenLists
-from peos.collection.party import Card, Status
+from peos.collection.party import Card, Status, party
 from peos.crypto.randomness import Randomness, system
 from peos.errors import PeosError, RemoteFault
 from peos.net.calls import Caller
 from peos.net.client import Backoff, channel
-from peos.net.lane import plain_text
 from peos.wire.methods import CLOSE, GET_FROZEN_LISTS, PROPOSE, STATUS
 from peos.wire.parties import sign_order
 
@@ -20,11 +19,6 @@ STATUS_TIMEOUT: Final = 5.0
 PROPOSE_TIMEOUT: Final = 60.0  # a shuffler checks the key, which takes a while
 ONCE: Final = Backoff(attempts=1)
 A_FEW: Final = Backoff(attempts=4, base=0.5)  # an order may be given again by whoever gave it
-
-
-def party(number: int, card: Card) -> str:
-    """How sentences name a shuffler."""
-    return f"shuffler {number} ({plain_text(card.name)})"
 
 
 class Peers:

@@ -35,7 +35,7 @@ from peos.errors import RemoteFault
 from peos.net.logs import Log
 from peos.shuffle.analyzer import Part, without_dummies
 from peos.shuffle.vectors import as_words
-from peos.store.folder import write_durably
+from peos.store.private_files import write_durably
 
 RESULT: Final = "result.json"
 _WORDS: Final = "decrypted.words"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from analyzer.home import Home
 from analyzer.store import Kept
-from peos.collection.delivered import check_delivery, judge_delivery, output, require_sender
+from peos.collection.delivery_rules import check_delivery, judge_delivery, output, require_sender
 from peos.collection.lifecycle import State
 from peos.collection.submission import Verdict
 from peos.crypto.kdf import Context
@@ -26,8 +26,8 @@ from peos.net.logs import Log
 from peos.protocols import Encryption
 from peos.shuffle.messages import SignedReceipt, VectorHeader
 from peos.shuffle.rows import stretches
-from peos.store.folder import private_folder, sync_folder, wipe, wipe_folder
 from peos.store.mapped import mapped, sha256_of
+from peos.store.private_files import private_folder, sync_folder, wipe, wipe_folder
 from peos.wire.shuffles import ChunkReader, decode_receipt, encode_receipt
 
 VECTORS: Final = "vectors"

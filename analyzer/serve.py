@@ -20,7 +20,7 @@ from peos.net.logs import Log
 from peos.net.server import serve
 from peos.net.tls import Trust, peer_port
 from peos.store.bell import Bell
-from peos.store.folder import lock
+from peos.store.private_files import lock
 
 GRACE: Final = 5.0
 _LOCK: Final = "serving"

@@ -8,12 +8,11 @@ from typing import Any
 from analyzer import troubles
 from analyzer.home import Home
 from analyzer.inspecting import Inspecting
-from analyzer.peers import Peers, party
+from analyzer.peers import Peers
 from analyzer.store import Kept
 from peos.collection.analysis import Answer, in_their_place
 from peos.collection.lifecycle import OVER, State
-from peos.collection.party import Card, Status
-from peos.net.lane import plain_text
+from peos.collection.party import Card, Status, party, plain_text
 
 
 def status(home: Home, found: Sequence[Kept]) -> list[dict[str, Any]]:

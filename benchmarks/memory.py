@@ -39,8 +39,8 @@ from peos.shuffle.opening import open_rows
 from peos.shuffle.rows import stretches
 from peos.shuffle.schedule import HandOver, Schedule
 from peos.shuffle.vectors import in_rows
-from peos.store.folder import write_durably
 from peos.store.mapped import Passing, mapped
+from peos.store.private_files import write_durably
 from peos.store.vectors import VectorFiles
 from peos.wire.freezes import STRETCH
 from peos.wire.shuffles import VectorReader, decode_vector_header, encode_vector

@@ -12,6 +12,7 @@ from peos.ending import ends_with_this
 from peos.errors import PeosError
 from peos.localcluster import LocalCluster, Party
 from peos.registry import DEFAULT_PROTOCOL
+from peos.spec import CollectionSpec
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,6 +42,12 @@ class Clock:
         self._console.print(f"           {line}", style="dim", soft_wrap=True)
 
 
+def local_spec(users: int, domain: int, **asked: Any) -> CollectionSpec:
+    """The collection that a run on this machine asks about."""
+    question = f"Which of the {domain} values is yours?"
+    return CollectionSpec(name=NAME, question=question, domain=domain, users=users, **asked)
+
+
 def zipf_values(users: int, domain: int, seed: int | None) -> list[int]:
     """The users' true values: Zipf. They are the demo's pretence, no secret, and need no cryptographic randomness."""
     import numpy as np
@@ -55,12 +62,11 @@ def run_locally(
     values: list[int],
     *,
     shufflers: int,
-    domain: int,
-    asked: Sequence[str],
+    spec: CollectionSpec,
     console: "Console",
     protocols: Sequence[str] = (DEFAULT_PROTOCOL,),
 ) -> tuple[dict[str, Any], Clock]:
-    """Run a collection of `values` in fresh folders below `folder`; `asked` goes to `peos analyzer create`.
+    """Run the collection of `spec` with users who hold `values`, in fresh folders below `folder`.
 
     `protocols` are those that shufflers and users take part in.
 
@@ -75,11 +81,9 @@ def run_locally(
         cluster.start()
         clock.done(f"an analyzer and {shufflers} shufflers are running")
         config = ("--config", str(analyzer.config))
-        analyzer.run(
-            *("create", *config, "--name", NAME, "--question", f"Which of the {domain} values is yours?"),
-            *("--domain", str(domain), "--users", str(users), *asked, "--out", str(folder)),
-            tell=clock.under_way,
-        )
+        file = folder / f"{NAME}.toml"
+        file.write_text(spec.to_toml(), encoding="utf-8")
+        analyzer.run("create", *config, "--spec", str(file), "--out", str(folder), tell=clock.under_way)
         clock.done("the collection is planned, created and accepted by every shuffler")
         tickets = folder / "tickets.txt"
         enrol(analyzer, users, tickets)

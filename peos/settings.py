@@ -131,6 +131,15 @@ def group(keys: tuple[Key[Any], ...], make: Callable[[Settings], Any], default: 
     return _field(keys, make, default)
 
 
+def require(made: File) -> None:
+    """Hold what was made in Python to what a file or an option would be held to; defaults are right as they are."""
+    for one in fields(made):
+        for key in one.metadata.get(_KEYS, ()):
+            value = getattr(made, one.name)
+            if key.required or value != key.default:
+                _taken(one.name, key, list(value) if isinstance(value, tuple) else value)
+
+
 def _field(keys: tuple[Key[Any], ...], make: Callable[[Settings], Any] | None, default: Any) -> Any:
     found = {_KEYS: keys, _MAKE: make}
     return field(metadata=found) if default is _NOT_GIVEN else field(default=default, metadata=found)

@@ -12,33 +12,22 @@ from peos.crypto.kdf import Context
 from peos.errors import BadEncoding, Full, LocalFault, PeosError, Refused, RemoteFault
 from peos.net.calls import Caller
 from peos.net.logs import Log
+from peos.shuffle.driver import Driver
 from peos.shuffle.effects import (
     Deadline,
-    Discard,
     Done,
-    Effect,
-    Erase,
     Event,
     Expired,
+    Handle,
     Heard,
-    Mix,
-    Output,
-    Pass,
-    Peel,
-    Persist,
     Received,
     ReceivedVector,
-    Report,
     Restarted,
-    Send,
-    SendVector,
-    Split,
     Task,
-    Tell,
     Tick,
     TimedOut,
 )
-from peos.shuffle.messages import NoticeKind, SignedNotice, VectorHeader
+from peos.shuffle.messages import Header, Notice, NoticeKind, SignedNotice, VectorHeader, Word
 from peos.shuffle.shuffler import Shuffler
 from peos.shuffle.standing import Place, Standing
 from peos.shuffle.vectors import in_rows
@@ -58,7 +47,7 @@ _ROWS_A_SECOND: Final = 500  # a step may take this much longer the more rows th
 _MOVES: Final = (Received, ReceivedVector, Done)  # questions about an attempt are no progress of it
 
 
-class Conductor:
+class Conductor(Driver[Coroutine[Any, Any, None]]):
     """Drives the machine until it is done, dead or aborted."""
 
     def __init__(
@@ -173,7 +162,7 @@ class Conductor:
         effects = self.machine.handle(event)
         await self._keep_evidence()
         for effect in effects:
-            await self._carry_out(effect)
+            await self.carry_out(effect)
         if isinstance(event, Deadline):
             await self._forget_evidence()
         if self.machine.standing.place in (Place.DEAD, Place.ABORTED):
@@ -193,44 +182,47 @@ class Conductor:
         if self._evidence is not None and self._evidence.attempt:
             await in_background(self._evidence.erase)
 
-    @property
-    def _is_inspected(self) -> bool:
-        """Whether the attempt that was delivered is kept, here or on the disk: then the inspection comes first."""
-        receipt, kept = self.delivering.receipt, self._evidence.attempt if self._evidence else 0
-        is_kept = receipt is not None and receipt.context.attempt == kept
-        return self.machine.standing.place is Place.DONE and (is_kept or self.machine.record is not None)
+    async def on_send(self, word: Word) -> None:
+        """Until it is there."""
+        self._post.word(word)
 
-    async def _carry_out(self, effect: Effect) -> None:
-        match effect:
-            case Send(word):
-                self._post.word(word)
-            case SendVector(header, vector):
-                self._post.vector(header, in_rows(self.bench.vectors[vector]))
-            case Tell(notice, receivers):
-                signed = SignedNotice.sign(self._identity, self.context, notice)
-                for receiver in receivers:
-                    self._post.notice(signed, receiver)
-            case Persist(standing, vector):
-                await self._persist(standing, vector)
-            case Split() | Mix() | Pass() | Peel():
-                self._help(self._work(effect, self.machine.standing.attempt))
-            case Output(standing):
-                if self._sending is None:
-                    self._sending = self._help(self._deliver(standing))
-            case Discard(attempt):
-                self._post.discard(attempt)
-                self.bench.discard(attempt)
-            case Erase():
-                if self._is_inspected:
-                    return  # and whoever carries it out erases
-                self.bench.vectors.clear()
-                await self._forget_evidence()
-                digest = self.context.collection
-                await self._store(lambda store: store.erase(digest))
-            case Report(sentence):
-                self._note(sentence)
+    async def on_send_vector(self, header: Header, vector: Handle) -> None:
+        """Likewise."""
+        self._post.vector(header, in_rows(self.bench.vectors[vector]))
 
-    async def _persist(self, standing: Standing, vector: str | None) -> None:
+    async def on_tell(self, notice: Notice, receivers: tuple[int, ...]) -> None:
+        """Signed, and sent once: a receiver that misses it asks."""
+        signed = SignedNotice.sign(self._identity, self.context, notice)
+        for receiver in receivers:
+            self._post.notice(signed, receiver)
+
+    async def on_work(self, task: Task) -> None:
+        """Beside the event loop."""
+        self._help(self._work(task, self.machine.standing.attempt))
+
+    async def on_output(self, standing: Standing) -> None:
+        """Until the analyzer has it, once at a time."""
+        if self._sending is None:
+            self._sending = self._help(self._deliver(standing))
+
+    async def on_discard(self, attempt: int) -> None:
+        """Neither sent nor worked any more."""
+        self._post.discard(attempt)
+        self.bench.discard(attempt)
+
+    async def on_erase(self) -> None:
+        """In memory, in what was kept for the inspection, and in the store."""
+        self.bench.vectors.clear()
+        await self._forget_evidence()
+        digest = self.context.collection
+        await self._store(lambda store: store.erase(digest))
+
+    async def on_report(self, sentence: str) -> None:
+        """For status and log."""
+        self._note(sentence)
+
+    async def on_persist(self, standing: Standing, vector: Handle | None) -> None:
+        """Durable when this returns, however long the store takes."""
         if standing.place is not Place.SENDING and self._sending is not None:
             self._sending.cancel()  # what it reads from is wiped once the standing is another
             await asyncio.gather(self._sending, return_exceptions=True)

@@ -26,7 +26,7 @@ from peos.shuffle.opening import Trail
 from peos.shuffle.rows import stretches
 from peos.shuffle.schedule import Deliver, HandOver, Hide, Leave, Schedule
 from peos.shuffle.vectors import Vector, as_words, in_rows
-from peos.store.folder import private_folder, wipe, write_durably
+from peos.store.private_files import private_folder, wipe, write_durably
 
 FOLDER: Final = "evidence"
 _KEY: Final = "key"

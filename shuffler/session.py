@@ -373,7 +373,14 @@ class CollectionSession:
         bench, self._laid = self._laid or self._bench(self._assignment(frozen)), None
         context = Context(self.digest, frozen.digest)
         conductor = Conductor(
-            machine=self.document.protocol.machine(self.number, self.document.schedule, context, system(), standing),
+            machine=self.document.protocol.machine(
+                self.number,
+                self.document.schedule,
+                context,
+                system(),
+                standing,
+                kept=self._evidence.attempt if self._evidence else 0,
+            ),
             number=self.number,
             document=self.document,
             context=context,

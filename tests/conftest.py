@@ -10,7 +10,7 @@ from xdist.scheduler import LoadFileScheduling
 
 from peos.crypto.randomness import Randomness
 from peos.ending import end_with_starter
-from tests import needs
+from tests import full, needs
 
 # Files whose tests look at the same whole run (tests/e2e/conftest.py): in one worker it is made once.
 WHOLE_RUN: Final = frozenset(
@@ -32,6 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Tests that need more than Python: which, and what if it is not there. Ctrl-C is heard; nothing outlives this."""
     end_with_starter()  # a worker with the run that started it, and what a test starts with its worker
     config.pluginmanager.register(needs, "needs")
+    config.pluginmanager.register(full, "full")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # As a shell has it for what it starts in the background; the processes that tests interrupt would inherit it.
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -25,8 +25,8 @@ ENTROPY = "peos/crypto/randomness.py"  # the one place that asks the operating s
 # Each room may use those before it. Only processes and the command line stand above the wire and the simulation.
 ORDER = (
     *("errors", "ending", "registry", "drawing", "crypto", "compute", "estimate", "ldp", "shuffle", "privacy"),
-    *("protocols", "collection", "client", "v1", "wire", "settings", "configuration", "simulate", "net", "store"),
-    *("localcluster", "localrun", "bench", "hardening", "cli"),
+    *("protocols", "collection", "v1", "wire", "client", "settings", "spec", "configuration", "simulate", "net"),
+    *("store", "localcluster", "localrun", "bench", "hardening", "cli"),
 )
 APART = frozenset({("net", "store"), ("store", "net"), ("net", "simulate"), ("store", "simulate"), ("store", "wire")})
 APART |= {(pure, "compute") for pure in PURE}  # it starts processes

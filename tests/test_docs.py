@@ -22,6 +22,8 @@ SOURCES = [
     for path in sorted((ROOT / top).rglob("*"))
     if path.suffix in {".py", ".proto"} and not path.name.endswith("_pb2.py")
 ]
+GENERATED = {"attacks.md", "errors.md", "performance.md", "reproduction.md"}
+WIDTH = 100
 CITATION = re.compile(r"(?<![\w-])([a-z-]+\.md)(?: §(\d+)(?:\.(\d+))?)?")
 
 
@@ -50,6 +52,20 @@ def test_every_section_that_is_cited_exists() -> None:
             elif page is not None and wanted and wanted not in sections(page):
                 missing.append(f"{source.relative_to(ROOT)}: {name} §{wanted}")
     assert not missing
+
+
+def test_documents_written_by_hand_wrap_at_100() -> None:
+    roots = [ROOT / f"{name}.md" for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY")]
+    written = [page for page in (*PAGES[1:], *roots) if page.name not in GENERATED]
+    assert len(written) > 30
+    # Tables apart, and what cannot be broken: one word alone on its line.
+    wide = [
+        f"{page.relative_to(ROOT)}:{number}"
+        for page in written
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > WIDTH and not line.startswith("|") and " " in line.strip()
+    ]
+    assert not wide
 
 
 def defined(path: Path) -> set[str]:

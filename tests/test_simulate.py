@@ -9,6 +9,7 @@ from peos.shuffle.messages import Kind
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.standing import Place
 from peos.simulate import ANALYZER, Collected, Simulation, run_collection
+from tests.full import full
 from tests.keys import small_key
 from tests.raising import raises
 
@@ -87,7 +88,7 @@ def test_everything_is_erased_once_the_analyzer_has_it(rng: Randomness) -> None:
 
 @pytest.mark.parametrize(
     "mechanism",
-    [GRR(12, 3.0), LocalHash(40, 3.0, d_prime=8), LocalHash(40, 3.0, d_prime=11), SUE(20, 4.0)],
+    [GRR(12, 3.0), LocalHash(40, 3.0, d_prime=8), full(LocalHash(40, 3.0, d_prime=11)), SUE(20, 4.0)],
     ids=["grr", "solh", "solh-11", "sue"],
 )
 def test_estimates_are_right_within_their_error_bars(mechanism: Mechanism, rng: Randomness) -> None:

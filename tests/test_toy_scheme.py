@@ -18,7 +18,7 @@ from peos.cli import main
 from peos.compute import Processes
 from peos.compute.engine import Decrypt, Encrypt
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes import scheme as scheme_named
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, Costs, Packed, PrivateKey, Scheme, ZeroSource
 from peos.crypto.schemes.encoding import KeyReader, encode_key

@@ -17,6 +17,8 @@ import pytest
 
 from analyzer.config import Config as AnalyzerConfig
 from analyzer.config import read as read_analyzer
+from peos.settings import load
+from peos.spec import CollectionSpec
 from user_client.config import Config as ClientConfig
 from user_client.config import read as read_client
 
@@ -117,6 +119,7 @@ def desk(folder: Path) -> Iterator[Desk]:
         here.close()
 
 
+@pytest.mark.full
 def test_the_walk_in_three_terminals_goes_as_printed(tmp_path: Path) -> None:
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", PORT)), f"port {PORT}, which the README uses, is taken on this machine"
@@ -133,7 +136,7 @@ def test_the_walk_in_three_terminals_goes_as_printed(tmp_path: Path) -> None:
         assert [line.split()[0] for line in shown] == ["shuffler-1", "shuffler-2", "shuffler-3", "running,"], shown
 
         assert "20 tickets in tickets.txt" in person.type(collection)
-        assert person.type(user, answers="2\n").startswith("accepted by all 3 shufflers")
+        assert person.type(user, answers="cat\n").startswith("accepted by all 3 shufflers")
         noted = person.type(others)
         assert noted.startswith("19 of 19 accepted by all shufflers")
         assert "20 prepared, 20 accepted" in noted
@@ -155,8 +158,8 @@ def compare(shown: list[str], printed: list[str]) -> None:
     assert [number.sub("#", line).split()[1:-1] for line in shown[2:5]] == [
         number.sub("#", line).split()[1:-1] for line in printed[2:5]
     ]
-    # All twenty say 2; that another value comes out first has, at ε_l = 4, a probability below 10^-6.
-    assert shown[2].split()[0] == printed[2].split()[0] == "2"
+    # All twenty have a cat; that another value comes out first has, at ε_l = 4, a probability below 10^-6.
+    assert shown[2].split()[0] == printed[2].split()[0] == "cat"
     assert shown[2].split()[-1] == printed[2].split()[-1] == "yes"
     found = sum(line.split()[-1] == "yes" for line in shown[2:5])
     assert shown[5] == printed[5].replace("1 of 3", f"{found} of 3")
@@ -192,3 +195,9 @@ def test_the_full_samples_show_every_setting() -> None:
         shown = {*sample, *sample.pop("listen", {})} - {"listen"}
         named = {"dummies_through": "dummies", "peer_connections": "limits"}
         assert shown == {named.get(field.name, field.name) for field in fields(config)} - {"path"}
+
+
+def test_the_sample_collection_is_read_and_can_be_planned() -> None:
+    spec = load(ROOT / "deploy" / "collection.toml", CollectionSpec)
+    assert spec.labels == ("nobody", "a dog", "a cat")
+    assert spec.plan(3).guarantees.server.epsilon <= 0.5

@@ -6,9 +6,8 @@ with Client(read(Path("client.toml"))) as client:
     result.accepted
 
 config     client.toml: whom she trusts to shuffle, and her limits
-opening    what must hold before she answers
 memory     what she has randomised and spent, durably
-preparing  one report a user and question, kept before it is sent
+submitter  one report a user and question, kept before it is sent, and sent until all have it
 client     the three calls
 entries    tickets and values as files
 cli        the command line

@@ -102,16 +102,16 @@ def submit_file(
     as_json: Json = False,
 ) -> None:
     """Answer for many users, each with a ticket, memory, budget and randomness of her own."""
+    from peos.cli.progress import bar
     from user_client.client import BadAnswers
     from user_client.entries import located, read_answers
-    from user_client.progress import shown
 
     answers = read_answers(tickets, values)
     invited = _invited(invitation)
     with _client(config) as client:
         collection = client.open(invited)
         try:
-            with shown("submissions") as progress:
+            with bar("submissions") as progress:
                 results = collection.submit_many(answers, progress=progress, waiting=_tell)
         except BadAnswers as bad:
             raise WrongInput(bad.id, located(bad.faults, values, tickets), hint=bad.hint) from None
@@ -191,7 +191,7 @@ def verify(
 @app.command()
 def ledger(config: Config, as_json: Json = False) -> None:
     """Say what was spent of the budget, and on what."""
-    from user_client.results import shown
+    from peos.client.ledger import shown
 
     with _client(config) as client:
         book = client.ledger()

@@ -5,23 +5,25 @@ from collections.abc import Callable, Container, Sequence
 from functools import partial
 from typing import Final, Self
 
-from peos.collection.labels import expected, value_of
-from peos.collection.party import Invitation
-from peos.collection.ticket import Ticket, admits
+from peos.client.answering import is_ticket_of, values_of
+from peos.client.consent import Consent, check, require_open, require_pinned
+from peos.client.ledger import budget_of
+from peos.collection.labels import expected
+from peos.collection.party import Card, Invitation, plain_text
+from peos.collection.ticket import Ticket
 from peos.crypto.randomness import Randomness, system
 from peos.errors import Refused, WrongInput
-from peos.net.lane import plain_text
 from peos.net.submit import describe
 from peos.wire.parties import decode_invitation
 from user_client.config import Config
 from user_client.memory import OWNER, Memory
-from user_client.opening import Describe, open_document, require_open, require_pinned
-from user_client.preparing import Opened, Preparer, Respondent
-from user_client.proofs import Checked, check
-from user_client.results import Ledger, Result, Standing, budget_of
-from user_client.sending import BATCH, OURSELVES, Sending, batches
+from user_client.proofs import Checked
+from user_client.proofs import check as check_proofs
+from user_client.results import Ledger, Result, Standing
+from user_client.submitter import BATCH, OURSELVES, Preparer, Respondent, Sending, batches
 
 Clock = Callable[[], float]
+Describe = Callable[[Card, bytes], bytes]
 Answer = int | str  # a value's number, or words: its label, or its number where values have none
 Answers = Sequence[tuple[Answer, Ticket]]
 Progress = Callable[[int, int], None]
@@ -72,18 +74,20 @@ class Client:
     def open(self, invitation: bytes | Invitation) -> "Collection":
         """The collection, once every shuffler has described it alike and nothing in it is against her limits."""
         invited = decode_invitation(invitation) if isinstance(invitation, bytes) else invitation
-        signed = open_document(invited, self._config, now=self._clock(), describe=self._describe)
-        opened = Opened(signed.digest, signed.document, signed.document.encryption(), invited.shufflers)
+        config = self._config
+        require_pinned(invited, config.shufflers)  # before anybody is asked
+        documents = [self._describe(card, invited.collection) for card in invited.shufflers]
+        consent = check(invited, documents, config.shufflers, config.limits, self._clock())
         budget = budget_of(self._config.budget)
-        return Collection(self._memory, opened, budget=budget, clock=self._clock, fresh=self._fresh)
+        return Collection(self._memory, consent, budget=budget, clock=self._clock, fresh=self._fresh)
 
     def verify(self, invitation: Invitation, *, root: bytes | None = None) -> "list[Checked]":
         """Whether each report that was sent to a collection was counted, by what its shufflers show and signed.
 
         `root` is that of the frozen list as the analyzer published it, to be compared.
         """
-        require_pinned(invitation, self._config)
-        return check(invitation, self._memory.submitted(invitation.collection), root)
+        require_pinned(invitation, self._config.shufflers)
+        return check_proofs(invitation, self._memory.submitted(invitation.collection), root)
 
     def status(self) -> tuple[Standing, ...]:
         """Where every collection stands that something was prepared for; asks nobody."""
@@ -104,26 +108,26 @@ class Collection:
     """A collection that may be answered."""
 
     def __init__(
-        self, memory: Memory, opened: Opened, *, budget: int, clock: Clock, fresh: Callable[[], Randomness]
+        self, memory: Memory, consent: Consent, *, budget: int, clock: Clock, fresh: Callable[[], Randomness]
     ) -> None:
-        self._memory, self._opened, self._clock, self._fresh = memory, opened, clock, fresh
-        self._preparer = Preparer(memory, opened, budget=budget, fresh=fresh)
+        self._memory, self._consent, self._clock, self._fresh = memory, consent, clock, fresh
+        self._preparer = Preparer(memory, consent, budget=budget, fresh=fresh)
         self.sent = 0  # bytes of parts that were given out to be sent, since it was opened
 
     @property
     def digest(self) -> bytes:
         """The collection's digest."""
-        return self._opened.digest
+        return self._consent.digest
 
     @property
     def question(self) -> str:
         """What is asked, fit for a terminal."""
-        return plain_text(self._opened.document.question)
+        return plain_text(self._consent.document.question)
 
     @property
     def labels(self) -> tuple[str, ...]:
         """What each value means, fit for a terminal; none where values are numbers."""
-        return self._opened.document.labels
+        return self._consent.document.labels
 
     @property
     def expected(self) -> str:
@@ -133,17 +137,16 @@ class Collection:
     @property
     def domain(self) -> int:
         """Values are 0 … domain − 1."""
-        return self._opened.document.mechanism.domain
+        return self._consent.document.mechanism.domain
 
     @property
     def shufflers(self) -> tuple[str, ...]:
         """The shufflers' names, in their order."""
-        return tuple(plain_text(member.name) for member in self._opened.document.shufflers)
+        return tuple(plain_text(member.name) for member in self._consent.document.shufflers)
 
     def admits(self, ticket: Ticket) -> bool:
         """Whether the ticket is one of this collection's, and the key the one that it names."""
-        enrolment = self._opened.document.enrolment_key
-        return admits(enrolment, ticket.signature, self.digest, ticket.id, ticket.key.public)
+        return is_ticket_of(self._consent, ticket)
 
     def submit(
         self, value: Answer, ticket: Ticket, *, waiting: Waiting = _untold, deadline: float | None = None
@@ -203,34 +206,21 @@ class Collection:
         waiting: Waiting,
         deadline: float | None = None,
     ) -> list[Result]:
-        require_open(self._opened.document, self._clock())
-        sending = Sending(self._memory, self._opened, self._preparer, expected=expected, told=told, waiting=waiting)
+        require_open(self._consent.document, self._clock())
+        sending = Sending(self._memory, self._consent, self._preparer, expected=expected, told=told, waiting=waiting)
         try:
             return sending.run(respondents, rng=self._fresh(), deadline=deadline)
         finally:
             self.sent += sending.sent
 
     def _values(self, answers: Answers, known: Container[bytes], progress: Progress) -> list[int]:
-        """What was answered, as numbers: before anything is randomised, all that is wrong is found.
+        """What was answered, as numbers; BadAnswers if anything is wrong with any of it."""
 
-        Tickets that were used here were valid then.
-        """
-        faults: list[tuple[int, str]] = []
-        found: list[int] = []
-        seen: set[bytes] = set()
-        for position, (value, ticket) in enumerate(answers):
+        def looked_at(position: int) -> None:
             if not position % BATCH:
-                progress(0, len(answers))  # verifying tickets takes a while
-            number = value_of(value, self.labels, self.domain) if isinstance(value, str) else value
-            if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < self.domain:
-                faults.append((position, f"the value is not {self.expected}"))
-            else:
-                found.append(number)
-            if ticket.id in seen:
-                faults.append((position, "the ticket is there twice"))
-            elif ticket.id not in known and not self.admits(ticket):
-                faults.append((position, "the ticket is not valid for this collection and key"))
-            seen.add(ticket.id)
+                progress(0, len(answers))
+
+        found, faults = values_of(self._consent, answers, known, looked_at)
         if faults:
             raise BadAnswers(faults)
         return found

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from peos.client.consent import Limits
 from peos.crypto.identity import PUBLIC_BYTES
 from peos.errors import WrongInput
 from peos.protocols import NEEDS_NO_LEAVE
@@ -49,6 +50,11 @@ class Config(File):
     budget: float = setting("budget", POSITIVE)  # of ε_l, over all that she will ever answer
     # The sequential shuffle protects less (protocol.md §9).
     protocols: tuple[str, ...] = setting("protocols", some_of(*PROTOCOLS), NEEDS_NO_LEAVE)
+
+    @property
+    def limits(self) -> Limits:
+        """The least protection with which she answers."""
+        return Limits(self.most_eps_local, self.least_reports, self.least_fakes, self.protocols)
 
 
 def read(path: Path) -> Config:

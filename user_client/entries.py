@@ -11,7 +11,7 @@ from peos.collection.labels import LABEL_LIMIT
 from peos.collection.ticket import Ticket
 from peos.crypto.identity import SECRET_BYTES, SIGNATURE_BYTES, Identity
 from peos.errors import WrongInput, in_words
-from peos.store.folder import private_file, write_durably
+from peos.store.private_files import private_file, write_durably
 
 _TICKET: Final = re.compile(
     rf"([0-9a-f]{{{2 * ID_BYTES}}}):([0-9a-f]{{{2 * SIGNATURE_BYTES}}})(?::([0-9a-f]{{{2 * SECRET_BYTES}}}))?"

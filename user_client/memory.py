@@ -11,19 +11,21 @@ A user is the folder's owner (`OWNER`), or in `submit-file` whoever holds the ti
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
+from peos.client.answering import Submission
+from peos.client.ledger import Charge, Ledger
 from peos.collection.receipts import Receipt
 from peos.collection.submission import Part
 from peos.errors import PeosError
 from peos.store.database import Database, Layout
-from peos.store.folder import private_folder
+from peos.store.private_files import private_folder
 from peos.wire.submissions import decode_part, decode_receipt
-from user_client.results import Charge, Standing
+from user_client.results import Standing
 
 OWNER: Final = b"owner"
 NAME: Final = "memory.sqlite"
@@ -92,21 +94,6 @@ class Submitted:
     user_key: bytes
     asking: bytes
     receipts: Mapping[int, Receipt]
-
-
-@dataclass(frozen=True, repr=False)
-class Fresh:
-    """A submission that was just prepared, to be kept."""
-
-    ticket: bytes
-    user: bytes
-    cost: int
-    parts: tuple[Part, ...]
-    encoded: tuple[bytes, ...]
-    asking: bytes
-
-    def __repr__(self) -> str:
-        return f"Fresh({self.ticket.hex()[:8]}…)"
 
 
 class Memory:
@@ -182,21 +169,25 @@ class Memory:
         )
         return (rows[0][0], rows[0][1]) if rows else None
 
-    def keep(self, collection: bytes, mechanism: bytes, fresh: Iterable[Fresh]) -> None:
-        """New submissions with what they cost; inside a transaction."""
-        for one in fresh:
-            self._base.run(
-                "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                *(collection, one.ticket, one.user, mechanism, one.cost),
-                *(one.parts[0].row, one.parts[0].user_key, one.asking),
-            )
-            self._base.run_many(
-                "INSERT INTO parts VALUES (?, ?, ?, ?)",
-                [
-                    (collection, one.ticket, part.shuffler, encoded)
-                    for part, encoded in zip(one.parts, one.encoded, strict=True)
-                ],
-            )
+    def keep(self, collection: bytes, mechanism: bytes, user: bytes, one: Submission) -> None:
+        """A user's new submission with what it cost; inside a transaction."""
+        self._base.run(
+            "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            *(collection, one.ticket, user, mechanism, one.cost),
+            *(one.parts[0].row, one.parts[0].user_key, one.asking),
+        )
+        self._base.run_many(
+            "INSERT INTO parts VALUES (?, ?, ?, ?)",
+            [
+                (collection, one.ticket, part.shuffler, encoded)
+                for part, encoded in zip(one.parts, one.encoded, strict=True)
+            ],
+        )
+
+    def ledger(self, user: bytes, mechanism: bytes, budget: int) -> Ledger:
+        """What decides whether a user may answer a question."""
+        spent = self.spent(user)
+        return Ledger(budget, spent, self.answered(user, mechanism), self.charges(user) if spent else ())
 
     def note_answers(self, collection: bytes, answers: Sequence[tuple[bytes, int, str, bytes | None]]) -> None:
         """Final answers: ticket, shuffler, the refusal, which is empty for an acknowledgement, and its receipt.

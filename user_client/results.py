@@ -1,29 +1,10 @@
 """What a user is told: what became of her report, where it stands, what she has spent."""
 
 from dataclasses import dataclass
-from fractions import Fraction
-from math import ceil, floor
-from typing import Any, Final
+from typing import Any
 
+from peos.client.ledger import MILLIONTHS, Charge
 from peos.net.submit import Refusal
-
-MILLIONTHS: Final = 1_000_000
-
-
-def charge_of(epsilon: float) -> int:
-    """ε in millionths, rounded up: what a report costs."""
-    return ceil(Fraction(epsilon) * MILLIONTHS)
-
-
-def budget_of(epsilon: float) -> int:
-    """ε in millionths, rounded down: what may be spent."""
-    return floor(Fraction(epsilon) * MILLIONTHS)
-
-
-def shown(millionths: int) -> str:
-    """Millionths as people read them, exactly."""
-    whole, rest = divmod(millionths, MILLIONTHS)
-    return f"{whole}.{rest:06}".rstrip("0").rstrip(".")
 
 
 @dataclass(frozen=True)
@@ -63,16 +44,6 @@ class Standing:
             "missing": {name: self.prepared - count for name, count in self.acknowledged.items()},
             "refused": list(self.refused),
         }
-
-
-@dataclass(frozen=True)
-class Charge:
-    """What one collection has cost: each of `users` paid `cost` (millionths of ε_l) once."""
-
-    collection: bytes
-    question: str
-    users: int
-    cost: int
 
 
 @dataclass(frozen=True)

@@ -31,18 +31,16 @@ def end_to_end(
 ) -> None:
     """A whole collection in separate processes: seconds of each step; seconds, bytes and peak memory of each party."""
     from peos.ldp import GRR
-    from peos.localrun import run_locally, zipf_values
+    from peos.localrun import local_spec, run_locally, zipf_values
 
     console = _console(as_json)
-    asked = ["--delta", "1e-6", "--eps-local", "4", "--fakes", str(fakes), "--scheme", scheme]
-    asked += ["--mechanism", GRR.name]
+    spec = local_spec(users, domain, delta=1e-6, eps_local=4.0, fakes=str(fakes), mechanism=GRR.name, scheme=scheme)
     with tempfile.TemporaryDirectory(prefix="peos-bench-") as scratch:
         result, clock = run_locally(
             Path(scratch),
             zipf_values(users, domain, 1),
             shufflers=shufflers,
-            domain=domain,
-            asked=asked,
+            spec=spec,
             console=console,
         )
     report = {

@@ -44,36 +44,21 @@ def demo(
     """Run a whole collection on this machine: separate processes, TLS, real encryption; check it against the truth."""
     from rich.console import Console
 
-    from peos.localrun import run_locally, zipf_values
-    from peos.privacy import plan as find_plan
-    from peos.protocols import NEEDS_NO_LEAVE, protocol_named
+    from peos.localrun import local_spec, run_locally, zipf_values
+    from peos.protocols import NEEDS_NO_LEAVE
 
-    shuffling = protocol_named(protocol)
-    named = shuffling.scheme(scheme)
     console = Console(stderr=as_json, highlight=False)
-    asked = ["--eps-server", str(eps_server), "--eps-users", str(eps_users), "--eps-local", str(eps_local)]
-    asked += ["--delta", str(delta), "--fakes", fakes, "--mechanism", mechanism, "--protocol", protocol]
-    asked += ["--scheme", scheme] if scheme else []
-    find_plan(  # what cannot be met is said before anything is started
-        users,
-        domain,
-        delta,
-        eps_server=eps_server,
-        eps_users=eps_users,
-        eps_local=eps_local,
-        fakes=shuffling.plans_with(fakes, shufflers),
-        mechanism=mechanism,
-        shufflers=shufflers,
-        scheme=shuffling.priced_as(named),
-    )
+    asked = {"delta": delta, "eps_server": eps_server, "eps_users": eps_users, "eps_local": eps_local}
+    chosen = {"fakes": fakes, "mechanism": mechanism, "scheme": scheme, "protocol": protocol}
+    spec = local_spec(users, domain, **asked, **chosen)
+    spec.plan(shufflers)  # what cannot be met is said before anything is started
     values = zipf_values(users, domain, seed)
     with tempfile.TemporaryDirectory(prefix="peos-demo-") as scratch:
         published, clock = run_locally(
             Path(scratch),
             values,
             shufflers=shufflers,
-            domain=domain,
-            asked=asked,
+            spec=spec,
             console=console,
             protocols=tuple(dict.fromkeys((*NEEDS_NO_LEAVE, protocol))),
         )

@@ -6,10 +6,13 @@ name them together with the fingerprint of the peer certificate.
 
 import hashlib
 from dataclasses import dataclass
+from typing import Final
 
 from peos.collection.document import Document, Member
 from peos.collection.receipts import Receipt
 from peos.errors import RemoteFault
+
+_TEXT: Final = 300  # characters
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,17 @@ class Status:
     total: int = 0
     seconds: int = 0
     refused: tuple[str, ...] = ()
+
+
+def party(number: int, card: Card) -> str:
+    """How sentences name a shuffler."""
+    return f"shuffler {number} ({plain_text(card.name)})" if number else f"shuffler {plain_text(card.name)}"
+
+
+def plain_text(text: str) -> str:
+    """What another party says, fit for a terminal: one line, printable, not long."""
+    line = " ".join(text.split())
+    return "".join(character if character.isprintable() else "?" for character in line)[:_TEXT]
 
 
 def check_roster(document: Document, cards: tuple[Card, ...]) -> None:

@@ -13,8 +13,7 @@ from typing import Any, Final, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from peos.compute.ready import ReadyZeros, Taking
-from peos.compute.supply import Supply
+from peos.compute.zeros import ReadyZeros, Supply, Taking
 from peos.crypto.onion import Layer, under_bytes
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import Packed, PrivateKey, PublicKey

@@ -4,7 +4,7 @@ from threading import Lock
 from typing import Any
 
 from peos.compute.engine import Engine, Job, Progress, chunks, cut, given_up
-from peos.compute.supply import Supply
+from peos.compute.zeros import Supply
 from peos.crypto.randomness import Randomness
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from peos.compute.engine import Decrypt, Encrypt, Engine, Job, Peel, Progress, Remask, Zeros, chunks, cut, given_up
 from peos.compute.inline import Inline
-from peos.compute.supply import Supply
+from peos.compute.zeros import Supply
 from peos.crypto.schemes import scheme
 from peos.errors import LocalFault
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, Final
 
-from peos.collection.party import Answer, Card
+from peos.collection.party import Answer, Card, party, plain_text
 from peos.crypto.randomness import Randomness
 from peos.errors import BadEncoding, LocalFault, PeosError, RemoteFault, WrongInput
 from peos.net.certificates import require_valid
@@ -26,7 +26,6 @@ STEP: Final = "submission"
 PATIENCE: Final = 60.0  # seconds without a final answer before a lane gives up
 SILENCE: Final = 20.0  # seconds without any answer before a stream counts as broken
 AGAIN: Final = "run the same again later: what was acknowledged is kept, and the same bytes are sent"
-_TEXT: Final = 300
 _BACKOFF: Final = Backoff(base=0.2)
 _Code = grpc.StatusCode
 _CUT_OFF: Final = frozenset({_Code.CANCELLED, _Code.INTERNAL, _Code.UNKNOWN})  # how streams end with their server
@@ -60,17 +59,6 @@ class _Item:
 
 Event = Answered | Lost
 _INVITE: Final = "set this machine's clock if it is wrong; else ask the analyzer for a new invitation"
-
-
-def party(number: int, card: Card) -> str:
-    """How errors name a shuffler."""
-    return f"shuffler {number} ({plain_text(card.name)})" if number else f"shuffler {plain_text(card.name)}"
-
-
-def plain_text(text: str) -> str:
-    """What another party says, fit for a terminal: one line, printable, not long."""
-    line = " ".join(text.split())
-    return "".join(character if character.isprintable() else "?" for character in line)[:_TEXT]
 
 
 def user_channel(who: str, card: Card, step: str) -> grpc.Channel:

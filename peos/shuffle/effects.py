@@ -115,7 +115,10 @@ class Discard:
 
 @dataclass(frozen=True)
 class Erase:
-    """Forget everything of this collection but the standing: shares, ciphertexts, vectors, the seed of the fakes."""
+    """Forget everything of this collection but the standing: shares, ciphertexts, vectors, the seed of the fakes.
+
+    Not asked for where the attempt that was delivered is to be inspected here: the caller does it once that is over.
+    """
 
 
 @dataclass(frozen=True)

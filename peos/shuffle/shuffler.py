@@ -9,7 +9,18 @@ from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault, RemoteFault
 from peos.shuffle.attempt import Attempt, Waiting, awaited
 from peos.shuffle.delivery import Decision, Delivery
-from peos.shuffle.effects import Done, Effect, Event, Received, ReceivedVector, Report, TimedOut
+from peos.shuffle.effects import (
+    Deadline,
+    Done,
+    Effect,
+    Erase,
+    Event,
+    Receipt,
+    Received,
+    ReceivedVector,
+    Report,
+    TimedOut,
+)
 from peos.shuffle.inspection import Record
 from peos.shuffle.messages import Header, Step
 from peos.shuffle.schedule import Schedule
@@ -17,18 +28,29 @@ from peos.shuffle.standing import Place, Standing
 
 
 class Shuffler:
-    """One shuffler of one frozen collection. `context` names both; its attempt is 0."""
+    """One shuffler of one frozen collection. `context` names both; its attempt is 0.
+
+    `kept` is the attempt that the process before this one kept for the inspection, if any.
+    """
 
     attempt_type = Attempt
 
     def __init__(
-        self, me: int, schedule: Schedule, context: Context, rng: Randomness, standing: Standing | None = None
+        self,
+        me: int,
+        schedule: Schedule,
+        context: Context,
+        rng: Randomness,
+        standing: Standing | None = None,
+        *,
+        kept: int = 0,
     ) -> None:
         self._delivery = Delivery(me, schedule, standing or Standing())
         self._context = context
         self._rng = rng
         self._attempt: Attempt | None = None
         self._record: Record | None = None  # of the attempt that was completed, and may be delivered
+        self._kept = kept
         self._awaited = awaited(schedule, me)
         self._early: dict[tuple[Step, int], Received | ReceivedVector] = {}  # of the attempt to be opened next
         self._early_for = 0  # its number
@@ -65,6 +87,18 @@ class Shuffler:
 
     def handle(self, event: Event) -> list[Effect]:
         """What to do about `event`, in order."""
+        effects = self._handled(event)
+        if isinstance(event, Deadline):
+            self._kept = 0  # nothing is kept longer than that
+        if isinstance(event, Receipt) and self._is_inspected(event.attempt):
+            return [effect for effect in effects if not isinstance(effect, Erase)]
+        return effects
+
+    def _is_inspected(self, attempt: int) -> bool:
+        """Whether the attempt that was delivered can be shown, from memory or from what was kept."""
+        return self.standing.place is Place.DONE and (self.record is not None or self._kept == attempt)
+
+    def _handled(self, event: Event) -> list[Effect]:
         if not isinstance(event, Received | ReceivedVector | Done):
             return self._decided(self._delivery.on(event))
         try:
@@ -117,6 +151,7 @@ class Shuffler:
 
     def _begin(self, number: int) -> list[Effect]:
         context = Context(self._context.collection, self._context.frozen, number)
+        self._kept = self._kept if self._kept == number else 0
         self._attempt = self.attempt_type(self._delivery.me, self._delivery.schedule, context, self._rng)
         effects = self._completed(self._attempt, self._attempt.start())
         early, self._early = self._early, {}

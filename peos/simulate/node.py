@@ -149,6 +149,12 @@ class Node:
         """What this shuffler draws of the fakes."""
         return self.encryption.own_fakes(self.assignment, seed)
 
+    def erase(self) -> None:
+        """Forget the shares, and every vector."""
+        self.parts.clear()
+        self.durable = None
+        self.bench.vectors.clear()
+
     def identity_of(self, number: int) -> bytes:
         """The identity key of a shuffler."""
         return self.document.shufflers[number - 1].identity

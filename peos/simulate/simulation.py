@@ -24,7 +24,6 @@ from peos.collection.reveal import Revealed, proved_case, reveal, sign_reveal
 from peos.collection.submission import Part
 from peos.collection.ticket import Ticket, issue
 from peos.crypto.identity import Identity
-from peos.crypto.kdf import Context
 from peos.crypto.onion import Layer
 from peos.crypto.randomness import U64, Randomness, system
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, Packed, PrivateKey
@@ -35,32 +34,20 @@ from peos.privacy.guarantees import Guarantees
 from peos.protocols import DEFAULT, AnalyzerKey, Encryption, ShuffleProtocol
 from peos.shuffle import analyzer
 from peos.shuffle.effects import (
-    Discard,
     Done,
     Effect,
-    Erase,
     Event,
     Heard,
-    Mix,
-    Output,
-    Pass,
-    Peel,
-    Persist,
     Receipt,
     Received,
-    Report,
-    Send,
-    SendVector,
-    Split,
-    Tell,
     Tick,
 )
 from peos.shuffle.judging import Case, Delivered, Finding, common_start, judge, not_seen
-from peos.shuffle.messages import Header, Kind, SignedNotice, SignedReceipt, SignedReveal, Step
+from peos.shuffle.messages import Header, SignedReceipt, SignedReveal
 from peos.shuffle.opening import Opening
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.standing import Standing
 from peos.shuffle.vectors import Vector, as_rows, as_words
+from peos.simulate.driver import InMemory
 from peos.simulate.inspecting import Inspected
 from peos.simulate.node import ANALYZER, USERS, Message, Node, Rpc, Traffic
 from peos.wire import documents, freezes, inspections, shuffles, submissions
@@ -161,7 +148,7 @@ class Simulation:
         self.refused: dict[int, RemoteFault] = {}  # why a shuffler does not take what was revealed to it
         self.unopened: set[int] = set()  # the analyst's word to publish without these shufflers' rows
         self.not_seen: tuple[int, ...] = ()  # whose rows the inspection did not see
-        self._queue: deque[Message | tuple[Node, Done]] = deque()
+        self.queue: deque[Message | tuple[Node, Done]] = deque()
 
     def run(self, values: ArrayLike) -> Collected:
         """The whole collection."""
@@ -247,8 +234,8 @@ class Simulation:
         """Drive the machines until all is delivered and erased, or nothing moves any more."""
         for node in self.nodes:
             self.feed(node, Tick())
-        while self._queue:
-            message = self._queue.popleft()
+        while self.queue:
+            message = self.queue.popleft()
             if isinstance(message, tuple):
                 self.feed(*message)
             elif message.receiver == ANALYZER:
@@ -266,48 +253,18 @@ class Simulation:
 
     def carry_out(self, node: Node, effect: Effect) -> None:
         """Do what a machine asks, in memory."""
-        match effect:
-            case Send(word):
-                self._post(node.number, word.header.receiver, Rpc.WORD, [shuffles.encode_word(word)])
-            case SendVector(header, handle):
-                self._post_vector(node, header, node.bench.vectors[handle])
-            case Tell(notice, receivers):
-                signed = SignedNotice.sign(node.identity, node.context, notice)
-                for receiver in receivers:
-                    self._post(node.number, receiver, Rpc.NOTICE, [shuffles.encode_notice(signed)])
-            case Persist(standing, vector):
-                node.standing = standing
-                node.durable = node.bench.vectors[vector] if vector else node.durable
-            case Split() | Mix() | Pass() | Peel():
-                node.passes += isinstance(effect, Pass | Peel)
-                done = Done(node.machine.standing.attempt, effect.task, node.bench.work(effect))
-                self._queue.append((node, done))
-            case Output(standing):
-                self._deliver(node, standing)
-            case Discard(attempt):
-                node.bench.discard(attempt)
-            case Erase():
-                node.parts.clear()
-                node.durable = None
-                if node.machine.record is None:  # else the inspection still needs its vectors
-                    node.bench.vectors.clear()
-            case Report(sentence):
-                node.reports.append(sentence)
+        InMemory(self, node).carry_out(effect)
 
-    def _deliver(self, node: Node, standing: Standing) -> None:
-        assert node.durable is not None, "what is sent was stored"
-        context = Context(node.context.collection, node.context.frozen, standing.attempt)
-        header = Header(context, Step(len(node.document.schedule.rounds), Kind.DELIVERY), node.number, ANALYZER)
-        self._post_vector(node, header, node.durable, transcript=standing.transcript)
-
-    def _post_vector(self, node: Node, header: Header, vector: Vector, *, transcript: bytes = b"") -> None:
+    def post_vector(self, node: Node, header: Header, vector: Vector, *, transcript: bytes = b"") -> None:
+        """Put a vector on its way, encoded."""
         self.traffic.vectors[header.step.kind] += 1
         messages = list(shuffles.encode_vector(header, as_rows(vector), transcript=transcript))
-        self._post(node.number, header.receiver, Rpc.VECTOR, messages)
+        self.post(node.number, header.receiver, Rpc.VECTOR, messages)
 
-    def _post(self, sender: int, receiver: int, rpc: Rpc, messages: Sequence[bytes]) -> None:
+    def post(self, sender: int, receiver: int, rpc: Rpc, messages: Sequence[bytes]) -> None:
+        """Put messages on their way, counted."""
         self.traffic.count(sender, messages)
-        self._queue.append(Message(sender, receiver, rpc, messages))
+        self.queue.append(Message(sender, receiver, rpc, messages))
 
     def read(self, node: Node, sender: int, what: Rpc, messages: Sequence[bytes]) -> Event | None:
         """The event that arriving bytes are; a real caller knows the sender by its certificate."""
@@ -341,7 +298,7 @@ class Simulation:
         if all(who in self.delivered for who in self.document.schedule.last):
             receipt = shuffles.encode_receipt(SignedReceipt.sign(self.analyzer, context, header.transcript))
             for node in self.nodes:
-                self._post(ANALYZER, node.number, Rpc.RECEIPT, [receipt])
+                self.post(ANALYZER, node.number, Rpc.RECEIPT, [receipt])
 
     def take_in(self, sender: int, rows: Packed) -> Vector:
         """A delivered vector, checked."""
@@ -357,8 +314,6 @@ class Simulation:
     def inspect(self) -> None:
         """The analyzer reveals its dummies to the shufflers, who follow their rows; then all vectors are erased."""
         if not self.protocol.inspects:
-            for node in self.nodes:
-                node.bench.vectors.clear()
             return
         cases, signed, self.refused = {}, {}, {}
         for node in self.nodes:
@@ -402,7 +357,7 @@ class Simulation:
             self.findings[ANALYZER] = judge(case, self.openings, Delivered(self.key, vectors))
             self.not_seen = not_seen(case.schedule, case.rows, case.start, self.openings)
         for node in self.nodes:
-            node.bench.vectors.clear()
+            node.erase()
 
     @property
     def output(self) -> analyzer.Part:

@@ -13,7 +13,7 @@ import numpy as np
 
 from peos.collection.document import ID_BYTES
 from peos.crypto.randomness import U64
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import Packed
 from peos.shuffle.effects import Mix
 from peos.shuffle.rows import Moved

@@ -9,6 +9,8 @@ from peos.localcluster import LocalCluster, Party
 from tests.e2e.deviant import DEVIATION
 from tests.e2e.town import PATIENCE, Town, digest_of, until
 
+pytestmark = pytest.mark.full  # a town for each deviation
+
 VALUES = [value % 4 for value in range(24)]
 DEVIATIONS = {
     "replace rows": ("dummies did not come out", "shuffler 2 has rows that do not follow from those before"),

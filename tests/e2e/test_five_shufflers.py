@@ -8,6 +8,8 @@ import pytest
 from peos.localcluster import LocalCluster
 from tests.e2e.town import Town
 
+pytestmark = pytest.mark.full  # another whole collection by processes
+
 USERS = 20
 DOMAIN = 24
 CHOSEN = 5

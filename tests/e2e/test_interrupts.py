@@ -83,6 +83,7 @@ def asking(town: Town, name: str, *more: object) -> list[object]:
     return [*words, "--mechanism", "grr", "--out", town.folder, *more]
 
 
+@pytest.mark.full
 def test_create_enrol_submit_freeze_and_result_are_interrupted_and_go_on(town: Town) -> None:
     analyst = ("--config", town.analyzer.config)
     with paused(town.cluster.shufflers[1]):
@@ -160,6 +161,7 @@ os.execv(sys.executable, [sys.executable, "-m", "peos.cli", *sys.argv[2:]])
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("killed", [False, True], ids=["its terminal is closed", "it is killed"])
 def test_a_demo_that_ends_while_its_parties_run_leaves_none_of_them(tmp_path: Path, killed: bool) -> None:
     terminal, side = os.openpty()
@@ -197,6 +199,7 @@ def left_over(folder: Path) -> list[str]:
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("role", "port"), [("shuffler", 0), ("analyzer", 0)])  # another: test_refusals
 def test_each_port_that_somebody_else_has_is_named(town: Town, tmp_path: Path, role: str, port: int) -> None:
     party = town.cluster.shufflers[0] if role == "shuffler" else town.analyzer

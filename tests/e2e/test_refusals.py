@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from analyzer.config import read
-from analyzer.draft import Request, draft
+from analyzer.draft import draft
 from analyzer.home import Home
 from analyzer.peers import Peers
 from analyzer.store import Kept
-from analyzer.telling import Teller
+from peos.cli.progress import Progress
 from peos.localcluster import Party
+from peos.spec import CollectionSpec
 from peos.wire.parties import encode_invitation
 from tests.e2e.town import Ran, Town, command
 from tests.e2e.whole_run import DOMAIN, USERS, Concluded
@@ -34,8 +35,22 @@ def require_sentence(ran: Ran, code: int, *expected: str) -> None:
 
 def drafted(home: Home, name: str) -> Kept:
     """A collection of its own key; the question is the same for all of them."""
-    asked = Request(name, "which?", "now", 8, 4, 1e-6, None, None, 4.0, "8", "grr", None, 2, "paillier", 600, 600, 600)
-    return draft(home, asked, Teller())
+    asked = CollectionSpec(
+        name=name,
+        question="which?",
+        epoch="now",
+        domain=8,
+        users=4,
+        delta=1e-6,
+        eps_local=4.0,
+        fakes="8",
+        mechanism="grr",
+        minimum=2,
+        closes_in=600,
+        shuffle_within=600,
+        erase_within=600,
+    )
+    return draft(home, asked, Progress())
 
 
 def proposed(home: Home, kept: Kept, to: set[int]) -> None:

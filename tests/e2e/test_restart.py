@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from peos.localcluster import LocalCluster, Party
 from tests.e2e.town import Town, digest_of, group, paused, says, told, until
@@ -83,6 +84,7 @@ def given(result: dict[str, Any]) -> list[int]:
     return [int(one) for one in np.rint(counted)]
 
 
+@pytest.mark.full
 def test_a_collection_survives_every_restart(tmp_path: Path) -> None:
     values = list(range(USERS))
     with LocalCluster(tmp_path / "cluster", shufflers=3) as cluster:
@@ -132,6 +134,7 @@ def test_a_collection_survives_every_restart(tmp_path: Path) -> None:
             stop(party)
 
 
+@pytest.mark.full
 def test_every_shuffler_opens_its_rows_after_a_kill_between_delivery_and_inspection(tmp_path: Path) -> None:
     with LocalCluster(tmp_path / "cluster", shufflers=3) as cluster:
         cluster.init(most_eps_local=48.0)

@@ -17,7 +17,7 @@ from peos.wire.documents import decode_signed_document
 from peos.wire.parties import decode_invitation
 from tests.e2e.leaks import FRAGMENT, traces
 from tests.e2e.town import command, told
-from tests.e2e.whole_run import CHOSEN, DOMAIN, USERS, Concluded
+from tests.e2e.whole_run import CHOSEN, DOMAIN, PUBLISHED, USERS, Concluded
 
 ALPHA = 1e-6
 RESULT = {"schema", "ok", "digest", "users", "dropped", "parameters", "labels", "frequency", "stderr", "interval95"}
@@ -31,7 +31,7 @@ def parties(concluded: Concluded) -> list[Party]:
     return [*concluded.town.cluster.parties, *concluded.clients.values()]
 
 
-@pytest.mark.parametrize("mechanism", ["grr", "solh", "sue"])
+@pytest.mark.parametrize("mechanism", PUBLISHED)
 def test_a_result_has_every_name_that_scripts_rely_on(concluded: Concluded, mechanism: str) -> None:
     result = concluded.results[mechanism]
     assert set(result) >= RESULT
@@ -57,7 +57,7 @@ def test_every_value_comes_out_exactly_once(concluded: Concluded) -> None:
     assert np.abs(counted - expected).max() < 0.01, counted
 
 
-@pytest.mark.parametrize("mechanism", ["solh", "sue"])
+@pytest.mark.parametrize("mechanism", PUBLISHED[1:])
 def test_the_answer_of_all_is_told_from_those_of_nobody(concluded: Concluded, mechanism: str) -> None:
     result = concluded.results[mechanism]
     domain, fakes = result["parameters"]["domain"], result["parameters"]["fakes"]
@@ -215,7 +215,7 @@ def test_log_lines_are_structured_and_name_their_collection(concluded: Concluded
 def test_a_commands_json_is_all_that_it_prints(concluded: Concluded) -> None:
     town = concluded.town
     found = town.analyst("status", "--json").json
-    assert {line["name"] for line in found} >= {"grr", "solh", "sue", "few"}
+    assert {line["name"] for line in found} >= {*PUBLISHED, "few"}
     client = concluded.clients["grr"]
     (standing,) = command("client", "status", "--config", client.config, "--json").json
     assert standing["collection"] == concluded.digests["grr"]

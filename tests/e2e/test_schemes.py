@@ -11,6 +11,8 @@ import pytest
 from peos.privacy.costs import cost
 from tests.e2e.town import command
 
+pytestmark = pytest.mark.full  # another whole collection by processes
+
 
 def demo(scheme: str, users: int, folder: Path) -> Any:
     """The result of a demo, which exits with 0 only if every check holds."""

@@ -9,6 +9,8 @@ from peos.localcluster import LocalCluster, Party
 from tests.e2e.deviant import DEVIATION, DROPPED
 from tests.e2e.town import Ran, Town, command, digest_of, until
 
+pytestmark = pytest.mark.full  # another whole collection by processes
+
 VALUES = [value % 4 for value in range(12)]
 
 

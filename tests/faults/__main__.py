@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from peos.store.bell import NAME as BELL
 from tests.faults import failures
 from tests.faults.failures import FAILURES
 from tests.faults.ground import ground
@@ -86,7 +87,7 @@ def sweep(
                 outcome = Trial(here, row).run()
                 outcomes.append(outcome)
                 if outcome.fault and keep:
-                    shutil.copytree(here.cluster.folder, keep / str(len(outcomes)))
+                    shutil.copytree(here.cluster.folder, keep / str(len(outcomes)), ignore=shutil.ignore_patterns(BELL))
                 total, done = runs * len(rows), len(outcomes)
                 left = (time.monotonic() - begun) / done * (total - done)
                 ending = f"FAILED: {outcome.fault}" if outcome.fault else f"{outcome.end}, {outcome.seconds:.1f} s"

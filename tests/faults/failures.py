@@ -119,7 +119,7 @@ def _answering() -> list[Change]:
     return [
         Change("memory made", "peos.store.database:Database._settle", client, _AT_COMMIT, stage=opened),
         Change("memory opened", f"{memory}.__init__", client, (Fails.CHECKPOINT,), stage=opened),
-        Change("remembered", "user_client.preparing:Preparer.prepare", client, _AT_COMMIT, stage=opened),
+        Change("remembered", "user_client.submitter:Preparer.prepare", client, _AT_COMMIT, stage=opened),
         Change("answers", f"{memory}.note_answers", client, _AT_COMMIT, stage=opened),
         Change("memory closed", f"{memory}.close", client, (Fails.CHECKPOINT,), stage=opened),
     ]

@@ -21,6 +21,7 @@ from typing import Any, Final
 from peos.collection.lifecycle import State
 from peos.ending import ends_with_this
 from peos.localcluster import LocalCluster, Party
+from peos.store.bell import NAME as BELL
 from tests.e2e.town import until
 from tests.faults.points import JOINT, SHUFFLERS, Point, Stage
 
@@ -83,7 +84,7 @@ class Ground:
         self._keep(stage)
 
     def _keep(self, stage: Stage) -> None:
-        shutil.copytree(self.cluster.folder, self._copy(stage))
+        shutil.copytree(self.cluster.folder, self._copy(stage), ignore=shutil.ignore_patterns(BELL))
 
     def _copy(self, stage: Stage) -> Path:
         return self._copies / stage.name.lower()

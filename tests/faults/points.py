@@ -191,8 +191,8 @@ def _submitting() -> list[Point]:
     client, opened = ("client",), Stage.OPEN
     rows = "peos.store.submissions:SubmissionFile"
     return [
-        Point("submit: remembered, not sent", "user_client.preparing:Preparer.prepare", _AFTER, client, opened),
-        Point("submit: one shuffler answered", "user_client.sending:Sending._answered", _AFTER, client, opened),
+        Point("submit: remembered, not sent", "user_client.submitter:Preparer.prepare", _AFTER, client, opened),
+        Point("submit: one shuffler answered", "user_client.submitter:Sending._answered", _AFTER, client, opened),
         Point("submit: answers are noted", "user_client.memory:Memory.note_answers", _AFTER, client, opened),
         Point("submit: before the transaction", f"{STORE}.submit_many", _BEFORE, EVERY, opened),
         Point("submit: within the transaction", f"{rows}._take", _AFTER, EVERY, opened, count=3),

@@ -38,6 +38,7 @@ SELECTED = (
 )
 
 
+@pytest.mark.full
 def test_a_collection_in_which_changes_fail_at_every_party_ends_with_every_report_once(here: Ground) -> None:
     armed = [(party, named(point)) for party, point in SELECTED]
     assert {kind: sum(point.fails is kind for _, point in armed) for kind in Fails} == dict.fromkeys(Fails, 2)

@@ -12,6 +12,8 @@ from tests.faults.points import EVERY, POINTS, Armed, named
 from tests.faults.rows import ALONE, points_of
 from tests.faults.trial import Trial
 
+pytestmark = pytest.mark.full  # a ground of processes, which are killed
+
 
 def strike(here: Ground, armed: Sequence[Armed]) -> None:
     """All of these in one collection, which must end as it should."""

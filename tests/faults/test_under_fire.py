@@ -7,6 +7,8 @@ import pytest
 from tests.faults.fire import Kill, under_fire
 from tests.faults.ground import Ground, ground
 
+pytestmark = pytest.mark.full  # a ground of processes, which are killed
+
 SEED = 20310401
 
 

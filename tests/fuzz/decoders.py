@@ -47,7 +47,7 @@ from peos.net.certificates import (
 )
 from peos.shuffle.messages import Kind, SignedReveal
 from peos.shuffle.opening import Nothing, Opening
-from peos.store.folder import Mark, read_mark, write_mark
+from peos.store.private_files import Mark, read_mark, write_mark
 from peos.v1 import services_pb2 as pb
 from peos.wire import inspections, parties, shuffles, submissions
 from peos.wire.strict import VERSION, serialize

@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.fuzz.rpcs import over_the_wire
+
+pytestmark = pytest.mark.full  # a town of its own
 
 
 def test_parties_refuse_what_is_nearly_right_and_the_result_is_the_users(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from peos.collection.delivered import check_delivery, judge_delivery
+from peos.collection.delivery_rules import check_delivery, judge_delivery
 from peos.collection.document import Document, Dummy, MechanismChoice
 from peos.collection.party import Card, Status
 from peos.collection.prepare import prepare

@@ -23,6 +23,8 @@ from peos.wire.methods import PROPOSE, STATUS
 from tests.integration.played import RNG, Played, Town, played
 from tests.raising import raises
 
+pytestmark = pytest.mark.full  # a town of its own
+
 STRANGER = Identity.generate(RNG)
 OWN = make_certificate("stranger", RNG)
 

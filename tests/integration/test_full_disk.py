@@ -14,6 +14,8 @@ from peos.net.submit import send_parts
 from tests.disks import fill, small_disk
 from tests.integration.played import Town, played
 
+pytestmark = pytest.mark.full  # a town of its own
+
 KIB = 6 << 10
 DELIVERED = ("delivered", "published")
 

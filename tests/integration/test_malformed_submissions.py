@@ -26,6 +26,8 @@ from peos.wire.methods import STATUS, SUBMIT, SUBMIT_MANY
 from peos.wire.submissions import encode_part
 from tests.integration.played import ENROLMENT, RNG, Played, Town, key, played
 
+pytestmark = pytest.mark.full  # a town of its own
+
 DELIVERED: Final = ("delivered", "published")
 SIZE: Final = 8  # bytes of a plaintext share: one word
 

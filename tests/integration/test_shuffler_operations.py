@@ -29,6 +29,8 @@ from shuffler.server import UNLOCKED
 from tests.integration.played import ENROLMENT, RNG, Town, played
 from tests.raising import raises
 
+pytestmark = pytest.mark.full  # a town of its own
+
 
 @pytest.fixture(scope="module")
 def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:

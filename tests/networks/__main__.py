@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from peos.store.bell import NAME as BELL
 from tests.needs import NEEDS
 from tests.networks.cases import GROUPS, Outcome, run
 from tests.networks.town import far_town
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 one = outcomes[-1]
                 say(f"{len(outcomes)}/{len(cases) * chosen.runs} {one.case}: {one.ended}, {one.took} s. {one.fault}")
         if chosen.keep:
-            shutil.copytree(folder, chosen.keep, ignore=shutil.ignore_patterns("switch"))
+            shutil.copytree(folder, chosen.keep, ignore=shutil.ignore_patterns("switch", BELL))
     say(f"\n{'case':58} {'ended':10} {'closing to end s':>16} {'in all s':>9} packets carried/lost/cut/delayed")
     for one in outcomes:
         say(

@@ -12,6 +12,8 @@ import pytest
 from tests.integration.played import Town
 from tests.outsiders.ground import Trial, count_for, descriptors, restart, run
 
+pytestmark = pytest.mark.full  # a town of its own
+
 FEW = 256
 
 

@@ -19,6 +19,7 @@ from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.errors import Refused
 from peos.ldp import GRR
 from peos.simulate import Simulation
+from tests.full import many
 from tests.raising import raises
 from tests.security.verdict import Verdict, of_flags, of_guesses
 from tests.unit.user_client.town import NOW, Town, full_key
@@ -28,7 +29,7 @@ from user_client.config import Config
 DOMAIN: Final = 16
 EPSILON: Final = 2.5
 ASKED: Final = 9  # times
-TRIALS: Final = 12
+TRIALS: Final = many(8, 12)
 
 
 @pytest.fixture

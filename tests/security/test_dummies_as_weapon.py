@@ -24,10 +24,11 @@ from peos.shuffle.judging import Case
 from peos.shuffle.messages import SignedReveal
 from peos.shuffle.opening import Place, What
 from peos.simulate import Node, Simulation
+from tests.full import many
 from tests.raising import raises
 from tests.security.verdict import of_guesses
 
-TRIALS = 40
+TRIALS = many(20, 40)
 USERS = 30
 DOMAIN = 64
 

@@ -14,7 +14,7 @@ import pytest
 
 from peos.crypto.kdf import Context, StreamKey
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import rows as packed
+from peos.crypto.schemes import packing as packed
 from peos.crypto.schemes.base import Packed
 from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.ldp import GRR

@@ -23,9 +23,8 @@ from peos.wire import documents, parties
 from tests.raising import raises
 from tests.security.verdict import of_rate
 from tests.unit.user_client.town import NOW, Town, full_key
-from user_client.client import Client
+from user_client.client import Client, Describe
 from user_client.config import Config
-from user_client.opening import Describe
 
 TRIALS: Final = 12
 

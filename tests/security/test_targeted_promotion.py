@@ -28,7 +28,7 @@ import numpy as np
 import pytest
 
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.ldp import GRR, SUE, LocalHash
 from peos.ldp.base import PureMechanism

@@ -12,7 +12,7 @@ from gmpy2 import mpz
 from numpy.typing import NDArray
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import Packed
 from peos.crypto.schemes.dgk import DGKPrivateKey
 from peos.crypto.schemes.joye_libert import JoyeLibertPrivateKey

@@ -13,34 +13,26 @@ from gmpy2 import mpz
 
 from peos.crypto.randomness import U64, Randomness
 from peos.errors import RemoteFault
+from peos.shuffle.driver import Driver
 from peos.shuffle.effects import (
     Deadline,
-    Discard,
     Done,
     Effect,
-    Erase,
     Event,
     Expired,
     Handle,
     Heard,
-    Mix,
-    Output,
-    Pass,
     Persist,
     Receipt,
     Received,
     ReceivedVector,
-    Report,
     Restarted,
-    Send,
-    SendVector,
-    Split,
-    Tell,
+    Task,
     Tick,
     TimedOut,
 )
 from peos.shuffle.fakes import fake_shares
-from peos.shuffle.messages import Header, NoticeKind, VectorHeader, Word
+from peos.shuffle.messages import Header, Notice, NoticeKind, VectorHeader, Word
 from peos.shuffle.shuffler import Shuffler
 from peos.shuffle.standing import Place, Standing
 from peos.shuffle.vectors import Vector, Workbench, as_rows
@@ -91,7 +83,7 @@ class IsThereAReceipt:
     """A shuffler's question to the analyzer."""
 
 
-class Party:
+class Party(Driver[None]):
     """Shuffler `number` of a world."""
 
     machine_type: type[Shuffler] = Shuffler
@@ -100,6 +92,7 @@ class Party:
         self.number = number
         self.durable = durable
         self.gone = False
+        self.inspecting = False
         self.machine: Shuffler | None = None  # None while the process is down
         self._world = world
         self._lives = 0
@@ -119,6 +112,7 @@ class Party:
         self._delivering: Standing | None = None
         self._seen: set[type[Event]] = set()  # deadlines
         self._moved = world.now
+        self._cause: Event = Restarted()
         self._fuse: Cut | Torn | None = None
         self._burnt = 0
         self.machine = self.machine_type(
@@ -155,7 +149,7 @@ class Party:
             self.gone = self.gone or down is None
             return
         self._world.note(self.number, f"is killed {why}")
-        self.machine, self._bench = None, None
+        self.machine, self._bench, self.inspecting = None, None, False
         self.gone = self.gone or down is None
         if down is not None:
             self._world.after(max(down, 1), self.start)
@@ -229,15 +223,25 @@ class Party:
         if not isinstance(event, Tick):
             self._world.note_event(self.number, event)
         life, before = self._lives, (self.machine.standing, self.machine.waiting)
+        self._cause = event
         effects = self.machine.handle(event)
         if (self.machine.standing, self.machine.waiting) != before:
             self._moved = self._world.now
+        if isinstance(event, Receipt) and self.machine.record is not None and not self.inspecting:
+            self.inspecting = True  # and the machine leaves the erasure to what follows from it
+            self._world.after(1, self._alive(self._inspected))
         for effect in effects:
             if self._burns(effect, before=True):
                 return
-            self._carry_out(effect, event)
+            self._world.note_effect(self.number, effect)
+            self.carry_out(effect)
             if self.machine is None or self._lives != life or self._burns(effect, before=False):
                 return
+
+    def _inspected(self) -> None:
+        """The inspection is over, and nothing of it is needed any more."""
+        self.inspecting = False
+        self.on_erase()
 
     def _burns(self, effect: Effect, *, before: bool) -> bool:
         """Whether the process dies here, before or after an effect."""
@@ -304,46 +308,58 @@ class Party:
 
     # What is asked for.
 
-    def _carry_out(self, effect: Effect, cause: Event) -> None:
-        world, watch = self._world, self._world.watch
-        world.note_effect(self.number, effect)
-        match effect:
-            case Send(word):
-                watch.says(self.number, word)
-                self._post(word.header, word)
-            case SendVector(header, handle):
-                rows = self._bench.vectors[handle] if self._bench else None
-                sha256 = hashlib.sha256(
-                    f"{self._lives} {handle}".encode() if rows is None else as_rows(rows).tobytes()
-                ).digest()
-                watch.carries(self.number, header, sha256)
-                self._post(header, CarriedVector(header, rows, sha256))
-            case Tell(notice, receivers):
-                watch.tells(self.number, notice)
-                for receiver in receivers:
-                    world.send(self.number, receiver, Heard(notice))
-            case Persist(standing, handle):
-                vector = self._bench.vectors[handle] if handle and self._bench else None
-                watch.persisted(self.number, standing, vector, cause)
-                if standing.running:
-                    world.opened.setdefault(standing.attempt, world.now)
-                self.persist(standing, vector, because(cause) if standing.place in ENDS else "")
-            case Split() | Mix() | Pass():
-                watch.works(self.number, effect)
-                self._begin(effect)
-            case Output(standing):
-                watch.sends(self.number, standing)
-                self._delivering = standing
-                world.send(self.number, ANALYZER, Delivered(standing, self.durable.vector))
-            case Discard(attempt):
-                self._outbox = {to: kept for to, kept in self._outbox.items() if to.context.attempt > attempt}
-                if self._bench:
-                    self._bench.discard(attempt)
-            case Erase():
-                watch.erases(self.number)
-                self._erase()
-            case Report():
-                pass  # it is in the trace
+    def on_send(self, word: Word) -> None:
+        """Again and again, until it is acknowledged."""
+        self._world.watch.says(self.number, word)
+        self._post(word.header, word)
+
+    def on_send_vector(self, header: Header, vector: Handle) -> None:
+        """Likewise."""
+        rows = self._bench.vectors[vector] if self._bench else None
+        sha256 = hashlib.sha256(
+            f"{self._lives} {vector}".encode() if rows is None else as_rows(rows).tobytes()
+        ).digest()
+        self._world.watch.carries(self.number, header, sha256)
+        self._post(header, CarriedVector(header, rows, sha256))
+
+    def on_tell(self, notice: Notice, receivers: tuple[int, ...]) -> None:
+        """Once."""
+        self._world.watch.tells(self.number, notice)
+        for receiver in receivers:
+            self._world.send(self.number, receiver, Heard(notice))
+
+    def on_persist(self, standing: Standing, vector: Handle | None) -> None:
+        """One write."""
+        rows = self._bench.vectors[vector] if vector and self._bench else None
+        self._world.watch.persisted(self.number, standing, rows, self._cause)
+        if standing.running:
+            self._world.opened.setdefault(standing.attempt, self._world.now)
+        self.persist(standing, rows, because(self._cause) if standing.place in ENDS else "")
+
+    def on_work(self, task: Task) -> None:
+        """It takes a while, and may fail."""
+        self._world.watch.works(self.number, task)
+        self._begin(task)
+
+    def on_output(self, standing: Standing) -> None:
+        """Until the analyzer has it."""
+        self._world.watch.sends(self.number, standing)
+        self._delivering = standing
+        self._world.send(self.number, ANALYZER, Delivered(standing, self.durable.vector))
+
+    def on_discard(self, attempt: int) -> None:
+        """Neither sent nor worked any more."""
+        self._outbox = {to: kept for to, kept in self._outbox.items() if to.context.attempt > attempt}
+        if self._bench:
+            self._bench.discard(attempt)
+
+    def on_erase(self) -> None:
+        """All goes."""
+        self._world.watch.erases(self.number)
+        self._erase()
+
+    def on_report(self, sentence: str) -> None:
+        """It is in the trace."""
 
     def persist(self, standing: Standing, vector: Vector | None, reason: str) -> None:
         """Make a standing durable, with its vector and the reason for an end: one write."""
@@ -356,7 +372,7 @@ class Party:
         self._outbox[header] = (self._world.now, what)
         self._world.send(self.number, header.receiver, what)
 
-    def _begin(self, task: Split | Mix | Pass) -> None:
+    def _begin(self, task: Task) -> None:
         assert self.machine is not None, "effects are carried out by a live process"
         attempt = self.machine.standing.attempt
         takes, fails = self._world.task_time(self.number)
@@ -367,7 +383,7 @@ class Party:
         if self.machine.standing.running and self.machine.standing.attempt == attempt:
             self.feed(TimedOut())
 
-    def _finish(self, attempt: int, task: Split | Mix | Pass) -> None:
+    def _finish(self, attempt: int, task: Task) -> None:
         assert self.machine is not None, "a task ends in the process that began it"
         running = self.machine.standing.running and self.machine.standing.attempt == attempt
         root = hashlib.sha256(f"{self.number} {attempt} {task.out}".encode()).digest()

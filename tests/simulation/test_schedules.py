@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.full import many
 from tests.simulation.__main__ import main
 from tests.simulation.operations import Trial, trial
 from tests.simulation.world import World, examined
 
 PAGE = Path(__file__).parents[2] / "docs" / "simulation.md"
-BATCH, BATCHES = 400, 8  # 3,200 schedules in a normal run
+BATCH, BATCHES = 400, many(2, 8)  # 3,200 schedules in CI
 MANY = 60_000
 
 

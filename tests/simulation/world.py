@@ -144,8 +144,11 @@ class World:
         return max(self.trial.erase_by + late, self.calm) + 4 * TICK
 
     def is_over(self) -> bool:
-        """Whether everyone that is not gone has ended."""
-        return all(party.gone or party.durable.standing.place in ENDS for party in self.parties.values())
+        """Whether everyone that is not gone has ended, and nobody inspects any more."""
+        return all(
+            party.gone or (party.durable.standing.place in ENDS and not party.inspecting)
+            for party in self.parties.values()
+        )
 
     def verdict(self) -> None:
         """Delivered, or ended for a reason: within bounded time, whatever happened."""

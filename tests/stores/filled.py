@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from analyzer.store import Store
+from peos.client.answering import Submission
 from peos.collection.lifecycle import State
 from peos.collection.receipts import Receipt
 from peos.collection.submission import Part
@@ -24,7 +25,7 @@ from peos.shuffle.messages import Header, Kind, Step, VectorHeader
 from peos.store.sqlite import SqliteStore
 from peos.wire.submissions import encode_part, encode_receipt
 from tests.unit.store.made import frozen, opened, sqlite, stored, submission, vector
-from user_client.memory import OWNER, Fresh, Memory, Remembered
+from user_client.memory import OWNER, Memory, Remembered
 
 HERE: Final = Path(__file__).parent
 DRAFT, OPEN, SHUFFLING, OVER = (bytes([number]) * 32 for number in range(1, 5))
@@ -172,8 +173,8 @@ def fill_client(folder: Path) -> None:
             for collection, number, user in ((OPEN, 1, b"1"), (OPEN, 2, b"2"), (OPEN, 3, b"3"), (OVER, 4, OWNER)):
                 parts = parts_of(collection, number)
                 encoded = tuple(map(encode_part, parts))
-                fresh = Fresh(parts[0].id, user, 1_500_000 + number, parts, encoded, bytes([number]) * 64)
-                memory.keep(collection, b"mechanism of " + collection, [fresh])
+                made = Submission(parts[0].id, 1_500_000 + number, parts, encoded, bytes([number]) * 64)
+                memory.keep(collection, b"mechanism of " + collection, user, made)
         ids = {number: parts_of(OPEN, number)[0].id for number in (1, 2, 3)}
         memory.note_answers(OPEN, [(ids[1], shuffler, "", receipt(shuffler)) for shuffler in (1, 2, 3)])
         memory.note_answers(OPEN, [(ids[2], 1, "", receipt(1)), (ids[2], 3, "", receipt(3))])

@@ -24,7 +24,7 @@ import numpy as np
 from gmpy2 import mpz
 
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, Costs, Packed, PrivateKey, Scheme, ZeroSource
 from peos.crypto.schemes.dgk_zeros import PowerZeros, WindowZeros, window_width
 from peos.crypto.schemes.encoding import KeyReader, encode_key, require_length

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from phe import paillier as phe
 
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, Costs, Packed, PrivateKey, PublicKey, Scheme, ZeroSource
 from peos.crypto.schemes.encoding import KeyReader, encode_key, require_length
 from peos.crypto.schemes.freshness import is_fresh

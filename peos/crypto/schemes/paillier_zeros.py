@@ -7,7 +7,8 @@ import numpy as np
 from gmpy2 import mpz
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import rows, windows
+from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import windows
 from peos.crypto.schemes.base import Packed, ZeroSource
 from peos.crypto.schemes.moduli import random_unit
 from peos.crypto.schemes.nth_powers import nth_powers

@@ -7,7 +7,7 @@ import numpy as np
 from gmpy2 import mpz
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 
 _GCD_BATCH: Final = 64
 

@@ -13,7 +13,7 @@ from gmpy2 import mpz
 from numpy.typing import NDArray
 
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import Packed, PublicKey
 from peos.crypto.schemes.fixed_base import word_powers
 from peos.crypto.schemes.freshness import is_fresh

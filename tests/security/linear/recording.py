@@ -13,30 +13,25 @@ from typing import Final, Generic, Protocol, TypeVar
 from peos.crypto.kdf import Context, StreamKey
 from peos.crypto.randomness import Randomness
 from peos.shuffle.attempt import Attempt
+from peos.shuffle.driver import Driver
 from peos.shuffle.effects import (
     Done,
-    Effect,
     Event,
     Handle,
     Heard,
     Mix,
-    Output,
     Pass,
-    Persist,
     Received,
     ReceivedVector,
-    Report,
-    Send,
     SendVector,
-    Split,
     Task,
-    Tell,
     Tick,
     TimedOut,
 )
-from peos.shuffle.messages import Header, Kind, Step, Word
+from peos.shuffle.messages import Header, Kind, Notice, Step, Word
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.shuffler import Shuffler
+from peos.shuffle.standing import Standing
 
 ANALYZER: Final = 0
 COLLECTION: Final = Context(bytes(32), bytes(32))
@@ -127,12 +122,12 @@ class _Recorder:
     """All machines and the wires between them: first in, first out."""
 
     def __init__(self, schedule: Schedule, rng: Randomness, attempt_type: type[Attempt], lost: int) -> None:
-        self._schedule = schedule
+        self.schedule = schedule
         self._lost = lost
-        self._asked: list[tuple[int, Task | SendVector]] = []
-        self._words: list[Word] = []
-        self._final: dict[int, Handle] = {}
-        self._queue: deque[tuple[int, Event]] = deque()
+        self.asked: list[tuple[int, Task | SendVector]] = []
+        self.words: list[Word] = []
+        self.final: dict[int, Handle] = {}
+        self.queue: deque[tuple[int, Event]] = deque()
         self._crashes: deque[int] = deque()
         self._machines: dict[int, Shuffler] = {}
         for who in range(1, schedule.shufflers + 1):
@@ -141,44 +136,63 @@ class _Recorder:
 
     def run(self) -> Recording:
         """From the opening of the first attempt until nothing moves any more."""
-        self._queue.extend((who, Tick()) for who in self._machines)
-        while self._queue or self._crashes:
-            who, event = self._queue.popleft() if self._queue else (self._crashes.popleft(), TimedOut())
+        self.queue.extend((who, Tick()) for who in self._machines)
+        while self.queue or self._crashes:
+            who, event = self.queue.popleft() if self.queue else (self._crashes.popleft(), TimedOut())
             for effect in self._machines[who].handle(event):
-                self._carry_out(who, effect)
-        delivered = {who for who, asked in self._asked if isinstance(asked, SendVector) and _is_delivery(asked)}
-        assert delivered == set(self._schedule.last), "every last hider delivers"
-        return Recording(self._schedule, tuple(self._asked), tuple(self._words))
+                _Recorded(self, who).carry_out(effect)
+        delivered = {who for who, asked in self.asked if isinstance(asked, SendVector) and _is_delivery(asked)}
+        assert delivered == set(self.schedule.last), "every last hider delivers"
+        return Recording(self.schedule, tuple(self.asked), tuple(self.words))
 
-    def _carry_out(self, who: int, effect: Effect) -> None:
-        match effect:
-            case Send(word):
-                self._words.append(word)
-                self._queue.append((word.header.receiver, Received(word)))
-            case SendVector(header, _):
-                self._asked.append((who, effect))
-                self._queue.append((header.receiver, ReceivedVector(header, _arrived(header))))
-            case Tell(notice, receivers):
-                self._queue.extend((receiver, Heard(notice)) for receiver in receivers)
-            case Split() | Mix() | Pass():
-                self._task(who, effect)
-            case Persist(_, vector):
-                self._final[who] = vector or self._final.get(who, "")
-            case Output(standing):
-                context = Context(COLLECTION.collection, COLLECTION.frozen, standing.attempt)
-                header = Header(context, Step(len(self._schedule.rounds), Kind.DELIVERY), who, ANALYZER)
-                self._asked.append((who, SendVector(header, self._final[who])))
-            case Report(sentence):
-                raise AssertionError(f"shuffler {who} reports: {sentence}")
-
-    def _task(self, who: int, task: Task) -> None:
+    def task(self, who: int, task: Task) -> None:
         attempt = self._machines[who].standing.attempt
-        final = isinstance(task, Pass) and task.hop == len(self._schedule.passes)
+        final = isinstance(task, Pass) and task.hop == len(self.schedule.passes)
         if final and attempt <= self._lost:
             self._crashes.append(who)
             return
-        self._asked.append((who, task))
-        self._queue.append((who, Done(attempt, task.task, _ROOT)))
+        self.asked.append((who, task))
+        self.queue.append((who, Done(attempt, task.task, _ROOT)))
+
+
+class _Recorded(Driver[None]):
+    """One machine's effects, written down; only its words and notices travel."""
+
+    def __init__(self, recorder: _Recorder, who: int) -> None:
+        self._recorder = recorder
+        self._who = who
+
+    def on_send(self, word: Word) -> None:
+        self._recorder.words.append(word)
+        self._recorder.queue.append((word.header.receiver, Received(word)))
+
+    def on_send_vector(self, header: Header, vector: Handle) -> None:
+        self._recorder.asked.append((self._who, SendVector(header, vector)))
+        self._recorder.queue.append((header.receiver, ReceivedVector(header, _arrived(header))))
+
+    def on_tell(self, notice: Notice, receivers: tuple[int, ...]) -> None:
+        self._recorder.queue.extend((receiver, Heard(notice)) for receiver in receivers)
+
+    def on_persist(self, standing: Standing, vector: Handle | None) -> None:  # noqa: ARG002 - no process ends here
+        self._recorder.final[self._who] = vector or self._recorder.final.get(self._who, "")
+
+    def on_work(self, task: Task) -> None:
+        self._recorder.task(self._who, task)
+
+    def on_output(self, standing: Standing) -> None:
+        last = Step(len(self._recorder.schedule.rounds), Kind.DELIVERY)
+        context = Context(COLLECTION.collection, COLLECTION.frozen, standing.attempt)
+        sent = SendVector(Header(context, last, self._who, ANALYZER), self._recorder.final[self._who])
+        self._recorder.asked.append((self._who, sent))
+
+    def on_discard(self, attempt: int) -> None:
+        """What was known of a lost attempt stays known."""
+
+    def on_erase(self) -> None:
+        """Nor does anybody forget here."""
+
+    def on_report(self, sentence: str) -> None:
+        raise AssertionError(f"shuffler {self._who} reports: {sentence}")
 
 
 def attempt_of(task: Task) -> int:

@@ -29,7 +29,7 @@ from peos.collection.lifecycle import State
 from peos.compute import Inline
 from peos.errors import Full, LocalFault, PeosError
 from peos.net.logs import Log
-from peos.store.folder import write_durably
+from peos.store.private_files import write_durably
 from tests.raising import raises
 from tests.unit.analyzer.world import World, take
 

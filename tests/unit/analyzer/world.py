@@ -1,5 +1,6 @@
 """One analyzer and its three shufflers; what comes out of a shuffle is put together here, without one."""
 
+import asyncio
 import socket
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +11,12 @@ from numpy.typing import NDArray
 
 from analyzer import keys
 from analyzer.config import Config, read
-from analyzer.create import open_collection
-from analyzer.draft import Request, draft
+from analyzer.create import create
 from analyzer.home import Home
 from analyzer.inspecting import Inspecting
 from analyzer.receiving import Receiving
 from analyzer.store import Kept
-from analyzer.telling import Teller
+from peos.cli.progress import Progress
 from peos.collection.document import Document
 from peos.compute import Inline
 from peos.crypto.kdf import Context
@@ -24,6 +24,7 @@ from peos.crypto.randomness import U64, Randomness
 from peos.net.logs import Log
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
 from peos.shuffle.vectors import as_rows
+from peos.spec import CollectionSpec
 from peos.wire.shuffles import decode_vector_header, encode_vector
 from tests.unit.analyzer.fakes import FLOOR, FakeShuffler, Loop
 
@@ -36,7 +37,7 @@ TRANSCRIPT = b"\x7a" * 32
 PASSPHRASE = b"a passphrase of this test"
 
 
-class Silent(Teller):
+class Silent(Progress):
     """Remembers what it was told instead of telling."""
 
     def __init__(self) -> None:
@@ -51,7 +52,7 @@ class Silent(Teller):
             self.told.append(sentence)
 
 
-def request(**changes: Any) -> Request:
+def request(**changes: Any) -> CollectionSpec:
     """A small collection."""
     given: dict[str, Any] = {
         "name": "fruit",
@@ -72,7 +73,7 @@ def request(**changes: Any) -> Request:
         "shuffle_within": 3600,
         "erase_within": 3600,
     }
-    return Request(**(given | changes))
+    return CollectionSpec(**(given | changes))
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ class World:
 
     def open(self, home: Home, *, dummies: bool = True, **changes: Any) -> Kept:
         """A collection that is open, and that has all its dummies unless the test sends them."""
-        kept = open_collection(home, draft(home, request(**changes), Silent()), Silent(), wait=20.0, every=0.05)
+        kept = asyncio.run(create(home, request(**changes), Silent(), wait=20.0, every=0.05))
         for number in range(len(home.signed(kept).document.dummies) if dummies else 0):
             home.store.dummy_taken(kept.digest, number, DUMMY_BYTES)
         return kept

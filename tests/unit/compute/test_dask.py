@@ -11,7 +11,7 @@ import pytest
 from peos.compute import Choice, Engine, Inline, ReadyZeros, Tls, engine
 from peos.compute.dask_cluster import Dask
 from peos.compute.engine import Decrypt
-from peos.compute.ready import Taking
+from peos.compute.zeros import Taking
 from peos.crypto.onion import Layer, OnionKeys, OnionPrivateKey
 from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault

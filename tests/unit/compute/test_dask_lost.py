@@ -53,6 +53,7 @@ def test_what_a_killed_worker_had_in_hand_is_done_again_and_a_new_worker_takes_p
         assert np.array_equal(first, second)
 
 
+@pytest.mark.full
 def test_a_worker_that_does_not_know_the_session_is_introduced_to_it(cluster: Cluster, rng: Randomness) -> None:
     words = rng.uint64(50)
     with met(cluster, 1) as engine:
@@ -75,6 +76,7 @@ def test_a_worker_that_does_not_know_the_session_is_introduced_to_it(cluster: Cl
         assert met_again
 
 
+@pytest.mark.full
 def test_a_cluster_without_workers_is_given_up_with_a_sentence_and_one_that_has_some_again_works(
     cluster: Cluster, rng: Randomness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,6 +93,7 @@ def test_a_cluster_without_workers_is_given_up_with_a_sentence_and_one_that_has_
         assert np.array_equal(engine.decrypt(KEY, encrypted), words)
 
 
+@pytest.mark.full
 def test_a_scheduler_that_is_gone_is_said_and_nothing_hangs(
     cluster: Cluster, rng: Randomness, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from peos.compute import Engine, Inline, Processes, engine
 from peos.compute.engine import LONGEST_CHUNK, Decrypt, Encrypt, Job, Peel, Remask, chunks
-from peos.compute.supply import Supply
+from peos.compute.zeros import Supply
 from peos.crypto.onion import Layer, OnionKeys, OnionPrivateKey
 from peos.crypto.randomness import Randomness
 from tests.keys import small_key

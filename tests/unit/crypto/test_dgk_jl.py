@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import fixed_base, rows
+from peos.crypto.schemes import fixed_base
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import Packed, PublicKey
 from peos.crypto.schemes.dgk import DGKPrivateKey
 from peos.crypto.schemes.fixed_base import WORD_TABLE_PAYS_FROM, word_powers, word_table

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import Packed
 from peos.crypto.schemes.paillier import Paillier, PaillierPrivateKey, PaillierPublicKey, rho_bits
 from peos.errors import LocalFault

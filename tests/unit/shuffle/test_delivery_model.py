@@ -181,6 +181,7 @@ def test_the_check_sees_a_shuffler_that_leaves_what_it_stored() -> None:
     assert stuck(explored(start(Hasty), attempts=1))
 
 
+@pytest.mark.full
 def test_the_check_sees_a_shuffler_that_forgets_what_it_stored() -> None:
     assert "two outputs" in {broken(world) for world in explored(start(Forgetful), deadline=False)}
 

@@ -11,9 +11,6 @@ from peos.shuffle import transcript
 from peos.shuffle.attempt import awaited
 from peos.shuffle.effects import (
     Discard,
-    Done,
-    Effect,
-    Event,
     Output,
     Peel,
     Received,
@@ -43,14 +40,6 @@ class Row(Table):
         schedule = SequentialSchedule(shufflers)
         for who in self.machines:
             self.machines[who] = SequentialShuffler(who, schedule, FROZEN, Randomness(bytes([who]) * 32))
-
-    def feed(self, who: int, event: Event) -> list[Effect]:
-        """As `Table`, for another kind of task."""
-        effects = super().feed(who, event)
-        for effect in effects:
-            if isinstance(effect, Peel):
-                self.queue.append((who, Done(self.machines[who].standing.attempt, effect.task, bytes([who]) * 32)))
-        return effects
 
     def peels(self) -> list[tuple[int, Peel]]:
         """Who removed layers, in order."""

@@ -8,17 +8,20 @@ import pytest
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import Randomness
 from peos.shuffle.attempt import awaited
+from peos.shuffle.driver import Driver
 from peos.shuffle.effects import (
     Deadline,
     Discard,
     Done,
     Effect,
+    Erase,
     Event,
+    Handle,
     Heard,
     Mix,
     Output,
-    Pass,
     Persist,
+    Receipt,
     Received,
     ReceivedVector,
     Report,
@@ -26,11 +29,12 @@ from peos.shuffle.effects import (
     Send,
     SendVector,
     Split,
+    Task,
     Tell,
     Tick,
     TimedOut,
 )
-from peos.shuffle.messages import Header, Kind, NoticeKind, Step, Word
+from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, Step, Word
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.shuffler import Shuffler
 from peos.shuffle.standing import Place, Standing
@@ -57,18 +61,7 @@ class Table:
         effects = self.machines[who].handle(event)
         for effect in effects:
             self.journal.append((who, effect))
-            match effect:
-                case Split() | Mix() | Pass():
-                    done = Done(self.machines[who].standing.attempt, effect.task, bytes([who]) * 32)
-                    self.queue.append((who, done))
-                case Send(word) if who not in self.silent:
-                    self.queue.append((word.header.receiver, Received(word)))
-                case SendVector(header, vector) if who not in self.silent:
-                    self.queue.append((header.receiver, ReceivedVector(header, vector)))
-                case Tell(notice, receivers) if who not in self.silent:
-                    self.queue += [(receiver, Heard(notice)) for receiver in receivers]
-                case _:
-                    pass
+            Seat(self, who).carry_out(effect)
         return effects
 
     def run(self, turns: int = 100_000) -> None:
@@ -88,6 +81,51 @@ class Table:
     def effects(self, kind: type[Effect]) -> list[Effect]:
         """All effects of a kind so far."""
         return [effect for _, effect in self.journal if isinstance(effect, kind)]
+
+
+class Seat(Driver[None]):
+    """One machine's effects; nothing is kept but what is on its way."""
+
+    def __init__(self, table: Table, who: int) -> None:
+        self._table = table
+        self._who = who
+
+    def _post(self, receiver: int, event: Event) -> None:
+        if self._who not in self._table.silent:
+            self._table.queue.append((receiver, event))
+
+    def on_send(self, word: Word) -> None:
+        """It arrives."""
+        self._post(word.header.receiver, Received(word))
+
+    def on_send_vector(self, header: Header, vector: Handle) -> None:
+        """It arrives."""
+        self._post(header.receiver, ReceivedVector(header, vector))
+
+    def on_tell(self, notice: Notice, receivers: tuple[int, ...]) -> None:
+        """All hear it."""
+        for receiver in receivers:
+            self._post(receiver, Heard(notice))
+
+    def on_work(self, task: Task) -> None:
+        """It is done, with a made-up root."""
+        attempt = self._table.machines[self._who].standing.attempt
+        self._table.queue.append((self._who, Done(attempt, task.task, bytes([self._who]) * 32)))
+
+    def on_persist(self, standing: Standing, vector: Handle | None) -> None:
+        """It is in the journal, and so are the others."""
+
+    def on_output(self, standing: Standing) -> None:
+        """Likewise."""
+
+    def on_discard(self, attempt: int) -> None:
+        """Likewise."""
+
+    def on_erase(self) -> None:
+        """Likewise."""
+
+    def on_report(self, sentence: str) -> None:
+        """Likewise."""
 
 
 def test_three_shufflers_reach_the_output_by_themselves() -> None:
@@ -331,3 +369,48 @@ def test_what_is_awaited_is_what_is_sent(shufflers: int) -> None:
             sent[effect.header.receiver].add((effect.header.step, who))
     for who in table.machines:
         assert sent[who] == awaited(Schedule(shufflers), who)
+
+
+def erases(effects: list[Effect]) -> bool:
+    return any(isinstance(effect, Erase) for effect in effects)
+
+
+def test_what_is_to_be_inspected_is_erased_by_whoever_inspects_it() -> None:
+    table = Table()
+    table.start()
+    table.run()
+    for who, machine in table.machines.items():
+        assert not erases(table.feed(who, Receipt(1)))
+        assert machine.standing.place is Place.DONE
+        assert machine.record is not None
+
+
+@pytest.mark.parametrize("who", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("kept", "before", "erased"),
+    [(1, (), False), (0, (), True), (2, (), True), (1, (Tick(), Deadline()), True)],
+    ids=["what was delivered", "nothing", "another attempt", "no longer, after shuffle_by"],
+)
+def test_after_a_restart_it_is_what_was_kept_that_puts_the_erasure_off(
+    who: int, kept: int, before: tuple[Event, ...], erased: bool
+) -> None:
+    """Its memory is gone; what it kept of the attempt that is delivered is on its disk."""
+    place = Standing(Place.FREE, 1, 1) if who == 1 else Standing(Place.SENDING, 1, 0, b"t")
+    machine = Shuffler(who, Schedule(3), FROZEN, Randomness(b"k" * 32), place, kept=kept)
+    for event in (Restarted(), *before):
+        machine.handle(event)
+    effects = machine.handle(Receipt(1))
+    if machine.standing.place is Place.DONE:
+        assert erases(effects) is erased
+    else:  # shuffler 1, who delivers nothing, was free to give up
+        assert (who, before) == (1, (Tick(), Deadline()))
+        assert machine.standing.place is Place.DEAD
+
+
+def test_an_attempt_begun_since_then_was_not_kept() -> None:
+    machine = Shuffler(1, Schedule(3), FROZEN, Randomness(b"k" * 32), Standing(Place.FREE, 1, 1), kept=1)
+    for other in (2, 3):
+        machine.handle(Heard(Notice(NoticeKind.LOST, other, 1)))
+    assert machine.standing.attempt == 2
+    machine.handle(TimedOut())
+    assert erases(machine.handle(Receipt(1)))

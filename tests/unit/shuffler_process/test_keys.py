@@ -8,7 +8,7 @@ import pytest
 
 from peos.crypto import vault
 from peos.errors import Full, WrongInput
-from peos.store.folder import write_durably
+from peos.store.private_files import write_durably
 from shuffler import keys
 from shuffler.config import Config, read
 from tests.raising import raises

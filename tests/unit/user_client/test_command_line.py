@@ -19,6 +19,7 @@ from peos.collection.party import Answer
 from peos.collection.submission import Part
 from peos.collection.ticket import Ticket, mint
 from peos.ldp import GRR
+from tests.full import full
 from tests.unit.user_client.town import Town, refuse
 from user_client.cli import app
 
@@ -296,7 +297,7 @@ def paused_after(parts: int) -> Any:
     return before
 
 
-@pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 130), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -9), full(signal.SIGTERM, 130), full(signal.SIGINT, 130)])
 def test_after_a_kill_in_the_middle_the_same_command_completes_with_the_same_bytes(
     desk: Desk, how: signal.Signals, code: int
 ) -> None:
@@ -304,16 +305,16 @@ def test_after_a_kill_in_the_middle_the_same_command_completes_with_the_same_byt
     shuffler = desk.town.shufflers[1]
     shuffler.before = paused_after(70)
     first = command(desk)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while len(shuffler.parts) < 80 and first.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
     os.kill(first.pid, how)
-    _, err = first.communicate(timeout=20)
+    _, err = first.communicate(timeout=120)
     assert first.returncode == code, err
     assert 0 < len(shuffler.taken) < 200, "it was not killed in the middle"
     shuffler.before = None
     second = command(desk)
-    out, err = second.communicate(timeout=30)
+    out, err = second.communicate(timeout=120)
     assert second.returncode == 0, err
     assert json.loads(out)["accepted"] == 200
     held = desk.town.connections()
@@ -323,11 +324,12 @@ def test_after_a_kill_in_the_middle_the_same_command_completes_with_the_same_byt
         assert len(set(one.parts)) == 200, f"{one.name} was sent {len(set(one.parts))} different parts by 200 users"
 
 
+@pytest.mark.full
 def test_two_runs_at_the_same_time_in_one_memory_prepare_each_answer_once(desk: Desk) -> None:
     desk.write(150)
     both = [command(desk), command(desk)]
     for one in both:
-        out, err = one.communicate(timeout=60)
+        out, err = one.communicate(timeout=120)
         assert one.returncode == 0, err
         assert json.loads(out)["accepted"] == 150
         assert "Traceback" not in err

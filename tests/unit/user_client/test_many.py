@@ -12,7 +12,7 @@ from tests.unit.user_client.conftest import Open
 from tests.unit.user_client.town import NOW, Town, refuse
 from user_client.client import BadAnswers, Client
 from user_client.config import Config
-from user_client.sending import BATCH
+from user_client.submitter import BATCH
 
 
 def answers(town: Town, count: int, *, first: int = 1) -> list[tuple[int, Ticket]]:

@@ -11,6 +11,7 @@ import pytest
 from google.protobuf.message import Message
 from numpy.typing import NDArray
 
+from peos.client.ledger import budget_of, charge_of, shown
 from peos.collection.party import Answer
 from peos.collection.submission import Part, plain_share
 from peos.crypto.randomness import U64, Randomness
@@ -24,7 +25,6 @@ from tests.raising import raises
 from tests.unit.user_client.conftest import Open
 from tests.unit.user_client.town import Town, full_key, refuse
 from user_client.config import Config
-from user_client.results import budget_of, charge_of, shown
 
 
 @pytest.fixture

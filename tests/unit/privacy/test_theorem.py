@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from peos.ldp import GRR, SUE, LocalHash
-from peos.privacy.closed_form import (
+from peos.privacy.theorem import (
     binomial_epsilon,
     epsilon_server,
     epsilon_users,

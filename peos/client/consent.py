@@ -4,34 +4,51 @@ Nothing that she could be linked by is sent before all of it holds: asking for a
 collection is asked about.
 """
 
-from collections.abc import Callable
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from peos.collection.document import Document
-from peos.collection.party import Card, Invitation, check_shufflers_keys
+from peos.collection.party import Card, Invitation, check_shufflers_keys, party
 from peos.errors import BadEncoding, Refused, RemoteFault
-from peos.net.lane import party
-from peos.net.submit import describe
+from peos.protocols import Encryption
 from peos.wire.documents import SignedDocument, decode_signed_document
-from user_client.config import Config
 
-Describe = Callable[[Card, bytes], bytes]
 _STEP: Final = "document"
 
 
-def open_document(
-    invitation: Invitation, config: Config, *, now: float, describe: Describe = describe
-) -> SignedDocument:
-    """The document that every shuffler of the invitation gives, checked against her pins and limits; or why not.
+@dataclass(frozen=True)
+class Limits:
+    """The least protection with which a user answers."""
+
+    most_eps_local: float
+    least_reports: int
+    least_fakes: int
+    protocols: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Consent:
+    """A collection that passed every check, and how to reach its shufflers."""
+
+    digest: bytes
+    document: Document
+    encryption: Encryption
+    cards: tuple[Card, ...]
+
+
+def check(
+    invitation: Invitation, documents: Sequence[bytes], pins: Collection[bytes], limits: Limits, now: float
+) -> Consent:
+    """The collection that she may answer, by the document that each shuffler of the invitation gives; or why not.
 
     An analyzer's own document could name itself r times: hence the pins. Shufflers could give different users
     different documents: hence every shuffler is asked, and the bytes are compared (protocol.md §6.3).
     """
-    require_pinned(invitation, config)
-    given = [describe(card, invitation.collection) for card in invitation.shufflers]
-    signed = _described(1, invitation.shufflers[0], given[0], invitation.collection)
-    for number, (card, data) in enumerate(zip(invitation.shufflers, given, strict=True), start=1):
-        if data != given[0]:
+    require_pinned(invitation, pins)
+    signed = _described(1, invitation.shufflers[0], documents[0], invitation.collection)
+    for number, (card, data) in enumerate(zip(invitation.shufflers, documents, strict=True), start=1):
+        if data != documents[0]:
             _described(number, card, data, invitation.collection)
             raise RemoteFault(
                 "consent.signature",
@@ -40,11 +57,12 @@ def open_document(
                 step=_STEP,
                 hint="nothing was sent; tell the organisations, whose documents must be the same",
             )
-    _require_named(signed.document, invitation)
-    check_shufflers_keys(signed.document, invitation.shufflers)
-    _require_limits(signed.document, config)
-    require_open(signed.document, now)
-    return signed
+    document = signed.document
+    _require_named(document, invitation)
+    check_shufflers_keys(document, invitation.shufflers)
+    _require_limits(document, limits)
+    require_open(document, now)
+    return Consent(signed.digest, document, document.encryption(), invitation.shufflers)
 
 
 def require_open(document: Document, now: float) -> None:
@@ -57,7 +75,7 @@ def require_open(document: Document, now: float) -> None:
         )
 
 
-def require_pinned(invitation: Invitation, config: Config) -> None:
+def require_pinned(invitation: Invitation, pins: Collection[bytes]) -> None:
     """Refuse shufflers that she does not trust, or that are one and the same."""
     identities = [card.identity for card in invitation.shufflers]
     if len(set(identities)) < len(identities):
@@ -67,7 +85,7 @@ def require_pinned(invitation: Invitation, config: Config) -> None:
             hint="do not answer; ask the analyzer who shuffles",
         )
     for number, card in enumerate(invitation.shufflers, start=1):
-        if card.identity not in config.shufflers:
+        if card.identity not in pins:
             raise Refused(
                 "consent.untrusted",
                 f"{party(number, card)} of the invitation is not among the organisations that you trust to shuffle",
@@ -104,26 +122,26 @@ def _require_named(document: Document, invitation: Invitation) -> None:
         )
 
 
-def _require_limits(document: Document, config: Config) -> None:
-    if document.protocol.name not in config.protocols:
-        said = f"its protocol is {document.protocol.name}, you answer by {' or '.join(config.protocols)}"
+def _require_limits(document: Document, limits: Limits) -> None:
+    if document.protocol.name not in limits.protocols:
+        said = f"its protocol is {document.protocol.name}, you answer by {' or '.join(limits.protocols)}"
         raise _beyond("consent.protocol", said, "protocols")
     epsilon = document.mechanism.epsilon_local
-    if epsilon > config.most_eps_local:
+    if epsilon > limits.most_eps_local:
         raise _beyond(
             "consent.eps_local",
-            f"its ε_l is {epsilon:.6g}, your limit is {config.most_eps_local:.6g}",
+            f"its ε_l is {epsilon:.6g}, your limit is {limits.most_eps_local:.6g}",
             "most_eps_local",
         )
-    if document.minimum < config.least_reports:
+    if document.minimum < limits.least_reports:
         raise _beyond(
             "consent.reports",
-            f"it may be shuffled with {document.minimum} reports, you ask for {config.least_reports}",
+            f"it may be shuffled with {document.minimum} reports, you ask for {limits.least_reports}",
             "least_reports",
         )
-    if document.fakes < config.least_fakes:
+    if document.fakes < limits.least_fakes:
         raise _beyond(
-            "consent.fakes", f"it has {document.fakes} fakes, you ask for {config.least_fakes}", "least_fakes"
+            "consent.fakes", f"it has {document.fakes} fakes, you ask for {limits.least_fakes}", "least_fakes"
         )
 
 

@@ -1,4 +1,4 @@
-"""Zeros made ahead of their use, in memory only, each given out once.
+"""Zeros: a worker's own supply, and those made ahead of their use, in memory only, each given out once.
 
 Made while a collection is open, they cut a pass to one multiplication a ciphertext. Whoever learns a zero can link the
 ciphertext that it hid before and after the pass, and a zero that is used for two rows links them to each other. So a
@@ -8,11 +8,15 @@ written to a file; and what was not used is overwritten at the end.
 
 from collections import deque
 from threading import Lock
+from typing import Final
 
 import numpy as np
 
-from peos.crypto.schemes.base import Packed, PublicKey
+from peos.crypto.randomness import Randomness, system
+from peos.crypto.schemes.base import Packed, PublicKey, ZeroSource
 from peos.errors import LocalFault
+
+_OUTGROWN: Final = 8  # tables built for few zeros are built anew for so many times more: wider ones then pay
 
 
 class ReadyZeros:
@@ -83,3 +87,24 @@ class Taking:
     def missing(self, count: int) -> int:
         """How many of `count` zeros have to be made."""
         return max(0, count - (len(self._ready) if self._ready is not None else 0))
+
+
+class Supply:
+    """A worker's randomness and its zeros, for one key at a time: tables take up to 170 MB, so an old key's are freed.
+
+    `rng` is for tests, where a run has to be repeated; each production worker has a secret stream of its own.
+    """
+
+    def __init__(self, rng: Randomness | None = None) -> None:
+        self.rng = rng or system()
+        self._built_for: tuple[bytes, bool] = (b"", False)
+        self._expected = 0
+        self._source: ZeroSource | None = None
+
+    def zeros(self, public: PublicKey, count: int, *, expected: int, statistical: bool) -> Packed:
+        """`count` fresh zeros, from tables if `expected` in all makes them worth building."""
+        wanted = (public.fingerprint, statistical)
+        if self._source is None or self._built_for != wanted or expected > _OUTGROWN * self._expected:
+            self._source = public.zero_source(self.rng, expected=expected, statistical=statistical)
+            self._built_for, self._expected = wanted, expected
+        return self._source.zeros(count)

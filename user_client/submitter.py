@@ -1,22 +1,87 @@
-"""From respondents to results: prepare, keep, send what is missing, note every answer as it comes."""
+"""From respondents to results: prepare once, keep, send what is missing, note every answer as it comes."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from peos.collection.party import Answer
+from peos.client.answering import answer
+from peos.client.consent import Consent
+from peos.client.ledger import charge
+from peos.collection.party import Answer, plain_text
 from peos.collection.submission import Part
+from peos.collection.ticket import Ticket
 from peos.crypto.randomness import Randomness
 from peos.errors import Refused
-from peos.net.lane import plain_text
 from peos.net.submit import Refusal, send_parts
+from peos.protocols import Splitter
 from peos.wire.submissions import encode_receipt
-from user_client.memory import Memory
-from user_client.preparing import Opened, Preparer, Respondent
+from user_client.memory import Memory, Remembered
 from user_client.results import Result
 
 T = TypeVar("T")
 BATCH: Final = 128  # submissions that become durable together
 OURSELVES: Final = "this client"
+
+
+@dataclass(frozen=True, repr=False)
+class Respondent:
+    """Somebody with a value and a ticket; `user` is whose memory and budget it is."""
+
+    user: bytes
+    value: int
+    ticket: Ticket
+
+    def __repr__(self) -> str:
+        return f"Respondent({self.ticket!r})"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What is to be sent; `repeated` if it was prepared before, whatever the value now."""
+
+    remembered: Remembered
+    repeated: bool
+
+
+class Preparer:
+    """Turns respondents into submissions that are kept, at most once each."""
+
+    def __init__(self, memory: Memory, consent: Consent, *, budget: int, fresh: Callable[[], Randomness]) -> None:
+        self._memory, self._consent, self._budget, self._fresh = memory, consent, budget, fresh
+        self._mechanism = consent.document.mechanism
+        self._splitter: Splitter | None = None
+
+    def prepare(self, respondents: Sequence[Respondent], *, expected: int) -> list[Prepared | Refused]:
+        """What each of them sends, durable before this returns; `expected` is how many new ones there are in all."""
+        found: list[Prepared | Refused] = []
+        with self._memory.transaction():
+            document = self._consent.document
+            names = [plain_text(member.name) for member in document.shufflers]
+            self._memory.note_collection(self._consent.digest, plain_text(document.question), names, document.closes_at)
+            for respondent in respondents:
+                try:
+                    found.append(self._one(respondent, expected))
+                except Refused as refused:
+                    found.append(refused)
+        return found
+
+    def _one(self, respondent: Respondent, expected: int) -> Prepared:
+        digest, user, ticket = self._consent.digest, respondent.user, respondent.ticket
+        known = self._memory.find(digest, ticket.id)
+        if known is not None:
+            return Prepared(known, repeated=True)
+        ledger = self._memory.ledger(user, self._mechanism.digest, self._budget)
+        charge(self._consent, ledger)  # before a splitter is made, which takes seconds
+        own = self._fresh()  # nobody's randomness tells anything of another's
+        made = answer(self._consent, respondent.value, ticket, ledger, own, self._split_by(expected))
+        self._memory.keep(digest, self._mechanism.digest, user, made)
+        return Prepared(Remembered(ticket.id, made.parts, made.encoded, frozenset()), repeated=False)
+
+    def _split_by(self, expected: int) -> Splitter:
+        """One for all users of this process: what it makes ahead costs seconds."""
+        if self._splitter is None:
+            self._splitter = self._consent.encryption.splitter(self._fresh(), max(expected, 1))
+        return self._splitter
 
 
 class Sending:
@@ -25,14 +90,14 @@ class Sending:
     def __init__(
         self,
         memory: Memory,
-        opened: Opened,
+        consent: Consent,
         preparer: Preparer,
         *,
         expected: int,
         told: Callable[[int], None],
         waiting: Callable[[str], None],
     ) -> None:
-        self._memory, self._opened, self._preparer = memory, opened, preparer
+        self._memory, self._consent, self._preparer = memory, consent, preparer
         self._expected, self._told, self._waiting = expected, told, waiting
         self._results: dict[bytes, Result] = {}
         self._owed: dict[bytes, int] = {}  # answers that a ticket still waits for
@@ -44,7 +109,7 @@ class Sending:
         """What became of each, in their order."""
         try:
             outcomes = send_parts(
-                self._opened.cards,
+                self._consent.cards,
                 self._missing(respondents),
                 rng=rng,
                 encode=lambda part: self._encoded[part],
@@ -88,7 +153,7 @@ class Sending:
     def _note(self) -> None:
         """Answers become durable in batches: one that is lost is asked for again with the same bytes."""
         if self._answers:
-            self._memory.note_answers(self._opened.digest, self._answers)
+            self._memory.note_answers(self._consent.digest, self._answers)
             self._answers.clear()
 
 

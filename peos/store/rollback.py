@@ -9,7 +9,7 @@ from collections.abc import Callable
 from peos.errors import LocalFault
 from peos.store import audit
 from peos.store.database import Database
-from peos.store.folder import Mark
+from peos.store.private_files import Mark
 from peos.store.rules import UNFINISHED
 
 

@@ -13,7 +13,7 @@ from gmpy2 import mpz
 
 from peos.compute import Background, Engine, Inline, ReadyZeros
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import Packed
 from peos.crypto.schemes.freshness import zeros_used
 from peos.crypto.schemes.paillier import PaillierPublicKey

@@ -8,9 +8,9 @@ from typing import Final
 from peos.errors import Refused
 from peos.ldp import MAX_EPSILON, Mechanism
 from peos.ldp.members import Members
-from peos.privacy.closed_form import binomial_epsilon
 from peos.privacy.exact_search import promising
 from peos.privacy.targets import MOST_FAKES_PER_USER, MOST_USERS, Targets
+from peos.privacy.theorem import binomial_epsilon
 
 USELESS: Final = 0.25
 """A variance from which on a frequency's standard error is half of all there is: such estimates tell nothing."""

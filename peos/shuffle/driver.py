@@ -1,0 +1,94 @@
+"""The one place where effects are told apart: whoever drives a machine says what each kind of effect means to it.
+
+A process answers each with a coroutine, a simulation and a recorder at once with nothing. A kind of effect that is new
+has to be answered by all of them before anything type-checks.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Generic, TypeVar, assert_never
+
+from peos.shuffle.effects import (
+    Discard,
+    Effect,
+    Erase,
+    Handle,
+    Mix,
+    Output,
+    Pass,
+    Peel,
+    Persist,
+    Report,
+    Send,
+    SendVector,
+    Split,
+    Task,
+    Tell,
+)
+from peos.shuffle.messages import Header, Notice, Word
+from peos.shuffle.standing import Standing
+
+R = TypeVar("R")
+
+
+class Driver(ABC, Generic[R]):
+    """Carries effects out, in the order in which the machine asked for them."""
+
+    def carry_out(self, effect: Effect) -> R:
+        """Do what a machine asks."""
+        match effect:
+            case Send(word):
+                return self.on_send(word)
+            case SendVector(header, vector):
+                return self.on_send_vector(header, vector)
+            case Tell(notice, receivers):
+                return self.on_tell(notice, receivers)
+            case Persist(standing, vector):
+                return self.on_persist(standing, vector)
+            case Split() | Mix() | Pass() | Peel():
+                return self.on_work(effect)
+            case Output(standing):
+                return self.on_output(standing)
+            case Discard(attempt):
+                return self.on_discard(attempt)
+            case Erase():
+                return self.on_erase()
+            case Report(sentence):
+                return self.on_report(sentence)
+            case _ as never:
+                assert_never(never)
+
+    @abstractmethod
+    def on_send(self, word: Word) -> R:
+        """See `Send`."""
+
+    @abstractmethod
+    def on_send_vector(self, header: Header, vector: Handle) -> R:
+        """See `SendVector`."""
+
+    @abstractmethod
+    def on_tell(self, notice: Notice, receivers: tuple[int, ...]) -> R:
+        """See `Tell`."""
+
+    @abstractmethod
+    def on_persist(self, standing: Standing, vector: Handle | None) -> R:
+        """See `Persist`."""
+
+    @abstractmethod
+    def on_work(self, task: Task) -> R:
+        """Begin a task; its result comes back as `Done`."""
+
+    @abstractmethod
+    def on_output(self, standing: Standing) -> R:
+        """See `Output`."""
+
+    @abstractmethod
+    def on_discard(self, attempt: int) -> R:
+        """See `Discard`."""
+
+    @abstractmethod
+    def on_erase(self) -> R:
+        """See `Erase`."""
+
+    @abstractmethod
+    def on_report(self, sentence: str) -> R:
+        """See `Report`."""
