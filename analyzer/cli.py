@@ -17,7 +17,7 @@ from peos.settings import load
 from peos.spec import CollectionSpec
 
 if TYPE_CHECKING:
-    from analyzer.home import Home
+    from analyzer.workspace import Home
 
 app = typer.Typer(
     add_completion=False,
@@ -35,7 +35,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 def _home(config: Path) -> Iterator["Home"]:
     """The analyzer, opened; modules that take a moment to load are loaded only now."""
     from analyzer.config import read
-    from analyzer.home import Home
+    from analyzer.workspace import Home
 
     home = Home(read(config))
     try:

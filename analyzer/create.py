@@ -10,9 +10,9 @@ from typing import Final
 
 from analyzer.draft import draft
 from analyzer.dummies import Dummies
-from analyzer.home import Home
 from analyzer.peers import Peers
 from analyzer.store import Kept
+from analyzer.workspace import Home
 from peos.cli.progress import Progress
 from peos.collection import analysis
 from peos.collection.analysis import Answer

@@ -3,9 +3,9 @@
 import time
 from typing import Any, Final
 
-from analyzer.home import Home, pack_dummies
 from analyzer.ledger import ledger_of
 from analyzer.store import Kept
+from analyzer.workspace import Home, pack_dummies
 from peos.cli.progress import Progress
 from peos.collection.claims import claims_of
 from peos.collection.document import (

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
-from analyzer.home import Home
+from analyzer.workspace import Home
 from peos.cli.progress import Progress
 from peos.collection.document import ID_BYTES
 from peos.collection.lifecycle import State

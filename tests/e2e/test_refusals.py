@@ -11,9 +11,9 @@ import pytest
 
 from analyzer.config import read
 from analyzer.draft import draft
-from analyzer.home import Home
 from analyzer.peers import Peers
 from analyzer.store import Kept
+from analyzer.workspace import Home
 from peos.cli.progress import Progress
 from peos.localcluster import Party
 from peos.spec import CollectionSpec

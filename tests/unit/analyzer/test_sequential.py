@@ -6,10 +6,10 @@ import pytest
 from rich.console import Console
 
 from analyzer.draft import draft
-from analyzer.home import Home
 from analyzer.report import page
 from analyzer.result import show
 from analyzer.status import status
+from analyzer.workspace import Home
 from peos.collection.claims import claims_of
 from peos.collection.document import Document
 from peos.collection.lifecycle import State

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from analyzer import keys
 from analyzer.config import Config, read
 from analyzer.create import create
-from analyzer.home import Home
-from analyzer.inspecting import Inspecting
-from analyzer.receiving import Receiving
+from analyzer.delivery_receiver import Receiving
+from analyzer.inspection_runner import Inspecting
 from analyzer.store import Kept
+from analyzer.workspace import Home
 from peos.cli.progress import Progress
 from peos.collection.document import Document
 from peos.compute import Inline

@@ -17,7 +17,7 @@ from peos.collection.submission import Part, plain_share
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed, ZeroSource
 from peos.crypto.schemes.paillier import PaillierPublicKey
-from peos.errors import Refused, RemoteFault
+from peos.errors import Refused, RemoteFault, WrongInput
 from peos.ldp import GRR
 from peos.v1 import submission_pb2 as pb
 from peos.wire import strict
@@ -136,7 +136,7 @@ def test_if_it_cannot_be_kept_nothing_is_sent(town: Town, client: Open, monkeypa
         raise error
 
     with monkeypatch.context() as patched:
-        patched.setattr("user_client.memory.Memory.keep", full)
+        patched.setattr("user_client.store.Memory.keep", full)
         with raises("store.no_room", "the memory"):
             collection.submit(17, town.ticket(1))
     assert not any(one.parts for one in town.shufflers)
@@ -233,7 +233,7 @@ def test_her_folder_is_hers_alone(town: Town, client: Open, config: Config) -> N
     assert stat.S_IMODE(config.folder.stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in config.folder.iterdir()} == {0o600}
     os.chmod(config.folder, 0o750)  # noqa: S103 - a folder that is open is what is tested
-    with raises("store.open_to_others"):
+    with pytest.raises(WrongInput, match="is open to other users"):
         client()
 
 
