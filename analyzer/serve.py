@@ -5,12 +5,12 @@ import contextlib
 import os
 from typing import Final
 
-from analyzer.home import Admission, Home
-from analyzer.inspecting import Inspecting
-from analyzer.publishing import Publishing
-from analyzer.receiving import Receiving
+from analyzer.analyst_service import Analyst
+from analyzer.delivery_receiver import Receiving
+from analyzer.inspection_runner import Inspecting
+from analyzer.publisher import Publishing
 from analyzer.scheduler import Scheduler
-from analyzer.service import Analyst
+from analyzer.workspace import Admission, Home
 from peos.compute import Engine, engine
 from peos.ending import ending_signals
 from peos.hardening import descriptors

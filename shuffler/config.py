@@ -27,7 +27,7 @@ from peos.settings import (
     setting,
     some_of,
 )
-from shuffler.ahead import MEGABYTES
+from shuffler.zero_pool import MEGABYTES
 
 SILENCE: Final = 30.0  # seconds
 

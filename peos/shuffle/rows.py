@@ -1,12 +1,12 @@
-"""Long vectors as rows of bytes, wherever they are kept: read and written by stretches, and never whole."""
+"""Long vectors as rows of bytes, wherever they are kept: read and written in chunks, and never whole."""
 
 from collections.abc import Iterator
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-_STRETCH: Final = 1 << 20  # bytes
+from peos.chunks import chunks
 
 
 class Rows(Protocol):
@@ -30,21 +30,13 @@ class Rows(Protocol):
         """The same bytes, cut into rows of another length."""
 
 
-def stretches(count: int, width: int) -> Iterator[slice]:
-    """Slices that cover `count` rows of `width` bytes, each about a megabyte."""
-    length = max(1, _STRETCH // max(width, 1))
-    for start in range(0, count, length):
-        yield slice(start, min(start + length, count))
-
-
 def cut_bytes(rows: Rows, length: int) -> Iterator[tuple[int, memoryview]]:
     """All bytes in pieces of `length`, whatever the rows: (offset, piece)."""
     count, width = rows.shape
-    for offset in range(0, count * width, length):
-        end = min(offset + length, count * width)
-        first = offset // width
-        block = np.ascontiguousarray(rows[first : -(-end // width)]).reshape(-1).data
-        yield offset, block[offset - first * width : end - first * width]
+    for piece in chunks(count * width, length):
+        first = piece.start // width
+        block = np.ascontiguousarray(rows[first : -(-piece.stop // width)]).reshape(-1).data
+        yield piece.start, block[piece.start - first * width : piece.stop - first * width]
 
 
 class Moved:

@@ -11,10 +11,10 @@ import pytest
 
 from analyzer.config import read
 from analyzer.draft import draft
-from analyzer.home import Home
 from analyzer.peers import Peers
 from analyzer.store import Kept
-from analyzer.telling import Teller
+from analyzer.workspace import Home
+from peos.cli.progress import Progress
 from peos.localcluster import Party
 from peos.spec import CollectionSpec
 from peos.wire.parties import encode_invitation
@@ -50,7 +50,7 @@ def drafted(home: Home, name: str) -> Kept:
         shuffle_within=600,
         erase_within=600,
     )
-    return draft(home, asked, Teller())
+    return draft(home, asked, Progress())
 
 
 def proposed(home: Home, kept: Kept, to: set[int]) -> None:

@@ -12,7 +12,8 @@ from peos.crypto.randomness import Randomness
 from peos.errors import PeosError, Refused, RemoteFault
 from peos.net.calls import Caller
 from peos.net.certificates import Certificate, make_certificate
-from peos.net.client import ONCE, channel
+from peos.net.client import channel
+from peos.net.retry import ONCE
 from peos.net.submit import describe
 from peos.net.tls import Trust
 from peos.wire.methods import GET_RECEIPT, STATUS
@@ -58,7 +59,7 @@ def asked(address: str, server: bytes, own: Certificate | None, method: Any = ST
     """The answer of a peer port to a call under `own`."""
 
     async def call() -> Any:
-        caller = Caller(channel(address, server, own), "the port", RNG, backoff=ONCE)
+        caller = Caller(channel(address, server, own), "the port", RNG, policy=ONCE)
         try:
             return await caller.ask(method, DIGEST, step="status", timeout=SECONDS)
         finally:

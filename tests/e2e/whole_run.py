@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from analyzer.config import read
-from analyzer.home import Home
+from analyzer.workspace import Home
 from peos.collection.party import Card
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness

@@ -57,7 +57,7 @@ from tests.unit.wire.mutations import payload, split
 from tests.unit.wire.strategies import CODECS, FLOOR
 from tests.unit.wire.test_inspections import OPENING, SIGNED, part
 from tests.vectors.wire_by_hand import blob
-from user_client.entries import read_answers, read_key, read_ticket
+from user_client.input_files import read_answers, read_key, read_ticket
 
 _RNG: Final = Randomness(b"\x0f" * 32)
 _SEEDS: Final = 12  # of each message

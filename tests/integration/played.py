@@ -31,9 +31,10 @@ from peos.ldp import GRR
 from peos.localcluster import LocalCluster, Party, free_port
 from peos.net.calls import Caller, service
 from peos.net.certificates import Certificate, as_der, make_certificate
-from peos.net.client import ONCE, channel
+from peos.net.client import channel
 from peos.net.guard import Context
 from peos.net.logs import Log
+from peos.net.retry import ONCE
 from peos.net.server import Running, serve
 from peos.net.submit import send_parts
 from peos.net.tls import Trust, peer_port
@@ -124,7 +125,7 @@ class Played:
         channels = [channel(card.peer_address, card.peer_certificate, town.certificate) for card in town.cards]
         names = [card.name for card in town.cards]
         self.callers = [Caller(one, name, RNG) for one, name in zip(channels, names, strict=True)]
-        self._asking = [Caller(one, name, RNG, backoff=ONCE) for one, name in zip(channels, names, strict=True)]
+        self._asking = [Caller(one, name, RNG, policy=ONCE) for one, name in zip(channels, names, strict=True)]
         self.expected: list[int] = []
         self.headers: list[VectorHeader] = []
         self.parts: dict[int, analyzer.Part] = {}

@@ -17,7 +17,8 @@ from peos.crypto.identity import Identity
 from peos.errors import PeosError, Refused
 from peos.net.calls import Caller
 from peos.net.certificates import Certificate, as_der, make_certificate
-from peos.net.client import ONCE, channel
+from peos.net.client import channel
+from peos.net.retry import ONCE
 from peos.wire import documents, parties
 from peos.wire.methods import PROPOSE, STATUS
 from tests.integration.played import RNG, Played, Town, played
@@ -53,7 +54,7 @@ def run(test: Awaitable[None]) -> None:
 async def is_let_in(town: Town, own: Certificate) -> bool:
     """Whether the first shuffler answers a call under this certificate, whatever it answers."""
     card = town.cards[0]
-    asking = Caller(channel(card.peer_address, card.peer_certificate, own), "shuffler 1", RNG, backoff=ONCE)
+    asking = Caller(channel(card.peer_address, card.peer_certificate, own), "shuffler 1", RNG, policy=ONCE)
     try:
         await asking.ask(STATUS, bytes(32))
     except PeosError:

@@ -24,7 +24,8 @@ from peos.crypto.randomness import Randomness
 from peos.errors import PeosError, Refused
 from peos.ldp import GRR
 from peos.net.calls import Caller
-from peos.net.client import ONCE, channel
+from peos.net.client import channel
+from peos.net.retry import ONCE
 from peos.net.submit import send_parts
 from peos.net.tls import grpc, health_pb2, health_pb2_grpc, pinned
 from peos.shuffle.effects import Task
@@ -338,7 +339,7 @@ def test_a_message_under_another_shufflers_certificate_is_refused(town: Town) ->
             word = Word(Header(context, Step(1, Kind.COMMIT), 3, 1), bytes(32))
             card = town.cards[0]
             posing = channel(card.peer_address, card.peer_certificate, town.peer_certificate(2))
-            caller = Caller(posing, "shuffler 1", Randomness(b"\x01" * 32), backoff=ONCE)
+            caller = Caller(posing, "shuffler 1", Randomness(b"\x01" * 32), policy=ONCE)
             with pytest.raises(Refused, match="another sender than the certificate"):
                 await caller.ask(SAY, word)
             with pytest.raises(Refused, match="to the collection's shufflers only"):

@@ -1,10 +1,10 @@
 """Packed rows and the integers they stand for, a block at a time.
 
 A vector of a million ciphertexts may live in a memory-mapped file, so no function of a scheme turns all of it into
-integers at once: it walks over `blocks` and keeps one block of integers alive.
+integers at once: it walks over blocks and keeps one block of integers alive.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -15,12 +15,6 @@ from peos.crypto.schemes.base import Packed
 from peos.errors import LocalFault
 
 BLOCK: Final = 1024  # rows: under 1 MB of ciphertexts, and long enough that the cost per block vanishes
-
-
-def blocks(count: int) -> Iterator[slice]:
-    """Consecutive slices that cover `count` rows."""
-    for start in range(0, count, BLOCK):
-        yield slice(start, min(start + BLOCK, count))
 
 
 def integers(rows: Packed) -> list[mpz]:

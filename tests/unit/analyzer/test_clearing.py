@@ -17,14 +17,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer import publishing
-from analyzer.home import Home
+from analyzer import publisher as publishing
+from analyzer.delivery_receiver import VECTORS
 from analyzer.orders import abort
-from analyzer.publishing import RESULT, Publishing
-from analyzer.receiving import VECTORS
+from analyzer.publisher import RESULT, Publishing
 from analyzer.scheduler import Scheduler
 from analyzer.status import in_words, status
 from analyzer.store import Kept
+from analyzer.workspace import Home
 from peos.collection.lifecycle import State
 from peos.compute import Inline
 from peos.errors import Conflict, Full, LocalFault, PeosError

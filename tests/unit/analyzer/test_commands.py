@@ -8,9 +8,10 @@ from typing import Final
 import numpy as np
 import pytest
 
-from analyzer import cli, enrol, home, orders, status
-from analyzer.home import Home
-from analyzer.publishing import Publishing
+from analyzer import cli, enrol, orders, status
+from analyzer import workspace as home
+from analyzer.publisher import Publishing
+from analyzer.workspace import Home
 from peos.cli.running import run
 from peos.collection.lifecycle import State
 from peos.collection.party import Status

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from analyzer import home as home_
+from analyzer import workspace as home_
 from analyzer.create import open_collection, write_invitation
 from analyzer.draft import draft
-from analyzer.home import Admission
+from analyzer.workspace import Admission
 from peos.collection.lifecycle import State
 from peos.collection.party import Status
 from peos.errors import Closed, PeosError, Refused, WrongInput

@@ -12,10 +12,10 @@ import pytest
 from analyzer import orders
 from analyzer.dummies import Dummies
 from analyzer.enrol import mint_tickets
-from analyzer.home import Home
-from analyzer.publishing import Publishing
+from analyzer.publisher import Publishing
 from analyzer.scheduler import Scheduler
 from analyzer.store import Kept
+from analyzer.workspace import Home
 from peos.collection.dummies import LEAST_SENT
 from peos.collection.lifecycle import State
 from peos.compute import Inline

@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analyzer import cli, home
+from analyzer import cli
+from analyzer import workspace as home
 from analyzer.draft import draft
-from analyzer.home import Home
 from analyzer.ledger import ledger_of, populations
-from analyzer.publishing import Publishing
+from analyzer.publisher import Publishing
 from analyzer.store import Kept
+from analyzer.workspace import Home
 from peos.cli.running import run
 from peos.collection.lifecycle import State
 from peos.compute import Inline

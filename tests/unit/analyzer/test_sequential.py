@@ -6,10 +6,10 @@ import pytest
 from rich.console import Console
 
 from analyzer.draft import draft
-from analyzer.home import Home
 from analyzer.report import page
 from analyzer.result import show
 from analyzer.status import status
+from analyzer.workspace import Home
 from peos.collection.claims import claims_of
 from peos.collection.document import Document
 from peos.collection.lifecycle import State
@@ -48,11 +48,11 @@ def test_two_collections_have_two_keys(world: World) -> None:
 
 
 def test_whoever_asks_for_it_is_told_that_it_protects_less(world: World) -> None:
-    home, teller = world.home(), Silent()
-    draft(home, request(**SS), teller)
-    assert teller.told[0] == WEAKER
-    draft(home, request(name="peos"), teller)
-    assert teller.told.count(WEAKER) == 1
+    home, progress = world.home(), Silent()
+    draft(home, request(**SS), progress)
+    assert progress.told[0] == WEAKER
+    draft(home, request(name="peos"), progress)
+    assert progress.told.count(WEAKER) == 1
 
 
 def test_a_terminal_shows_it_too(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from analyzer import scheduler, serve
-from analyzer.home import Home
 from analyzer.orders import abort
+from analyzer.workspace import Home
 from peos.collection.analysis import lost
 from peos.collection.lifecycle import State
 from peos.collection.party import Status
@@ -22,8 +22,9 @@ from peos.crypto.randomness import system
 from peos.errors import NotYet, PeosError, Refused, RemoteFault, WrongInput
 from peos.net.calls import Caller
 from peos.net.certificates import Certificate, make_certificate
-from peos.net.client import ONCE, channel
+from peos.net.client import channel
 from peos.net.logs import Log
+from peos.net.retry import ONCE
 from peos.wire.methods import DELIVER, GET_RECEIPT, VECTOR_HEADER
 from tests.unit.analyzer.world import Delivery, World
 
@@ -115,7 +116,7 @@ def _receipt(world: World, home: Home, certificate: Certificate) -> Any:
 
 def _caller(world: World, home: Home, certificate: Certificate) -> Caller:
     reach = channel(world.config.peers, home.keys.certificate.pem, certificate)
-    return Caller(reach, "analyzer", system(), backoff=replace(ONCE, attempts=4))
+    return Caller(reach, "analyzer", system(), policy=replace(ONCE, attempts=4))
 
 
 def _wait(world: World, there: Callable[[], bool]) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from analyzer import orders
-from analyzer.home import Home
-from analyzer.inspecting import Inspecting
-from analyzer.publishing import Publishing
+from analyzer.inspection_runner import Inspecting
+from analyzer.publisher import Publishing
 from analyzer.status import in_words, status
 from analyzer.store import Kept
+from analyzer.workspace import Home
 from peos.collection.lifecycle import State
 from peos.compute import Inline
 from peos.errors import Closed, LocalFault, NotYet, Refused, WrongInput
@@ -22,7 +22,7 @@ from peos.shuffle.opening import Nothing, Opening
 from peos.store import database
 from peos.wire.inspections import encode_opening
 from peos.wire.shuffles import decode_receipt
-from tests.unit.analyzer.test_publishing import VALUES
+from tests.unit.analyzer.test_publisher import VALUES
 from tests.unit.analyzer.world import World, take
 
 

@@ -13,9 +13,10 @@ from peos.collection.receipts import Receipt
 from peos.collection.submission import Part
 from peos.errors import Full, Refused, RemoteFault
 from peos.net import calls, server
-from peos.net.client import ONCE, Backoff, channel
+from peos.net.client import channel
 from peos.net.guard import Context
 from peos.net.logs import Log
+from peos.net.retry import ONCE, Retry
 from peos.net.tls import user_port
 from peos.wire.methods import CARRY, GET_FROZEN_DIGEST, GET_LIST, SUBMIT_MANY, VECTOR_HEADER, Method
 from tests.unit.net.ports import DIGEST, RNG, SERVER, run
@@ -26,11 +27,11 @@ RECEIPT = Receipt(0, 1, (), bytes(64))
 
 
 @asynccontextmanager
-async def offered(behaviours: Behaviours, *, backoff: Backoff = ONCE) -> AsyncIterator[calls.Caller]:
+async def offered(behaviours: Behaviours, *, policy: Retry = ONCE) -> AsyncIterator[calls.Caller]:
     """A caller of a service that answers so."""
     services = [calls.service(behaviours)]
     running = await server.serve("127.0.0.1:0", user_port(SERVER), services, log=Log("test"))
-    caller = calls.Caller(channel(f"127.0.0.1:{running.port}", SERVER.pem), "shuffler 2", RNG, backoff=backoff)
+    caller = calls.Caller(channel(f"127.0.0.1:{running.port}", SERVER.pem), "shuffler 2", RNG, policy=policy)
     try:
         yield caller
     finally:
@@ -86,7 +87,7 @@ def test_chunks_stream_in_with_metadata_and_are_sent_again_whole_after_a_failure
             raise Full("test.full", "no room at the moment")
 
     async def whole() -> None:
-        async with offered({CARRY: carried}, backoff=Backoff(attempts=2, base=0.001)) as caller:
+        async with offered({CARRY: carried}, policy=Retry(attempts=2, base=0.001)) as caller:
             sent = [bytes([number]) * 100_000 for number in range(30)]
             await caller.send(CARRY, lambda: sent, metadata=((VECTOR_HEADER, b"\x00header"),))
             assert arrived == [sent, sent]

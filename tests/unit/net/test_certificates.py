@@ -14,7 +14,6 @@ from peos.errors import WrongInput
 from peos.net.certificates import (
     as_der,
     as_pem,
-    expires,
     fingerprint,
     is_expired,
     make_certificate,
@@ -66,9 +65,15 @@ def test_pem_and_der_have_one_fingerprint() -> None:
 
 def test_a_certificate_is_valid_from_an_hour_before_for_its_days() -> None:
     made = make_certificate("x", Randomness(bytes(32)), days=10, now=NOON).pem
-    assert expires(made) == NOON + datetime.timedelta(days=10)
+    assert read_certificate(made).not_valid_after_utc == NOON + datetime.timedelta(days=10)
     hour, second = datetime.timedelta(hours=1), datetime.timedelta(seconds=1)
-    times = [NOON - hour - second, NOON - hour, NOON, expires(made), expires(made) + second]
+    times = [
+        NOON - hour - second,
+        NOON - hour,
+        NOON,
+        read_certificate(made).not_valid_after_utc,
+        read_certificate(made).not_valid_after_utc + second,
+    ]
     assert [is_expired(made, moment) for moment in times] == [True, False, False, False, True]
     assert (is_expired(EXPIRED.pem), is_expired(PEER.pem)) == (True, False)
 

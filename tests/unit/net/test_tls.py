@@ -17,7 +17,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, load_pem_priv
 from peos.collection.freeze import FrozenDigest
 from peos.errors import PeosError, RemoteFault, WrongInput
 from peos.net.certificates import Certificate, fingerprint
-from peos.net.client import blocking_channel, retrying_blocking
+from peos.net.client import blocking_channel
+from peos.net.errors import from_rpc_error
 from peos.net.guard import Context, peer_fingerprint
 from peos.net.tls import Trust, grpc, peer_port, pinned, user_port
 from peos.wire.methods import GET_FROZEN_DIGEST
@@ -26,7 +27,6 @@ from tests.unit.net.ports import (
     DIGEST,
     EXPIRED,
     PEER,
-    RNG,
     SECONDS,
     SERVER,
     STRANGER,
@@ -191,10 +191,10 @@ def test_a_blocking_channel_is_pinned_in_the_same_way() -> None:
         with blocking_channel(f"127.0.0.1:{port}", pin) as opened:
             call: grpc.UnaryUnaryMultiCallable[bytes, bytes] = opened.unary_unary(GET_FROZEN_DIGEST.path)
 
-            def once() -> bytes:
+            try:
                 return call(GET_FROZEN_DIGEST.encode(DIGEST), timeout=SECONDS)
-
-            return retrying_blocking(once, party="shuffler 1", step="freeze", rng=RNG)
+            except grpc.RpcError as error:
+                raise from_rpc_error(error, "shuffler 1", "freeze") from None
 
     async def whole() -> None:
         async with listening() as running:

@@ -28,7 +28,7 @@ from peos.wire.methods import GET_DUMMIES, GET_RECEIPT, Method
 from shuffler.evidence import Evidence, sweep
 from shuffler.meter import Meter
 from shuffler.session import CollectionSession
-from shuffler.storing import Stored
+from shuffler.store_thread import Stored
 from tests.keys import small_key
 from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, ENCRYPTION, SHUFFLERS
 from tests.unit.shuffler_process.played import HERE, LOG, ME, Other, memory, run

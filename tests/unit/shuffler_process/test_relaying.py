@@ -24,10 +24,10 @@ from peos.shuffle.sequential import SequentialSchedule, SequentialShuffler
 from peos.shuffle.standing import Place
 from shuffler import keys
 from shuffler.background import in_background
-from shuffler.bench import RelayBench
-from shuffler.conductor import Conductor
 from shuffler.config import read
-from shuffler.storing import Stored
+from shuffler.shuffle_runner import Conductor
+from shuffler.store_thread import Stored
+from shuffler.workbench import RelayBench
 from tests.unit.collection.made import COLLECTION, SHUFFLERS
 from tests.unit.collection.test_sequential import ONIONS
 from tests.unit.shuffler_process.played import HERE, LOG, Other, Told, memory, run

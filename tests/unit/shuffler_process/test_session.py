@@ -23,12 +23,12 @@ from peos.shuffle.standing import Place, Standing
 from peos.store.memory import MemoryStore
 from peos.wire.freezes import encode_announcements, stretches
 from peos.wire.methods import GET_ANNOUNCEMENTS, GET_FROZEN_DIGEST, GET_LIST, Method
-from shuffler import freezing as freezing_
+from shuffler import freeze_runner as freezing_
 from shuffler import session as session_
 from shuffler.meter import Meter
 from shuffler.session import CollectionSession
 from shuffler.status import status
-from shuffler.storing import Stored
+from shuffler.store_thread import Stored
 from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION, SHUFFLERS
 from tests.unit.shuffler_process.played import (
     HERE,

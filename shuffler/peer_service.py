@@ -27,12 +27,12 @@ from peos.wire.methods import (
     VECTOR_HEADER,
     Method,
 )
-from shuffler.conductor import Conductor
-from shuffler.freezing import Freezing, Frozen
+from shuffler.freeze_runner import Freezing, Frozen
 from shuffler.inspecting import Inspecting
 from shuffler.proving import Proving
 from shuffler.registry import CollectionRegistry, require_sender
 from shuffler.session import CollectionSession
+from shuffler.shuffle_runner import Conductor
 from shuffler.status import status
 
 

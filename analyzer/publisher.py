@@ -15,14 +15,14 @@ from typing import Final
 import numpy as np
 
 from analyzer.decryption import decrypt
-from analyzer.home import Home
-from analyzer.inspecting import Inspected, Inspecting
+from analyzer.delivery_receiver import VECTORS, Receiving
+from analyzer.inspection_runner import Inspected, Inspecting
 from analyzer.ledger import together
 from analyzer.lists import lists_of
-from analyzer.receiving import VECTORS, Receiving
 from analyzer.report import REPORT, write_report
 from analyzer.result import result_json
 from analyzer.store import Kept
+from analyzer.workspace import Home
 from peos.collection.claims import claims_of
 from peos.collection.document import Document
 from peos.collection.dummies import LEAST_SENT

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from user_client.memory import NAME, Memory
+from user_client.store import NAME, Memory
 
 COLLECTION, TICKET = b"\x01" * 32, b"\x02" * 16
 NEEDLE = "what a shuffler said before it took the part"

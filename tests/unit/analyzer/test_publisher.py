@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from analyzer import decryption
-from analyzer.home import Home
-from analyzer.publishing import RESULT, Publishing
-from analyzer.receiving import VECTORS
+from analyzer.delivery_receiver import VECTORS
+from analyzer.publisher import RESULT, Publishing
 from analyzer.report import REPORT
 from analyzer.store import Kept
+from analyzer.workspace import Home
 from peos.collection.lifecycle import State
 from peos.compute import Engine, Inline
 from peos.errors import LocalFault

@@ -17,7 +17,7 @@ from peos.net.calls import Caller
 from peos.store.base import Frozen as Kept
 from peos.wire.freezes import STRETCH, decode_announcements, stretches
 from peos.wire.methods import GET_ANNOUNCEMENTS, GET_FROZEN_DIGEST, GET_LIST
-from shuffler.storing import Stored
+from shuffler.store_thread import Stored
 
 LIST_TIMEOUT: Final = 600.0
 BREACH_SECONDS: Final = 30.0

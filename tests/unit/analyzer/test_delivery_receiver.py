@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analyzer.receiving import VECTORS
+from analyzer.delivery_receiver import VECTORS
 from peos.collection.lifecycle import State
 from peos.errors import BadEncoding, Closed, Conflict, NotYet, PeosError, Refused, RemoteFault, Unknown
 from peos.shuffle.messages import Kind, Step

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 
-from analyzer.inspecting import Inspecting
-from analyzer.receiving import Incoming, Receiving
+from analyzer.delivery_receiver import Incoming, Receiving
+from analyzer.inspection_runner import Inspecting
 from peos.errors import BadEncoding
 from peos.net.calls import Service, service
 from peos.net.guard import Context, peer_fingerprint

@@ -31,13 +31,13 @@ from peos.shuffle.messages import Header, Notice, NoticeKind, SignedNotice, Vect
 from peos.shuffle.shuffler import Shuffler
 from peos.shuffle.standing import Place, Standing
 from peos.shuffle.vectors import in_rows
-from shuffler.arrivals import Arrivals
 from shuffler.background import in_background
-from shuffler.bench import InProcess
 from shuffler.delivering import Delivering
 from shuffler.evidence import Evidence
+from shuffler.inbox import Arrivals
 from shuffler.post import Post
-from shuffler.storing import Stored
+from shuffler.store_thread import Stored
+from shuffler.workbench import InProcess
 
 TICK: Final = 1.0
 NO_ROOM: Final = 2.0  # seconds between looks whether there is some

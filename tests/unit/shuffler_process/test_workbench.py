@@ -9,7 +9,7 @@ from peos.crypto.randomness import Randomness
 from peos.crypto.schemes.base import ZeroSource
 from peos.crypto.schemes.paillier import PaillierPublicKey
 from peos.crypto.schemes.paillier_zeros import TABLES_PAY_FROM, PowerZeros, WindowZeros
-from shuffler.bench import Bench
+from shuffler.workbench import Bench
 from tests.keys import small_key
 
 

@@ -11,7 +11,7 @@ from peos.shuffle.schedule import Schedule
 from peos.shuffle.standing import Standing
 from peos.wire.shuffles import VectorReader
 from shuffler.background import in_background
-from shuffler.bench import InProcess
+from shuffler.workbench import InProcess
 
 
 class Arrivals:

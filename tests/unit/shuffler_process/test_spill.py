@@ -11,7 +11,7 @@ import pytest
 
 from peos.crypto.randomness import Randomness
 from peos.errors import Full, LocalFault
-from shuffler.scratch import Coming, Scratch
+from shuffler.spill import Coming, Scratch
 from tests.disks import fill, small_disk
 
 ROWS, WIDTH = 50, 24
@@ -99,7 +99,7 @@ def test_a_disk_that_fails_is_said_and_is_no_crash(
     def broken(*_: Any) -> int:
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr("shuffler.scratch.os.preadv", broken)
+    monkeypatch.setattr("shuffler.spill.os.preadv", broken)
     with pytest.raises(LocalFault, match="cannot be used: input/output error"):
         kept[0:1]
     with pytest.raises(LocalFault, match="cannot be used: no such file"):

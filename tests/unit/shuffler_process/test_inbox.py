@@ -17,9 +17,9 @@ from peos.shuffle.effects import CIPHERTEXTS, SHARES, Pass, Split
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
 from peos.shuffle.standing import Place, Standing
 from peos.wire import shuffles
-from shuffler.arrivals import Arrivals
 from shuffler.background import in_background
-from shuffler.bench import Bench
+from shuffler.inbox import Arrivals
+from shuffler.workbench import Bench
 from tests.unit.collection.made import DOCUMENT, PUBLIC
 from tests.unit.shuffler_process.played import HERE, run
 

@@ -11,8 +11,8 @@ from peos.collection.party import Answer
 from peos.collection.submission import Part
 from peos.errors import BadEncoding, NotYet, Refused, Unknown
 from peos.net.guard import Context
-from shuffler import users as users_
-from shuffler.users import Users
+from shuffler import user_service as users_
+from shuffler.user_service import Users
 from tests.unit.collection.made import DOCUMENT, ENCRYPTION, parts
 from tests.unit.shuffler_process.played import run
 

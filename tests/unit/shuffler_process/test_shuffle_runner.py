@@ -21,11 +21,11 @@ from peos.shuffle.shuffler import Shuffler
 from peos.shuffle.standing import Place, Standing
 from peos.store.memory import MemoryStore
 from peos.wire.methods import DELIVER, GET_RECEIPT
-from shuffler import conductor as conductor_
-from shuffler.bench import Bench
-from shuffler.conductor import Conductor
+from shuffler import shuffle_runner as conductor_
 from shuffler.evidence import Evidence
-from shuffler.storing import Stored
+from shuffler.shuffle_runner import Conductor
+from shuffler.store_thread import Stored
+from shuffler.workbench import Bench
 from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
 from tests.unit.shuffler_process.played import HERE, LOG, ME, Other, Told, memory, run
 from tests.unit.shuffler_process.test_evidence import files, keep, shuffled
@@ -313,7 +313,7 @@ def test_a_tombstone_names_who_gave_up() -> None:
 def test_a_standing_that_cannot_be_kept_is_tried_again_and_nothing_is_said_before_it_is_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("shuffler.storing.AGAIN", 0.01)
+    monkeypatch.setattr("shuffler.store_thread.AGAIN", 0.01)
 
     async def test(store: MemoryStore, stored: Stored) -> None:
         here, put, said = conducting(store, stored), store.put_standing, []
@@ -338,7 +338,7 @@ def test_a_standing_that_cannot_be_kept_is_tried_again_and_nothing_is_said_befor
 
 
 def test_a_store_that_goes_on_failing_ends_the_run_and_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shuffler.storing.AGAIN", 0.01)
+    monkeypatch.setattr("shuffler.store_thread.AGAIN", 0.01)
 
     async def test(store: MemoryStore, stored: Stored) -> None:
         here, tries = conducting(store, stored), []

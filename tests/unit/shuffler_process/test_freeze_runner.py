@@ -9,9 +9,9 @@ from peos.errors import BadEncoding, Closed, NotYet, PeosError, RemoteFault
 from peos.store.base import Frozen as Kept
 from peos.wire.freezes import encode_announcements, stretches
 from peos.wire.methods import GET_ANNOUNCEMENTS, GET_FROZEN_DIGEST, GET_LIST, Method
-from shuffler import freezing as freezing_
-from shuffler.freezing import Freezing, Frozen
-from shuffler.storing import Stored
+from shuffler import freeze_runner as freezing_
+from shuffler.freeze_runner import Freezing, Frozen
+from shuffler.store_thread import Stored
 from tests.unit.collection.made import COLLECTION, SHUFFLERS, row
 from tests.unit.shuffler_process.played import ME, Other, announced, memory, rows, run
 from tests.unit.store.made import FROZEN

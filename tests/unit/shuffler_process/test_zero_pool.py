@@ -15,8 +15,8 @@ from peos.compute import Engine, Inline
 from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault
 from peos.ldp import SUE
-from shuffler.ahead import Ahead, Stock
-from shuffler.bench import Bench
+from shuffler.workbench import Bench
+from shuffler.zero_pool import Ahead, Stock
 from tests.keys import small_key
 from tests.unit.collection.made import DOCUMENT, PUBLIC
 from tests.unit.shuffler_process.played import LOG

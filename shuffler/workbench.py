@@ -23,7 +23,7 @@ from peos.shuffle.messages import Kind, VectorHeader
 from peos.shuffle.relay import Line, Relay
 from peos.shuffle.rows import Moved
 from peos.shuffle.vectors import Workbench, as_rows, as_words, composed
-from shuffler import scratch
+from shuffler import spill as scratch
 
 
 class InProcess(AbstractBench):

@@ -18,13 +18,13 @@ from peos.store.base import Submission
 from peos.store.memory import MemoryStore
 from peos.wire.freezes import stretches
 from peos.wire.methods import GET_ANNOUNCEMENTS, GET_FROZEN_DIGEST, GET_LIST
-from shuffler import bench as bench_
 from shuffler import session as session_
-from shuffler.ahead import Ahead
-from shuffler.bench import Bench
+from shuffler import workbench as bench_
 from shuffler.meter import Meter
 from shuffler.session import CollectionSession
-from shuffler.storing import Stored
+from shuffler.store_thread import Stored
+from shuffler.workbench import Bench
+from shuffler.zero_pool import Ahead
 from tests.keys import small_key
 from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION, PUBLIC, SHUFFLERS
 from tests.unit.shuffler_process.played import LOG, NOWHERE, VAULT, Other, Signed, announced, rows, run

@@ -12,9 +12,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.home import Home
-from analyzer.receiving import VECTORS
+from analyzer.delivery_receiver import VECTORS
 from analyzer.store import Kept
+from analyzer.workspace import Home
 from peos.collection.delivery_rules import require_sender
 from peos.collection.document import Document
 from peos.collection.lifecycle import State

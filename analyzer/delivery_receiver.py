@@ -14,8 +14,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.home import Home
 from analyzer.store import Kept
+from analyzer.workspace import Home
+from peos.chunks import chunks, rows_of
 from peos.collection.delivery_rules import check_delivery, judge_delivery, output, require_sender
 from peos.collection.lifecycle import State
 from peos.collection.submission import Verdict
@@ -25,7 +26,6 @@ from peos.errors import Closed, LocalFault, NotYet, Refused, RemoteFault
 from peos.net.logs import Log
 from peos.protocols import Encryption
 from peos.shuffle.messages import SignedReceipt, VectorHeader
-from peos.shuffle.rows import stretches
 from peos.store.mapped import mapped, sha256_of
 from peos.store.private_files import private_folder, sync_folder, wipe, wipe_folder
 from peos.wire.shuffles import ChunkReader, decode_receipt, encode_receipt
@@ -169,7 +169,7 @@ class Incoming:
     def _require(self, holds: Callable[[Packed], bool]) -> None:
         length = self.header.row_bytes
         with self._path.open("rb") as file:
-            for where in stretches(self.header.rows, length):
+            for where in chunks(self.header.rows, rows_of(length)):
                 rows = np.frombuffer(file.read((where.stop - where.start) * length), np.uint8)
                 if not holds(rows.reshape(-1, length)):
                     raise RemoteFault(
