@@ -71,8 +71,9 @@ def read_keys(path: Path) -> list[bytes]:
     if len(set(found)) < len(found):
         raise WrongInput(
             "input.keys_repeated",
-            f"{path}: a public key is there twice",
+            "a public key is there twice",
             hint="one ticket a user: leave the second line out",
+            where=str(path),
         )
     return found
 

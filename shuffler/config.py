@@ -72,8 +72,9 @@ class Config(File):
         if self.users == self.peers:
             raise WrongInput(
                 "config.same_port",
-                f"{self.path}: listen.users and listen.peers are two ports, not one",
+                "listen.users and listen.peers are two ports, not one",
                 hint="give one of them another port",
+                where=str(self.path),
             )
 
     @property

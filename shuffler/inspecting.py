@@ -106,7 +106,7 @@ class Inspecting:
             self._log.warning("the inspection is not complete", reason=self.trouble)
         except Closed as over:
             self.trouble = str(over)
-            self._log.info("the inspection is over", reason=str(over))
+            self._log.info("the inspection is over", id=over.id, reason=str(over))
         except Exception as error:
             self._cannot(error)
         if self._inspection is not None:
@@ -125,7 +125,7 @@ class Inspecting:
                 elif record is not None and not self._is_shown:
                     await self._show(Opening(self._number, nothing=Nothing.UNREVEALED))
         except (TimeoutError, PeosError) as error:
-            self._log.warning("what could be shown was not taken", reason=str(error))
+            self._log.warning("what could be shown was not taken", error)
 
     async def take(self, vector: VectorHeader, chunks: AsyncIterator[bytes]) -> None:
         """A path or an opening from another shuffler; acknowledged once it is whole."""

@@ -136,8 +136,9 @@ def _vault(config: Config, rng: Randomness) -> Vault:
     if is_locked(path.read_bytes()) and file is None:
         raise WrongInput(
             "key.no_passphrase",
-            f"{config.path}: the keys in {config.folder} are under a passphrase, and passphrase_file is not set",
+            f"the keys in {config.folder} are under a passphrase, and passphrase_file is not set",
             hint="name the file that holds it",
+            where=str(config.path),
         )
     if file is not None and not is_locked(path.read_bytes()):
         raise _lies_open(config, path)

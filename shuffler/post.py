@@ -111,7 +111,7 @@ class Post:
         try:
             await retrying(call, _UNTIL_THERE, rng=self._rng, told=told)
         except Closed as over:
-            self._log.info("not wanted any more", step=str(header.step), peer=peer, reason=str(over))
+            self._log.info("not wanted any more", step=str(header.step), peer=peer, id=over.id, reason=str(over))
 
     async def _once(self, signed: SignedNotice, receiver: int) -> None:
         try:

@@ -36,6 +36,7 @@ from peos.wire.methods import CLOSE, GET_LIST, SAY, STATUS
 from shuffler import config, keys
 from shuffler.evidence import Evidence
 from tests.integration.played import FAKES, Played, Town, played
+from tests.raising import raises
 
 USERS = 20
 
@@ -285,7 +286,7 @@ def test_what_is_being_sent_ends_without_a_tombstone_when_the_analyzer_aborts(to
             ended = await play.until_all("aborted")
             assert not any(evidence_of(town, number) for number in (1, 2, 3))
             assert ended[1].reason == ended[2].reason == "the analyzer aborted the collection"
-            with pytest.raises(Refused, match="answered by collection"):  # where it is unknown, it was delivered
+            with raises("collection.answered"):  # where it is unknown, it was delivered
                 async with played(town, "abort sending", listening=False):
                     pass
 
@@ -320,7 +321,7 @@ def test_a_fifth_collection_of_a_question_within_a_day_is_refused_whatever_its_e
         try:
             for play in (*plays, plays[0]):
                 await play.propose()
-            with pytest.raises(Refused, match="4 of this question came here within a day, the limit is 4"):
+            with raises("policy.often", "4", "this question", "4"):
                 await late.propose()
             await plays[0].order(abort=True)
             await plays[0].until_all("aborted")
@@ -340,9 +341,9 @@ def test_a_message_under_another_shufflers_certificate_is_refused(town: Town) ->
             card = town.cards[0]
             posing = channel(card.peer_address, card.peer_certificate, town.peer_certificate(2))
             caller = Caller(posing, "shuffler 1", Randomness(b"\x01" * 32), policy=ONCE)
-            with pytest.raises(Refused, match="another sender than the certificate"):
+            with raises("network.sender"):
                 await caller.ask(SAY, word)
-            with pytest.raises(Refused, match="to the collection's shufflers only"):
+            with raises("freeze.lists_caller"):
                 async for _ in play.callers[0].stream(GET_LIST, play.digest):
                     pass
             await caller.close()

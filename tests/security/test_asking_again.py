@@ -20,6 +20,7 @@ from peos.errors import Refused
 from peos.ldp import GRR
 from peos.simulate import Simulation
 from tests.full import many
+from tests.raising import raises
 from tests.security.verdict import Verdict, of_flags, of_guesses
 from tests.unit.user_client.town import NOW, Town, full_key
 from user_client.client import Client
@@ -155,7 +156,7 @@ def test_the_client_sends_a_fresh_report_into_another_epoch_and_none_into_anothe
         ask(town, epoch)
         assert user.open(town.invitation).submit(3, town.ticket(1)).accepted
     ask(town, "2", fakes=99)
-    with pytest.raises(Refused, match="this question was answered already"):
+    with raises("consent.answered_question"):
         user.open(town.invitation).submit(3, town.ticket(1))
     user.close()
     assert len(set(reports(town, town.ticket(1).id))) == 2

@@ -27,9 +27,10 @@ from analyzer.store import Kept
 from analyzer.workspace import Home
 from peos.collection.lifecycle import State
 from peos.compute import Inline
-from peos.errors import Conflict, Full, LocalFault, PeosError
+from peos.errors import Full, LocalFault, PeosError
 from peos.net.logs import Log
 from peos.store.private_files import write_durably
+from tests.raising import raises
 from tests.unit.analyzer.world import World, take
 
 
@@ -143,7 +144,7 @@ def test_changes_that_are_there_already_change_nothing(world: World) -> None:
         home.store.erase(kept.digest)
         assert not home.store.move(kept.digest, State.PUBLISHED)
     assert (home.kept("fruit"), len(home.store.audit_log())) == (published, told)
-    with pytest.raises(Conflict, match="another vector"):
+    with raises("delivery.vector_exists"):
         home.store.add_delivery(replace(header, sha256=bytes(32)))
 
 

@@ -7,8 +7,9 @@ import pytest
 
 from analyzer.delivery_receiver import VECTORS
 from peos.collection.lifecycle import State
-from peos.errors import BadEncoding, Closed, Conflict, NotYet, PeosError, Refused, RemoteFault, Unknown
+from peos.errors import NotYet, PeosError, Unknown
 from peos.shuffle.messages import Kind, Step
+from tests.raising import raises
 from tests.unit.analyzer.world import TRANSCRIPT, Delivery, World, delivery, take
 
 VALUES = np.repeat(np.arange(4), [20, 10, 6, 4])
@@ -32,7 +33,7 @@ def test_the_receipt_is_signed_when_the_output_is_complete_and_not_before(
     home = world.home()
     receiving, digest = world.receiving(home), home.kept("fruit").digest
     assert take(receiving, sent[HOLDER], world.certificate(HOLDER))
-    with pytest.raises(NotYet, match="not complete yet"):
+    with raises("delivery.incomplete"):
         receiving.receipt(digest, world.certificate(1))
     assert home.kept("fruit").state is State.OPEN
     assert take(receiving, sent[OTHER], world.certificate(OTHER))
@@ -81,7 +82,7 @@ def test_a_second_delivery_of_one_shuffler_is_refused_unless_it_is_the_same(
 ) -> None:
     receiving = world.receiving(world.home())
     take(receiving, sent[OTHER], world.certificate(OTHER))
-    with pytest.raises(Conflict, match=f"shuffler 3 has delivered {what} before"):
+    with raises("delivery.another", "shuffler 3", what):
         take(receiving, _other(world, sent, **changes), world.certificate(OTHER))
 
 
@@ -101,13 +102,13 @@ def test_vectors_of_two_attempts_or_transcripts_are_never_one_output(
 @pytest.mark.parametrize("showing", [0, 1, OTHER])
 def test_only_the_sender_itself_delivers_in_its_name(world: World, sent: dict[int, Delivery], showing: int) -> None:
     certificate = world.certificate(showing) if showing else b""
-    with pytest.raises(Refused, match="the call does not come from shuffler 2"):
+    with raises("delivery.caller", "2"):
         world.receiving(world.home()).begin(sent[HOLDER].header, certificate)
 
 
 def test_who_is_no_last_hider_delivers_nothing(world: World, sent: dict[int, Delivery]) -> None:
     place = replace(sent[OTHER].header.header, sender=1)
-    with pytest.raises(RemoteFault, match="shuffler 1, delivery: is not one of the last hiders"):
+    with raises("delivery.sender", "shuffler 1, delivery"):
         world.receiving(world.home()).begin(replace(sent[OTHER].header, header=place), world.certificate(1))
 
 
@@ -115,10 +116,10 @@ def test_another_step_and_an_unknown_collection_are_refused(world: World, sent: 
     receiving = world.receiving(world.home())
     place = sent[OTHER].header.header
     early = replace(sent[OTHER].header, header=replace(place, step=Step(2, Kind.DELIVERY)))
-    with pytest.raises(RemoteFault, match="delivers at another step"):
+    with raises("delivery.step"):
         receiving.begin(early, world.certificate(OTHER))
     elsewhere = replace(place, context=replace(place.context, collection=bytes(32)))
-    with pytest.raises(Unknown, match="no such collection"):
+    with raises("collection.unknown"):
         receiving.begin(replace(sent[OTHER].header, header=elsewhere), world.certificate(OTHER))
 
 
@@ -126,7 +127,7 @@ def test_another_step_and_an_unknown_collection_are_refused(world: World, sent: 
 def test_a_wrong_shape_is_refused_before_any_byte_is_taken(
     world: World, sent: dict[int, Delivery], changes: dict[str, int]
 ) -> None:
-    with pytest.raises(RemoteFault, match=r"where there are at least 62 rows of 8 bytes"):
+    with raises("delivery.shape", "62", "8"):
         world.receiving(world.home()).begin(replace(sent[OTHER].header, **changes), world.certificate(OTHER))  # type: ignore[arg-type] # only integers here
 
 
@@ -134,7 +135,7 @@ def test_vectors_of_one_attempt_have_one_number_of_rows(world: World, sent: dict
     receiving = world.receiving(world.home())
     take(receiving, sent[HOLDER], world.certificate(HOLDER))
     longer = replace(sent[OTHER].header, rows=sent[OTHER].header.rows + 1)
-    with pytest.raises(RemoteFault, match="delivers 83 rows, where shuffler 2 delivered 82"):
+    with raises("delivery.rows_differ", "83", "shuffler 2", "82"):
         receiving.begin(longer, world.certificate(OTHER))
 
 
@@ -148,7 +149,7 @@ def test_what_is_no_ciphertext_is_refused_and_leaves_nothing(world: World, sent:
         spoilt = rows.copy()
         spoilt[40] = bad
         wrong = delivery(kept.digest, home.signed(kept).document, HOLDER, spoilt)
-        with pytest.raises(RemoteFault, match="shuffler 2, delivery: delivers what is no ciphertext of this key"):
+        with raises("delivery.not_ciphertexts", "shuffler 2"):
             take(receiving, wrong, world.certificate(HOLDER))
     assert _files(world) == []
     assert take(receiving, sent[HOLDER], world.certificate(HOLDER))
@@ -156,10 +157,10 @@ def test_what_is_no_ciphertext_is_refused_and_leaves_nothing(world: World, sent:
 
 def test_a_vector_that_is_cut_off_or_altered_on_its_way_is_not_kept(world: World, sent: dict[int, Delivery]) -> None:
     receiving = world.receiving(world.home())
-    with pytest.raises(BadEncoding, match="ended after 0 of"):
+    with raises("shuffle.vector_short", "0"):
         take(receiving, replace(sent[OTHER], chunks=[]), world.certificate(OTHER))
     altered = [sent[OTHER].chunks[0][:-1] + bytes([sent[OTHER].chunks[0][-1] ^ 1])]
-    with pytest.raises(BadEncoding, match="the hash that was announced"):
+    with raises("shuffle.vector_hash"):
         take(receiving, replace(sent[OTHER], chunks=altered), world.certificate(OTHER))
     assert _files(world) == []
 
@@ -171,19 +172,19 @@ def test_a_collection_that_is_over_takes_no_vectors(world: World, sent: dict[int
     if state is State.PUBLISHED:
         home.store.move(digest, State.DELIVERED)
     home.store.move(digest, state)
-    with pytest.raises(Closed, match=f"the collection is {state}"):
+    with raises("delivery.not_taken", state):
         world.receiving(home).begin(sent[OTHER].header, world.certificate(OTHER))
 
 
 def test_receipts_are_for_the_collections_shufflers(world: World, sent: dict[int, Delivery]) -> None:
     home = world.home()
     receiving, digest = world.receiving(home), home.kept("fruit").digest
-    with pytest.raises(Refused, match="receipts are for the collection's shufflers"):
+    with raises("delivery.receipt_caller"):
         receiving.receipt(digest, home.keys.card.member.certificate)
     with pytest.raises(Unknown):
         receiving.receipt(bytes(32), world.certificate(1))
     home.store.move(digest, State.ABORTED, "by hand")
-    with pytest.raises(Closed, match="there will be no receipt"):
+    with raises("delivery.aborted"):
         receiving.receipt(digest, world.certificate(1))
     assert sent
 

@@ -20,6 +20,7 @@ from peos.compute import Engine, Inline
 from peos.errors import LocalFault
 from peos.net.logs import Log
 from peos.privacy import guarantees
+from tests.raising import raises
 from tests.unit.analyzer.world import FAKES, World, take
 
 VALUES = np.repeat(np.arange(4), [150, 30, 15, 5])
@@ -130,7 +131,7 @@ def test_published_there_are_result_and_page_and_nothing_else_of_the_reports(wor
     after = home.kept("fruit")
     assert after.state is State.PUBLISHED
     assert after.key is None
-    with pytest.raises(LocalFault, match="was erased"):
+    with raises("key.erased"):
         home.private_key(after)
     assert kept.key is not None
     for path in world.config.folder.glob("analyzer.sqlite*"):
@@ -234,9 +235,7 @@ def test_a_vector_that_changed_on_the_disk_is_named_and_nothing_is_published(wor
     kept = _delivered(world, home)
     (path,) = (home.folder(kept) / VECTORS).glob(f"{sender}-*.rows")
     _flip(path, 77)
-    with pytest.raises(
-        LocalFault, match=rf"the vector {path.name} on this disk is not what shuffler {sender} delivered"
-    ):
+    with raises("delivery.damaged", path.name, f"shuffler {sender}"):
         _publishing(world, home).publish(kept)
     assert home.kept("fruit").state is State.DELIVERED
     _flip(path, 77)

@@ -19,6 +19,7 @@ from peos.crypto.schemes.freshness import zeros_used
 from peos.crypto.schemes.paillier import PaillierPublicKey
 from peos.errors import LocalFault
 from tests.keys import small_key
+from tests.raising import raises
 from tests.unit.compute.conftest import Eager
 
 KEY = small_key()
@@ -101,7 +102,7 @@ def test_what_is_taken_or_erased_is_overwritten_and_nothing_comes_in_afterwards(
 def test_zeros_of_another_key_are_refused(rng: Randomness) -> None:
     other = small_key(768).public
     words = rng.uint64(3)
-    with pytest.raises(LocalFault, match="under another"):
+    with raises("compute.other_key"):
         Inline(rng).encrypt(PUBLIC, words, ready=ReadyZeros(other, 10))
 
 
@@ -217,7 +218,7 @@ def test_work_that_fails_or_is_given_up_brings_no_zero_back(either: Engine, rng:
     ready, _ = filled(400, rng)
     words = rng.uint64(300)
     sent = Inline(rng).encrypt(PUBLIC, words)
-    with pytest.raises(LocalFault, match="packed rows"):
+    with raises("key.rows"):
         either.remask(PUBLIC, sent[:, 1:], words, 1, ready=ready)
     after_failure = len(ready)
     assert after_failure < 400

@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import pytest
 
-from peos.errors import WrongInput
 from peos.ldp import GRR, SUE, LocalHash
 from peos.privacy.theorem import (
     binomial_epsilon,
@@ -19,6 +18,7 @@ from peos.privacy.theorem import (
     mean_needed,
     optimal_cells,
 )
+from tests.raising import raises
 
 N, D, DELTA = 990_002, 42_178, 1e-9
 
@@ -183,5 +183,5 @@ def test_the_optimal_number_of_cells_has_no_solution_where_the_fakes_alone_meet_
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -1e-9, 2.0, math.nan])
 def test_a_delta_that_is_no_probability_is_refused_in_one_sentence(delta: float) -> None:
-    with pytest.raises(WrongInput, match=r"^delta lies between 0 and 1, not at "):
+    with raises("plan.delta"):
         epsilon_users(GRR(4, 1.0), 10, delta)

@@ -7,7 +7,6 @@ import pytest
 
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import Randomness
-from peos.errors import LocalFault
 from peos.shuffle.attempt import awaited
 from peos.shuffle.driver import Driver
 from peos.shuffle.effects import (
@@ -39,6 +38,7 @@ from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, Step, Word
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.shuffler import Shuffler
 from peos.shuffle.standing import Place, Standing
+from tests.raising import raises
 
 FROZEN = Context(b"c" * 32, b"f" * 32)
 Journal = list[tuple[int, Effect]]
@@ -323,9 +323,9 @@ def test_messages_of_another_collection_are_the_callers_mistake() -> None:
     table = running(2)
     word = a_word()
     stray = replace(word, header=replace(word.header, context=Context(b"x" * 32, b"f" * 32, 1)))
-    with pytest.raises(LocalFault, match="another collection"):
+    with raises("shuffle.other_collection"):
         table.feed(2, Received(stray))
-    with pytest.raises(LocalFault, match="another shuffler"):
+    with raises("shuffle.other_receiver"):
         table.feed(3, Received(word))
 
 

@@ -12,6 +12,7 @@ from peos.wire.methods import GET_ANNOUNCEMENTS, GET_FROZEN_DIGEST, GET_LIST, Me
 from shuffler import freeze_runner as freezing_
 from shuffler.freeze_runner import Freezing, Frozen
 from shuffler.store_thread import Stored
+from tests.raising import raises
 from tests.unit.collection.made import COLLECTION, SHUFFLERS, row
 from tests.unit.shuffler_process.played import ME, Other, announced, memory, rows, run
 from tests.unit.store.made import FROZEN
@@ -63,10 +64,10 @@ def test_the_list_is_shown_only_once_all_hold_the_same_announcements() -> None:
         parties = others(rows(), rows(), rows())
         whole = parties[2].answers[GET_ANNOUNCEMENTS]
         parties[2].answers[GET_ANNOUNCEMENTS] = announced({2: rows()})  # it has not asked the others yet
-        with pytest.raises(NotYet, match="shuffler 2, freeze, announcements: it does not hold all"):
+        with raises("freeze.not_held", "shuffler 2, freeze, announcements"):
             await here.collect(parties)
         assert (await here.announcements()) == announced()
-        with pytest.raises(NotYet, match="once all shufflers hold the same announcements"):
+        with raises("freeze.too_early"):
             [stretch async for stretch in here.stretches()]
         assert GET_LIST not in parties[1].asked, "no list is asked for before all have compared"
         with pytest.raises(NotYet):
@@ -102,7 +103,7 @@ def test_two_signed_lists_are_the_end_at_once_and_are_shown_to_all_that_ask() ->
     async def test() -> None:
         here, parties = begun(rows()), others(rows(), rows(), rows())
         parties[1].answers[GET_ANNOUNCEMENTS] = announced({1: rows(4), 2: rows(), ME: rows()})
-        with pytest.raises(RemoteFault, match="shuffler 1, freeze: signed two different lists"):
+        with raises("freeze.two_lists", "shuffler 1, freeze"):
             await here.collect(parties)
         assert here.is_hopeless
         assert GET_LIST not in parties[1].asked + parties[2].asked
@@ -131,7 +132,7 @@ def test_the_proof_is_asked_for_where_another_has_ended_the_collection(where: Me
             with pytest.raises(NotYet):  # of shuffler 1, which is asked first
                 await here.agree(parties)
             confirm(parties[1], 1, (await here.signed()).digest)
-        with pytest.raises(RemoteFault, match="shuffler 1, freeze: signed two different lists"):
+        with raises("freeze.two_lists", "shuffler 1, freeze"):
             await (here.collect(parties) if where is GET_LIST else here.agree(parties))
         assert here.is_hopeless
 
@@ -187,7 +188,7 @@ def test_a_list_of_another_length_at_each_stretch_is_refused() -> None:
         parties = others(rows(), rows(), rows())
         own = tuple(rows())
         parties[1].answers[GET_LIST] = [Stretch(COLLECTION, 6, 0, own[:3]), Stretch(COLLECTION, 9, 3, own[3:])]
-        with pytest.raises(BadEncoding, match="with a gap"):
+        with raises("freeze.list_gap"):
             await begun(rows()).collect(parties)
 
     run(test())
@@ -198,7 +199,7 @@ def test_another_frozen_digest_is_a_breach() -> None:
         here, parties = begun(rows()), others(rows(), rows(), rows())
         await here.collect(parties)
         confirm(parties[1], 1, bytes(32))
-        with pytest.raises(RemoteFault, match="shuffler 1, freeze: froze another list"):
+        with raises("freeze.digest", "shuffler 1, freeze"):
             await here.agree(parties)
 
     run(test())
@@ -219,7 +220,7 @@ def test_what_was_frozen_is_shown_from_the_store_after_a_restart(monkeypatch: py
         assert await here.announcements() == announced()
         assert (await here.signed()).digest == FROZEN
         kept.erase(COLLECTION)
-        with pytest.raises(Closed, match="its list is erased"):
+        with raises("freeze.list_erased"):
             [stretch async for stretch in here.stretches()]
         assert await here.announcements() == announced(), "signatures stay when the rows are gone"
         store.close()
@@ -228,5 +229,5 @@ def test_what_was_frozen_is_shown_from_the_store_after_a_restart(monkeypatch: py
 
 
 def test_own_list_with_an_id_twice_is_this_shufflers_own_fault() -> None:
-    with pytest.raises(PeosError, match="no id twice"):
+    with raises("freeze.rows"):
         begun(sorted([row("a"), row("a", 1)]))

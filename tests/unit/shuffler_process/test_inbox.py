@@ -20,6 +20,7 @@ from peos.wire import shuffles
 from shuffler.background import in_background
 from shuffler.inbox import Arrivals
 from shuffler.workbench import Bench
+from tests.raising import raises
 from tests.unit.collection.made import DOCUMENT, PUBLIC
 from tests.unit.shuffler_process.played import HERE, run
 
@@ -57,7 +58,7 @@ def test_a_vector_is_named_once_and_its_repeat_is_known() -> None:
         assert handle is not None
         assert bench.vectors[handle].shape == (ROWS, 1)
         assert await arrivals.take(header, sent(chunks), RUNNING) is None
-        with pytest.raises(RemoteFault, match="two different vectors"):
+        with raises("shuffle.two_vectors"):
             await arrivals.take(vector(fill=2)[0], sent([]), RUNNING)
 
     run(test())
@@ -108,7 +109,7 @@ def test_one_vector_arrives_on_one_connection_and_is_counted_as_it_comes() -> No
         first = asyncio.ensure_future(arrivals.take(header, sent(chunks, gate), RUNNING))
         await asyncio.sleep(0.05)
         assert 0 < arrivals.rows(2, header.header.step, 3) < ROWS
-        with pytest.raises(NotYet, match="another connection"):
+        with raises("shuffle.arriving"):
             await arrivals.take(header, sent(chunks), RUNNING)
         gate.set()
         assert await first
@@ -126,7 +127,7 @@ def test_an_attempt_that_is_left_stops_what_is_arriving_for_it() -> None:
         await asyncio.sleep(0.05)
         bench.discard(2)
         gate.set()
-        with pytest.raises(Closed, match="attempt 2 is over here"):
+        with raises("shuffle.attempt_over", "2"):
             await first
         assert bench.vectors == {}
 

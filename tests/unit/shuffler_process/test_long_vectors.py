@@ -19,7 +19,7 @@ from peos.compute import Inline
 from peos.crypto.kdf import StreamKey
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed, PublicKey, ZeroSource
-from peos.errors import Full, RemoteFault
+from peos.errors import Full
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Pass
 from peos.shuffle.messages import Header, Kind, SignedReveal, Step, VectorHeader
 from peos.shuffle.opening import open_rows
@@ -33,6 +33,7 @@ from shuffler.inbox import Arrivals
 from shuffler.spill import Scratch
 from shuffler.workbench import Bench
 from tests.keys import small_key
+from tests.raising import raises
 from tests.unit.collection.made import DOCUMENT
 from tests.unit.shuffler_process.played import HERE, run
 
@@ -225,7 +226,7 @@ def test_what_is_no_ciphertext_is_seen_in_a_file_too(tmp_path: Path, rng: Random
     rows = bench.room(MANY, WIDE)
     rows[MANY - 1 : MANY] = np.full((1, WIDE), 255, np.uint8)
     header = VectorHeader(HEADER, MANY, WIDE, bytes(32))
-    with pytest.raises(RemoteFault, match="handed over what is no ciphertext"):
+    with raises("shuffle.not_ciphertexts"):
         bench.take_in("1/from 1", header, rows)
     assert bench.vectors == {}
 

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from peos.crypto.randomness import Randomness
-from peos.errors import Full, LocalFault
+from peos.errors import Full
 from shuffler.spill import Coming, Scratch
 from tests.disks import fill, small_disk
+from tests.raising import raises
 
 ROWS, WIDTH = 50, 24
 
@@ -77,7 +78,7 @@ def test_what_arrives_takes_room_as_it_comes(tmp_path: Path) -> None:
 
 def test_a_disk_without_room_is_said_and_is_no_crash(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", 256) as disk:
-        with pytest.raises(Full, match=r"no room left in .* for the vectors of the shuffle"):
+        with raises("store.scratch_full"):
             Scratch.reserved(disk, 1024, 1024)
         coming = Coming(disk, 1024, 1024)
         ballast = fill(disk)
@@ -93,14 +94,14 @@ def test_a_disk_that_fails_is_said_and_is_no_crash(
 ) -> None:
     kept, _ = filled(tmp_path, rng)
     os.truncate(kept._file.descriptor, 30)
-    with pytest.raises(LocalFault, match="shorter than what was written"):
+    with raises("store.scratch_short"):
         kept[0:5]
 
     def broken(*_: Any) -> int:
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr("shuffler.spill.os.preadv", broken)
-    with pytest.raises(LocalFault, match="cannot be used: input/output error"):
+    with raises("store.scratch", "input/output error"):
         kept[0:1]
-    with pytest.raises(LocalFault, match="cannot be used: no such file"):
+    with raises("store.scratch", "no such file"):
         Scratch.reserved(tmp_path / "nowhere", 1, 1)

@@ -18,6 +18,7 @@ from peos.ldp import SUE
 from shuffler.workbench import Bench
 from shuffler.zero_pool import Ahead, Stock
 from tests.keys import small_key
+from tests.raising import raises
 from tests.unit.collection.made import DOCUMENT, PUBLIC
 from tests.unit.shuffler_process.played import LOG
 
@@ -286,7 +287,7 @@ def test_a_bench_uses_the_stock_for_fakes_and_passes_and_leaves_a_left_attempts_
     assert len(one.ready) == before - 100
     bench.discard(1)
     bench._at_work.attempt = 1
-    with pytest.raises(LocalFault, match="was left"):
+    with raises("shuffle.attempt_left"):
         bench.remask(sent, words, 1)
     between = len(one.ready)
     assert between < before - 100, "the left attempt took zeros, and they are gone"

@@ -10,6 +10,7 @@ from peos.errors import BadEncoding
 from peos.wire.freezes import decode_stretch, encode_stretch
 from peos.wire.strict import MESSAGE_LIMIT
 from tests.full import many as many_
+from tests.raising import raises
 from tests.unit.wire.mutations import CHANGES, Change, spoil
 from tests.unit.wire.strategies import CODECS, Codec
 from tests.vectors.wire_by_hand import uint
@@ -100,7 +101,7 @@ def test_another_version_is_refused_and_named(codec: Codec, data: st.DataObject)
     encoded = data.draw(codec.encodings)
     assert encoded[:2] == uint(1, 1), "the version stands first"
     for version in (uint(1, 2), uint(1, 2**32 - 1), b""):
-        with pytest.raises(BadEncoding, match="of another version than 1") as caught:
+        with raises("encoding.version", "1") as caught:
             codec.decode(version + encoded[2:])
         assert caught.value.hint == "run the same version everywhere"
 
@@ -108,7 +109,7 @@ def test_another_version_is_refused_and_named(codec: Codec, data: st.DataObject)
 @every_message
 def test_a_message_over_the_limit_is_not_even_parsed(codec: Codec) -> None:
     for length in (MESSAGE_LIMIT + 1, 2 * MESSAGE_LIMIT):
-        with pytest.raises(BadEncoding, match=f"of {length} bytes is too long, {MESSAGE_LIMIT} is the limit"):
+        with raises("encoding.too_long", str(length), str(MESSAGE_LIMIT)):
             codec.decode(bytes(length))
 
 
