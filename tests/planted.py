@@ -152,10 +152,10 @@ MISTAKES: Final = (
     ),
     _of(
         "a signature is good for something else",
-        "peos/collection/membership.py",
-        '_LABEL: Final = "membership"',
-        '_LABEL: Final = "submission"',
-        "unit/wire",
+        "peos/crypto/identity.py",
+        'struct.pack(">I", len(field)) + field for field',
+        "field for field",
+        "unit/crypto/test_identity.py",
     ),
     _of(
         "a commit does not wait for the disk",
