@@ -80,7 +80,7 @@ class Toy(PureMechanism):
 
     @property
     def blanket(self) -> Blanket:
-        return even_blanket(self.gamma, Fraction(1, 2), 0.25, self.epsilon_local)
+        return even_blanket(self.gamma, Fraction(1, 2), Fraction(1, 4), self.epsilon_local)
 
     @property
     def oracle(self) -> FrequencyOracle:

@@ -29,6 +29,8 @@ def plan(
     fakes: Annotated[str, typer.Option(help="Fake reports that the shufflers add.", metavar="auto|K")] = "auto",
     mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar=f"auto|{MECHANISMS.choices}")] = "auto",
     d_prime: Annotated[int | None, typer.Option(help="The answers that a hashed report tells apart.")] = None,
+    signs: Annotated[int | None, typer.Option(help="The signs of a report of Hadamard response.")] = None,
+    size: Annotated[int | None, typer.Option(help="The values in a report of subset selection.")] = None,
     accounting: Annotated[str, typer.Option(help="How guarantees are computed.", metavar="exact|theorem")] = "exact",
     shufflers: Annotated[int, typer.Option(help="Organisations that shuffle.")] = 3,
     scheme: Annotated[
@@ -55,6 +57,8 @@ def plan(
         fakes=fakes,
         mechanism=mechanism,
         d_prime=d_prime,
+        signs=signs,
+        size=size,
         accounting=accounting,
         shufflers=shufflers,
         scheme=scheme,

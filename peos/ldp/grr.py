@@ -111,6 +111,10 @@ class GRR(TwoLevel):
             counts += np.bincount(self.decode(words[chunk]), minlength=self.domain)
         return counts if candidates is None else counts[self._values(candidates)]
 
+    def steps(self, reports: int) -> float:
+        """One a report."""
+        return float(reports)
+
 
 def _domain(domain: object) -> int:
     return whole_number(domain, "the domain of GRR", least=2, most=MAX_ENUMERABLE)
