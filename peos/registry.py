@@ -58,8 +58,8 @@ MECHANISMS: Final[Registry[type["Mechanism"]]] = Registry(
         "sue": "peos.ldp.sue:SUE",
         "hadamard": "peos.ldp.hadamard:HadamardResponse",
         "subset": "peos.ldp.subset:SubsetSelection",
-        "olh": "peos.ldp.local_hash:OLH",
-        "blh": "peos.ldp.local_hash:BLH",
+        "olh": "peos.ldp.olh:OLH",
+        "blh": "peos.ldp.olh:BLH",
     }
 )
 """By the name that planners are asked for. It is the one in documents too, but for one that makes another's members

@@ -13,8 +13,9 @@ from peos.errors import WrongInput
 from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Mechanism, PureMechanism, Question
 from peos.ldp.grr import GRR
 from peos.ldp.hadamard import HadamardResponse
-from peos.ldp.local_hash import BLH, OLH, LocalHash
+from peos.ldp.local_hash import LocalHash
 from peos.ldp.mixture import MAX_EPSILON
+from peos.ldp.olh import BLH, OLH
 from peos.ldp.subset import SubsetSelection
 from peos.ldp.sue import SUE
 from peos.registry import MECHANISMS

@@ -89,7 +89,7 @@ class RowFamily:
         """About 2^j or, where these are fewer, 2^(m−j) a report; or a table of rows and signs."""
         m, j = self.degree, self.signs
         if self.is_walked:
-            return reports * (m * (m - j) + 2.0 ** (m - j))
+            return reports * (m * (m - j + 1) + 2.0 ** (m - j))
         return min(reports * 2.0**j, reports + 2.0 ** (m + j) * (j + 1)) + m * 2.0**m
 
     def signs_at(self, rows: U64, columns: U64) -> U64:

@@ -40,8 +40,8 @@ class Circle:
         return mean, 2 * (near + 1)
 
     def steps(self, reports: int) -> float:
-        """About k a report or, where P is small, a table of P²."""
-        walked = float(reports) * self.size
+        """About k a report, and a^(P − 2); or, where P is small, a table of P²."""
+        walked = float(reports) * (self.size + 2 * self.prime.bit_length())
         return min(walked, reports + 2.0 * self.prime**2) if self.prime <= _MAX_TABLE else walked
 
     def places(self, multiples: U64, ranks: U64) -> U64:

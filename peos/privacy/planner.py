@@ -211,6 +211,8 @@ def _kinds(targets: Targets, mechanism: str, accounting: str) -> Kinds:
             raise WrongInput("plan.size", f"{targets.size.name} belongs to {whose}, not to {mechanism}")
     elif mechanism == "auto":
         asked = {name: kind for name, kind in asked.items() if kind.is_proposed(shuffled=shuffled)}
+        if accounting == "theorem":  # the choices of the thesis, also where nothing is shuffled
+            asked = {name: kind for name, kind in asked.items() if _claims(targets, kind, accounting)}
     able = [kind for kind in asked.values() if not shuffled or _claims(targets, kind, accounting)]
     if not able:
         name, kind = next(iter(asked.items()))
@@ -276,9 +278,10 @@ def _exact_offers(targets: Targets, kinds: Kinds, limit: float) -> Iterator[_Off
 
 
 def _cheapest_first(offers: list[_Offer], users: int) -> list[_Offer]:
-    """Those as good as the first, to a thousandth, in the order of what counting them takes; then the others."""
+    """Of those as good as the first, to a thousandth, the one that is counted soonest; the others; its equals."""
     equal = [offer for offer in offers if offer.mse <= offers[0].mse * (1 + _EQUAL)]
-    return sorted(equal, key=lambda offer: offer.built.steps(users + offer.fakes)) + offers[len(equal) :]
+    equal.sort(key=lambda offer: offer.built.steps(users + offer.fakes))
+    return equal[:1] + [offer for offer in offers if offer not in equal] + equal[1:]
 
 
 def _offers(targets: Targets, kinds: Kinds, limit: float) -> Iterator[_Offer]:
