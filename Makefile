@@ -21,7 +21,7 @@ plan: $(VENV)/ready
 
 # In the order of their folders, so that those with processes, which wait much, come first and not together at the end.
 # Tests that need more than Python are skipped where it is missing, and listed; PEOS_REQUIRE=browser,namespaces makes that a failure.
-# PEOS_FULL=1 runs what is otherwise left to CI. ruff and mypy run beside it, and say what they have to at the end.
+# PEOS_FULL=1 runs what is otherwise left to CI (docs/testing.md). ruff and mypy run beside it, and say what they have to at the end.
 test: $(VENV)/ready
 	@lint=$$(mktemp); $(MAKE) --no-print-directory lint >"$$lint" 2>&1 & \
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -rs $(ARGS); tests=$$?; \

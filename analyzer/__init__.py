@@ -1,16 +1,22 @@
 """The analyzer as a process: creates collections, takes in what was shuffled, decrypts, publishes estimates.
 
-    cli, enrol     the commands
-    config         the configuration
-    vault, keys    secrets at rest
-    store          what is durable, in SQLite
-    home           all of that opened
-    draft, create  from a request to an open collection
-    peers          calls to the shufflers
-    receiving      vectors on their way in; service answers the calls
-    decryption, publishing, result; report, the page
-    scheduler, serve  collections moved on; the process
-    status         what is waited for
+    cli, enrol         the commands
+    config             analyzer.toml
+    keys               secrets at rest
+    store              what is durable, in SQLite
+    workspace          all of that opened
+    draft, create      from a spec to an open collection
+    orders             close, abort, publish
+    peers              calls to the shufflers
+    dummies            the analyzer's own reports, sent among the users'
+    analyst_service    the port on which the shufflers call
+    delivery_receiver  vectors on their way in
+    inspection_runner  the dummies shown to the shufflers, and their openings judged
+    decryption, publisher, result; report, the page
+    lists              the signed lists, for users who verify
+    ledger             budgets
+    scheduler, serve   collections moved on; the process
+    status, troubles   what is waited for, and what fails
 
 Rules of the protocol are not here but in `peos`.
 """

@@ -17,7 +17,7 @@ from peos.settings import load
 from peos.spec import CollectionSpec
 
 if TYPE_CHECKING:
-    from analyzer.home import Home
+    from analyzer.workspace import Home
 
 app = typer.Typer(
     add_completion=False,
@@ -35,7 +35,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 def _home(config: Path) -> Iterator["Home"]:
     """The analyzer, opened; modules that take a moment to load are loaded only now."""
     from analyzer.config import read
-    from analyzer.home import Home
+    from analyzer.workspace import Home
 
     home = Home(read(config))
     try:
@@ -85,12 +85,12 @@ def create(
     """Plan a collection, have every shuffler accept it, and write the invitation. Run it again to resume."""
     from analyzer.create import create as created
     from analyzer.create import write_invitation
-    from analyzer.telling import Teller
+    from peos.cli.progress import Progress
 
     _require_seconds(wait)
     asked = load(spec, CollectionSpec, options)
-    with _home(config) as home, Teller() as teller:
-        kept = asyncio.run(created(home, asked, teller, wait=wait))
+    with _home(config) as home, Progress() as progress:
+        kept = asyncio.run(created(home, asked, progress, wait=wait))
         path = write_invitation(home, kept, out)
         guarantees = kept.words.splitlines()
     if as_json:
@@ -106,11 +106,11 @@ def create(
 def freeze(config: Config, name: Name) -> None:
     """Close a collection now: what the shufflers hold by then is what counts."""
     from analyzer import orders
-    from analyzer.telling import Teller
+    from peos.cli.progress import Progress
 
-    with _home(config) as home, Teller() as teller:
+    with _home(config) as home, Progress() as progress:
         kept = home.kept(name)
-        orders.freeze(home, kept, teller.waiting)
+        orders.freeze(home, kept, progress.waiting)
     typer.echo(f"{name} is closed")
 
 
@@ -118,11 +118,11 @@ def freeze(config: Config, name: Name) -> None:
 def abort(config: Config, name: Name) -> None:
     """End a collection without a result."""
     from analyzer import orders
-    from analyzer.telling import Teller
+    from peos.cli.progress import Progress
 
-    with _home(config) as home, Teller() as teller:
+    with _home(config) as home, Progress() as progress:
         kept = home.kept(name)
-        teller.say("telling every shuffler")
+        progress.say("telling every shuffler")
         orders.abort(home, kept)
     typer.echo(f"{name} is aborted")
 
@@ -229,26 +229,26 @@ def result(
 
     from analyzer.report import write_report
     from analyzer.result import show
-    from analyzer.telling import Teller
+    from peos.cli.progress import Progress
 
     _require_seconds(wait)
     if html is not None and (html.is_dir() or not html.parent.is_dir()):
         raise WrongInput(
             "input.page", f"the page cannot be written to {html}", hint="name a file in a folder that exists"
         )
-    with _home(config) as home, Teller() as teller:
-        found = _awaited(home, name, wait, teller)
+    with _home(config) as home, Progress() as progress:
+        found = _awaited(home, name, wait, progress)
         home.store.note("result read", home.kept(name).digest)
         if html is not None:
             write_report(html, found)
-            teller.say(f"the report is {html}")
+            progress.say(f"the report is {html}")
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False))
     else:
         show(found, Console(highlight=False), everything=everything)
 
 
-def _awaited(home: "Home", name: str, wait: float, teller: Any) -> dict[str, Any]:
+def _awaited(home: "Home", name: str, wait: float, progress: Any) -> dict[str, Any]:
     from analyzer.status import in_words
     from analyzer.status import status as where
     from peos.collection.lifecycle import State
@@ -269,7 +269,7 @@ def _awaited(home: "Home", name: str, wait: float, teller: Any) -> dict[str, Any
         left = give_up_at - time.monotonic()
         if left <= 0:
             raise PeosError("result.not_yet", f"there is no result yet: {standing}", hint="--wait SECONDS waits for it")
-        teller.waiting(standing)
+        progress.waiting(standing)
         time.sleep(min(left, 1.0))
 
 

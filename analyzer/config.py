@@ -26,8 +26,9 @@ def _budget(found: Settings) -> Budget | None:
     if epsilon is None or delta is None or delta >= 1:
         raise WrongInput(
             "config.budget",
-            f"{found.path}: a budget has an epsilon, and a delta between 0 and 1",
+            "a budget has an epsilon, and a delta between 0 and 1",
             hint="give budget.epsilon and budget.delta, or neither",
+            where=str(found.path),
         )
     return Budget(epsilon, delta)
 
@@ -51,8 +52,9 @@ class Config(File):
         if len(set(self.shufflers)) < len(self.shufflers):
             raise WrongInput(
                 "config.same_card",
-                f"{self.path}: shufflers names one file twice",
+                "shufflers names one file twice",
                 hint="name each shuffler's card once",
+                where=str(self.path),
             )
 
     def signed_cards(self) -> tuple[bytes, ...]:
@@ -65,8 +67,9 @@ def _signed_card(config: Path, path: Path) -> bytes:
     if not card.user_address or not card.user_certificate:
         raise WrongInput(
             "config.card_of_analyzer",
-            f"{config}: shufflers: {path} is the card of a party without a port for users",
+            f"shufflers: {path} is the card of a party without a port for users",
             hint="name the card that a shuffler's `peos shuffler init` made",
+            where=str(config),
         )
     return data
 

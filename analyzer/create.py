@@ -10,10 +10,10 @@ from typing import Final
 
 from analyzer.draft import draft
 from analyzer.dummies import Dummies
-from analyzer.home import Home
 from analyzer.peers import Peers
 from analyzer.store import Kept
-from analyzer.telling import Teller
+from analyzer.workspace import Home
+from peos.cli.progress import Progress
 from peos.collection import analysis
 from peos.collection.analysis import Answer
 from peos.collection.lifecycle import State
@@ -21,23 +21,25 @@ from peos.collection.party import Card, Status, party
 from peos.errors import PeosError
 from peos.net.errors import is_retryable
 from peos.spec import CollectionSpec
-from peos.store.folder import private_folder, write_durably
+from peos.store.private_files import private_folder, write_durably
 from peos.wire.parties import encode_invitation
 
 ASK_EVERY: Final = 1.0
 
 
-async def create(home: Home, spec: CollectionSpec, teller: Teller, *, wait: float, every: float = ASK_EVERY) -> Kept:
+async def create(
+    home: Home, spec: CollectionSpec, progress: Progress, *, wait: float, every: float = ASK_EVERY
+) -> Kept:
     """The collection of that spec, open: made now, or gone on with from wherever it is."""
-    kept = await asyncio.to_thread(draft, home, spec, teller)
-    return await open_collection(home, kept, teller, wait=wait, every=every)
+    kept = await asyncio.to_thread(draft, home, spec, progress)
+    return await open_collection(home, kept, progress, wait=wait, every=every)
 
 
-async def open_collection(home: Home, kept: Kept, teller: Teller, *, wait: float, every: float = ASK_EVERY) -> Kept:
+async def open_collection(home: Home, kept: Kept, progress: Progress, *, wait: float, every: float = ASK_EVERY) -> Kept:
     """Bring a collection from wherever it is to open, its dummies ready to be sent; PeosError says what is missing."""
     analysis.check_open(kept.name, kept.state, kept.reason)
     if kept.state is State.DRAFT:
-        await _until_accepted(home, kept, teller, wait=wait, every=every)
+        await _until_accepted(home, kept, progress, wait=wait, every=every)
         # Before it is open: the serving process sends them from then on.
         await asyncio.to_thread(Dummies(home).keep, kept)
         home.store.move(kept.digest, State.OPEN)
@@ -53,12 +55,12 @@ def write_invitation(home: Home, kept: Kept, folder: Path) -> Path:
     return path
 
 
-async def _until_accepted(home: Home, kept: Kept, teller: Teller, *, wait: float, every: float) -> None:
+async def _until_accepted(home: Home, kept: Kept, progress: Progress, *, wait: float, every: float) -> None:
     cards = home.proposal(kept).cards[:-1]
     document = home.signed(kept).document
     give_up_at = time.monotonic() + wait
     async with Peers(home.keys, cards) as peers:
-        teller.say(f"proposing {kept.name} to {len(cards)} shufflers")
+        progress.say(f"proposing {kept.name} to {len(cards)} shufflers")
         unknown = set(range(1, len(cards) + 1))
         while True:
             refused = await peers.propose(kept.proposal, unknown)
@@ -80,7 +82,7 @@ async def _until_accepted(home: Home, kept: Kept, teller: Teller, *, wait: float
                     "; ".join(waiting),
                     hint="run the same command again to go on waiting, or abort the collection",
                 )
-            teller.waiting("; ".join(waiting))
+            progress.waiting("; ".join(waiting))
             await asyncio.sleep(every)
 
 

@@ -8,6 +8,7 @@ from typing import IO, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from peos.chunks import chunks
 from peos.compute import Engine
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import PrivateKey
@@ -43,11 +44,11 @@ def decrypt(
         kept.truncate(done * _WORD + SEAL_BYTES * len(found))  # what was cut off, or changed, is decrypted again
         kept.seek(0, os.SEEK_END)
         progress(done, total)
-        for start in range(done, total, BLOCK):
+        for part in chunks(total, BLOCK, first=done):
             words = engine.decrypt(
                 private,
-                ciphertexts[start : start + BLOCK],
-                lambda came, _, start=start: progress(start + came, total),  # type: ignore[misc] # bound at once
+                ciphertexts[part],
+                lambda came, _, start=part.start: progress(start + came, total),  # type: ignore[misc] # bound at once
                 passes=passes,
             )
             found.append(words.astype("<u8").tobytes())

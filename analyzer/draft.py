@@ -3,10 +3,10 @@
 import time
 from typing import Any, Final
 
-from analyzer.home import Home, pack_dummies
 from analyzer.ledger import ledger_of
 from analyzer.store import Kept
-from analyzer.telling import Teller
+from analyzer.workspace import Home, pack_dummies
+from peos.cli.progress import Progress
 from peos.collection.claims import claims_of
 from peos.collection.document import (
     ID_BYTES,
@@ -28,7 +28,7 @@ from peos.wire.parties import decode_card, encode_proposal
 _SALT_BYTES: Final = 32
 
 
-def draft(home: Home, spec: CollectionSpec, teller: Teller) -> Kept:
+def draft(home: Home, spec: CollectionSpec, progress: Progress) -> Kept:
     """The collection of that name: as it is kept, or made now."""
     known = home.store.named(spec.name)
     if known is not None:
@@ -47,8 +47,8 @@ def draft(home: Home, spec: CollectionSpec, teller: Teller) -> Kept:
         given.with_release(Release(spec.name, planned.randomizer, least, planned.fakes, least))
     protocol = protocol_named(spec.protocol)
     if protocol.weaker:
-        teller.say(protocol.weaker)
-    teller.say("drawing an encryption key")
+        progress.say(protocol.weaker)
+    progress.say("drawing an encryption key")
     private, encryption = _encryption(home, protocol, protocol.scheme(spec.scheme), signed_cards)
     words = planned.randomizer.words
     dummies = [

@@ -12,8 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from analyzer.home import Home
 from analyzer.store import Kept
+from analyzer.workspace import Home
 from peos.collection.analysis import Answer
 from peos.collection.dummies import Spread, answered
 from peos.collection.party import Card, Status
@@ -22,13 +22,13 @@ from peos.collection.submission import Part
 from peos.collection.ticket import issue
 from peos.crypto.identity import Identity
 from peos.errors import PeosError, RemoteFault
-from peos.net.errors import is_retryable
+from peos.net.retry import Retry, is_final, retrying_blocking
 from peos.net.submit import Outcome, describe, send_parts
 from peos.net.tunnel import Tunnel
 from peos.wire.submissions import encode_part
 
 PATIENCE: Final = 60.0  # seconds for one dummy; one that is not in by then is sent again later
-_AGAIN: Final = 1.0
+_AGAIN: Final = Retry(ceiling=1.0, final=lambda error: is_final(error) and not isinstance(error, RemoteFault))
 
 
 class Dummies:
@@ -82,16 +82,13 @@ class Dummies:
 
     def _persistently(self, kept: Kept, number: int, give_up_at: float, tell: Callable[[str], None]) -> float:
         """Send one, again and again while that may help and none went through for less than `PATIENCE`."""
-        while True:
-            try:
-                self.send(kept, number)
-            except PeosError as error:
-                if not (isinstance(error, RemoteFault) or is_retryable(error)) or time.monotonic() > give_up_at:
-                    raise
-                tell(str(error))
-                time.sleep(_AGAIN)
-            else:
-                return time.monotonic() + PATIENCE
+        retrying_blocking(
+            lambda: self.send(kept, number),
+            replace(_AGAIN, seconds=give_up_at - time.monotonic()),
+            rng=self._home.rng,
+            told=lambda error, _: tell(str(error)),
+        )
+        return time.monotonic() + PATIENCE
 
     def _spread(self, kept: Kept) -> Spread:
         closes_at = self._home.signed(kept).document.closes_at

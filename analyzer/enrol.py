@@ -9,8 +9,8 @@ from typing import Annotated, Final
 
 import typer
 
-from analyzer.home import Home
-from analyzer.telling import Teller
+from analyzer.workspace import Home
+from peos.cli.progress import Progress
 from peos.collection.document import ID_BYTES
 from peos.collection.lifecycle import State
 from peos.collection.ticket import mint
@@ -49,8 +49,8 @@ def enrol(
     count = count or len(users)
     home = Home(read(config))
     try:
-        with Teller() as teller:
-            mint_tickets(home, collection, count, out, teller, users=users)
+        with Progress() as progress:
+            mint_tickets(home, collection, count, out, progress, users=users)
     finally:
         home.close()
     typer.echo(f"{count:,} tickets in {out}")
@@ -71,14 +71,15 @@ def read_keys(path: Path) -> list[bytes]:
     if len(set(found)) < len(found):
         raise WrongInput(
             "input.keys_repeated",
-            f"{path}: a public key is there twice",
+            "a public key is there twice",
             hint="one ticket a user: leave the second line out",
+            where=str(path),
         )
     return found
 
 
 def mint_tickets(
-    home: Home, collection: str, count: int, out: Path, teller: Teller, *, users: Sequence[bytes] = ()
+    home: Home, collection: str, count: int, out: Path, progress: Progress, *, users: Sequence[bytes] = ()
 ) -> None:
     """Write `count` tickets: for the public keys of `users`, or with fresh keys if there are none.
 
@@ -104,7 +105,7 @@ def mint_tickets(
             for number, line in enumerate(_tickets(home, kept.digest, users or repeat(None, count)), start=1):
                 file.write(line)
                 if number % _TELL_EVERY == 0:
-                    teller.waiting(f"minting tickets: {number:,} of {count:,}")
+                    progress.waiting(f"minting tickets: {number:,} of {count:,}")
             file.flush()
             os.fsync(descriptor)
         home.store.note("tickets minted", kept.digest, count=count)  # before anybody can be given one

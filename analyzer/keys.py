@@ -12,7 +12,7 @@ from peos.crypto.randomness import KEY_BYTES, Randomness
 from peos.crypto.vault import Vault, lock, unlock
 from peos.errors import WrongInput
 from peos.net.certificates import Certificate, as_der, make_certificate
-from peos.store.folder import private_folder, write_durably
+from peos.store.private_files import private_folder, write_durably
 from peos.wire.parties import sign_card
 
 KEYS: Final = "keys"

@@ -7,8 +7,8 @@ not, and one that was aborted later is, since nobody can tell what had been deli
 import json
 from typing import Any
 
-from analyzer.home import Home
 from analyzer.store import Kept
+from analyzer.workspace import Home
 from peos.collection.claims import hiding_fakes
 from peos.collection.lifecycle import State
 from peos.privacy.composition import Release

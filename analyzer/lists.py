@@ -7,9 +7,9 @@ import asyncio
 import time
 from typing import Any, Final
 
-from analyzer.home import Home
 from analyzer.peers import Peers
 from analyzer.store import Kept
+from analyzer.workspace import Home
 from peos.collection.membership import FrozenLists
 from peos.errors import PeosError
 from peos.net.errors import is_retryable

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable
 
 from analyzer.dummies import Dummies
-from analyzer.home import Home
-from analyzer.inspecting import Inspecting
+from analyzer.inspection_runner import Inspecting
 from analyzer.peers import Peers
 from analyzer.store import Kept
+from analyzer.workspace import Home
 from peos.collection import analysis
 from peos.collection.analysis import Answer
 from peos.collection.lifecycle import State

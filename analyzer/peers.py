@@ -11,14 +11,14 @@ from peos.collection.party import Card, Status, party
 from peos.crypto.randomness import Randomness, system
 from peos.errors import PeosError, RemoteFault
 from peos.net.calls import Caller
-from peos.net.client import Backoff, channel
+from peos.net.client import channel
+from peos.net.retry import ONCE, Retry
 from peos.wire.methods import CLOSE, GET_FROZEN_LISTS, PROPOSE, STATUS
 from peos.wire.parties import sign_order
 
 STATUS_TIMEOUT: Final = 5.0
 PROPOSE_TIMEOUT: Final = 60.0  # a shuffler checks the key, which takes a while
-ONCE: Final = Backoff(attempts=1)
-A_FEW: Final = Backoff(attempts=4, base=0.5)  # an order may be given again by whoever gave it
+A_FEW: Final = Retry(attempts=4, base=0.5)  # an order may be given again by whoever gave it
 
 
 class Peers:
@@ -35,7 +35,7 @@ class Peers:
             reach = channel(card.peer_address, card.peer_certificate, self._keys.certificate)
             name = party(number, card)
             self._callers.append(
-                (Caller(reach, name, self._rng, backoff=A_FEW), Caller(reach, name, self._rng, backoff=ONCE))
+                (Caller(reach, name, self._rng, policy=A_FEW), Caller(reach, name, self._rng, policy=ONCE))
             )
         return self
 

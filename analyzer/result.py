@@ -6,7 +6,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from analyzer.inspecting import Inspected
+from analyzer.inspection_runner import Inspected
 from analyzer.report.formatting import CERTAIN, FOUND
 from peos.collection.document import Document
 from peos.estimate.frequency import Estimate

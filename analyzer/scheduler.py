@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
+from analyzer.delivery_receiver import Receiving
 from analyzer.dummies import Dummies
-from analyzer.home import Home
 from analyzer.peers import Peers
-from analyzer.publishing import Publishing
-from analyzer.receiving import Receiving
+from analyzer.publisher import Publishing
 from analyzer.store import Kept
 from analyzer.troubles import Troubles
+from analyzer.workspace import Home
 from peos.collection import analysis
 from peos.collection.lifecycle import OVER, State
 from peos.errors import LocalFault, PeosError

@@ -5,12 +5,12 @@ import contextlib
 import os
 from typing import Final
 
-from analyzer.home import Admission, Home
-from analyzer.inspecting import Inspecting
-from analyzer.publishing import Publishing
-from analyzer.receiving import Receiving
+from analyzer.analyst_service import Analyst
+from analyzer.delivery_receiver import Receiving
+from analyzer.inspection_runner import Inspecting
+from analyzer.publisher import Publishing
 from analyzer.scheduler import Scheduler
-from analyzer.service import Analyst
+from analyzer.workspace import Admission, Home
 from peos.compute import Engine, engine
 from peos.ending import ending_signals
 from peos.hardening import descriptors
@@ -20,7 +20,7 @@ from peos.net.logs import Log
 from peos.net.server import serve
 from peos.net.tls import Trust, peer_port
 from peos.store.bell import Bell
-from peos.store.folder import lock
+from peos.store.private_files import lock
 
 GRACE: Final = 5.0
 _LOCK: Final = "serving"

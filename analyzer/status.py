@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from analyzer import troubles
-from analyzer.home import Home
-from analyzer.inspecting import Inspecting
+from analyzer.inspection_runner import Inspecting
 from analyzer.peers import Peers
 from analyzer.store import Kept
+from analyzer.workspace import Home
 from peos.collection.analysis import Answer, in_their_place
 from peos.collection.lifecycle import OVER, State
 from peos.collection.party import Card, Status, party, plain_text

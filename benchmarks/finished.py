@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from analyzer import keys as analyzer_keys
 from analyzer.config import read as read_analyzer
-from analyzer.home import Home, pack_dummies
+from analyzer.workspace import Home, pack_dummies
 from peos.collection.document import Document, Dummy, MechanismChoice, digest
 from peos.collection.lifecycle import State
 from peos.collection.party import Card

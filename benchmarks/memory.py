@@ -23,6 +23,7 @@ from typing import Any, Final
 import numpy as np
 
 from peos.bench.machine import Row, machine
+from peos.chunks import chunks, rows_of
 from peos.collection.freeze import Announcement, Freeze
 from peos.collection.rows import ROW_BYTES
 from peos.compute import Processes
@@ -32,15 +33,14 @@ from peos.crypto.randomness import Randomness, system
 from peos.crypto.schemes import scheme
 from peos.crypto.schemes.base import Packed, PrivateKey
 from peos.ldp import LocalHash
-from peos.shuffle.analyzer import Part, add_up, without_dummies
+from peos.shuffle.combine import Part, add_up, without_dummies
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Pass
+from peos.shuffle.inspect.evidence import open_rows
 from peos.shuffle.messages import Header, Kind, SignedReveal, Step
-from peos.shuffle.opening import open_rows
-from peos.shuffle.rows import stretches
 from peos.shuffle.schedule import HandOver, Schedule
 from peos.shuffle.vectors import in_rows
-from peos.store.folder import write_durably
 from peos.store.mapped import Passing, mapped
+from peos.store.private_files import write_durably
 from peos.store.vectors import VectorFiles
 from peos.wire.freezes import STRETCH
 from peos.wire.shuffles import VectorReader, decode_vector_header, encode_vector
@@ -72,7 +72,7 @@ def some_ciphertexts(private: PrivateKey) -> Packed:
 
 def fill(out: Any, ciphertexts: Packed) -> None:
     """The same ciphertexts again and again."""
-    for where in stretches(len(out), ciphertexts.shape[1]):
+    for where in chunks(len(out), rows_of(ciphertexts.shape[1])):
         out[where] = ciphertexts[np.arange(where.start, where.stop) % CYCLE]
 
 
@@ -84,7 +84,7 @@ def key(number: int) -> StreamKey:
 def shuffle(private: PrivateKey, rows: int, folder: Path) -> float:
     """Shuffler 1's work, and a later holder's; MB of the largest worker."""
     import shuffler.server  # noqa: F401 - what a shuffler has in memory at least
-    from shuffler.bench import Bench
+    from shuffler.workbench import Bench
 
     public, rng = private.public, system()
     some = some_ciphertexts(private)
@@ -153,7 +153,7 @@ def analyse(private: PrivateKey, rows: int, folder: Path) -> float:
     some = some_ciphertexts(private)
 
     def pieces() -> Iterator[bytes]:
-        for where in stretches(rows, public.ciphertext_bytes):
+        for where in chunks(rows, rows_of(public.ciphertext_bytes)):
             yield some[np.arange(where.start, where.stop) % CYCLE].tobytes()
 
     write_durably(folder / "1.rows", pieces())

@@ -11,7 +11,7 @@ from experiments.populations import DataSet
 from peos.estimate.frequency import FrequencyOracle
 from peos.ldp import GRR, SUE, LocalHash
 from peos.ldp.sue import MAX_FIELD_BITS
-from peos.privacy.closed_form import fourteen, largest_epsilon_local, optimal_cells
+from peos.privacy.theorem import fourteen, largest_epsilon_local, optimal_cells
 
 
 def blanket_mean(epsilon: float, data: DataSet) -> float:

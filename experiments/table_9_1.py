@@ -15,8 +15,8 @@ from experiments.running import main
 from peos.crypto.randomness import Randomness
 from peos.drawing import Line, chart
 from peos.ldp import GRR
-from peos.privacy.closed_form import epsilon_server
 from peos.privacy.exact import epsilon
+from peos.privacy.theorem import epsilon_server
 
 PAPER = "Table 9.1 (thesis §9.2): privacy amplification by shuffling"
 BINARY = DataSet("binary", 10**6, 2, 1e-9)

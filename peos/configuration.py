@@ -19,16 +19,18 @@ def read_card(settings: Path, key: str, card: Path) -> tuple[bytes, Card]:
     except OSError as error:
         raise WrongInput(
             "card.missing",
-            f"{settings}: {key}: {card} cannot be read: {in_words(error)}",
+            f"{key}: {card} cannot be read: {in_words(error)}",
             hint="the party that it is of makes it with its `init`; ask its operator",
+            where=str(settings),
         ) from None
     try:
         return data, decode_card(data)
     except BadEncoding as bad:
         raise WrongInput(
             "card.unreadable",
-            f"{settings}: {key}: {card} is not a card: {bad}",
+            f"{key}: {card} is not a card: {bad}",
             hint="ask its operator for the card again",
+            where=str(settings),
         ) from None
 
 
@@ -53,26 +55,29 @@ def compute(found: Settings) -> Choice:
         if scheduler is not None or files:
             raise WrongInput(
                 "config.engine",
-                f"{found.path}: [compute] names a cluster, and another engine",
+                "[compute] names a cluster, and another engine",
                 hint='write engine = "dask", or remove it',
+                where=str(found.path),
             )
         return Choice(found[_ENGINE])
     if scheduler is None:
         raise WrongInput(
             "config.scheduler",
-            f"{found.path}: compute.scheduler is missing",
+            "compute.scheduler is missing",
             hint="it is where the cluster is: tls://host:port",
+            where=str(found.path),
         )
     if 0 < len(files) < len(_TLS):
         raise WrongInput(
             "config.certificates",
-            f"{found.path}: [compute] has some of the cluster's certificates and not all",
+            "[compute] has some of the cluster's certificates and not all",
             hint="name authority, certificate and key",
+            where=str(found.path),
         )
     try:
         return Choice(found[_ENGINE], scheduler, Tls(*files) if files else None)
     except WrongInput as wrong:
-        raise WrongInput(wrong.id, f"{found.path}: {wrong}", hint=wrong.hint) from None
+        raise WrongInput(wrong.id, str(wrong), hint=wrong.hint, where=str(found.path)) from None
 
 
 def read_passphrase(path: Path, file: Path) -> bytes:
@@ -83,15 +88,21 @@ def read_passphrase(path: Path, file: Path) -> bytes:
     try:
         if file.stat().st_mode & 0o077:
             raise WrongInput(
-                "config.passphrase_open", f"{path}: passphrase_file: {file} is open to others", hint=f"chmod 600 {file}"
+                "config.passphrase_open",
+                f"passphrase_file: {file} is open to others",
+                hint=f"chmod 600 {file}",
+                where=str(path),
             )
         content = file.read_bytes().rstrip(b"\r\n")
     except OSError as error:
         raise WrongInput(
             "config.passphrase_unreadable",
-            f"{path}: passphrase_file: {file} cannot be read: {in_words(error)}",
+            f"passphrase_file: {file} cannot be read: {in_words(error)}",
             hint=_WRITE_IT,
+            where=str(path),
         ) from None
     if not content:
-        raise WrongInput("config.passphrase_empty", f"{path}: passphrase_file: {file} is empty", hint=_WRITE_IT)
+        raise WrongInput(
+            "config.passphrase_empty", f"passphrase_file: {file} is empty", hint=_WRITE_IT, where=str(path)
+        )
     return content

@@ -90,7 +90,9 @@ def read(path: Path | None, keys: Iterable[Key[Any]], options: Mapping[str, Any]
     given = {} if path is None else dict(_flat(path, _content(path), known))
     for name in given:
         if name not in known:
-            raise WrongInput("config.unknown_key", f"{path}: {name} is not a setting", hint=_nearest(name, known))
+            raise WrongInput(
+                "config.unknown_key", f"{name} is not a setting", hint=_nearest(name, known), where=str(path)
+            )
     where = {name: f"{path}: {name}" for name in given}
     for name, value in (options or {}).items():
         given[name], where[name] = value, option_of(name)
@@ -191,7 +193,10 @@ def _flat(path: Path, content: Mapping[str, Any], known: Iterable[str]) -> Itera
             yield from ((f"{name}.{key}", one) for key, one in value.items())
         else:
             raise WrongInput(
-                "config.not_table", f"{path}: {name} must be a table", hint=f"write [{name}], and its settings below"
+                "config.not_table",
+                f"{name} must be a table",
+                hint=f"write [{name}], and its settings below",
+                where=str(path),
             )
 
 
@@ -207,7 +212,7 @@ def _taken(where: str, key: Key[T], value: Any) -> T:
     try:
         return key.kind.take(value)
     except WrongInput as wrong:  # a kind that says more than that it is not fulfilled
-        raise WrongInput(wrong.id, f"{where}: {wrong}", hint=wrong.hint) from None
+        raise WrongInput(wrong.id, str(wrong), hint=wrong.hint, where=where) from None
     except (ValueError, TypeError, OverflowError):
         raise WrongInput("config.value", f"{where} must be {key.kind.words}, not {shown(value)}") from None
 

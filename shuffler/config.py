@@ -27,7 +27,7 @@ from peos.settings import (
     setting,
     some_of,
 )
-from shuffler.ahead import MEGABYTES
+from shuffler.zero_pool import MEGABYTES
 
 SILENCE: Final = 30.0  # seconds
 
@@ -72,8 +72,9 @@ class Config(File):
         if self.users == self.peers:
             raise WrongInput(
                 "config.same_port",
-                f"{self.path}: listen.users and listen.peers are two ports, not one",
+                "listen.users and listen.peers are two ports, not one",
                 hint="give one of them another port",
+                where=str(self.path),
             )
 
     @property

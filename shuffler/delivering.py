@@ -6,20 +6,21 @@ from typing import Final
 
 from peos.collection.document import Document
 from peos.crypto.kdf import Context
+from peos.crypto.randomness import system
 from peos.errors import NotYet, PeosError
 from peos.net.calls import Caller
 from peos.net.logs import Log
+from peos.net.retry import Retry, retrying
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.effects import Receipt
 from peos.shuffle.messages import Header, Kind, SignedReceipt, Step
-from peos.shuffle.standing import Place, Standing
 from peos.store.mapped import Passing
 from peos.wire.methods import DELIVER, GET_RECEIPT
 from shuffler.post import send_vector
-from shuffler.storing import Stored
+from shuffler.store_thread import Stored
 
 ANALYZER: Final = 0
-_FIRST_PAUSE: Final = 1.0
-_LONGEST_PAUSE: Final = 30.0
+_UNTIL_THERE: Final = Retry(ceiling=30.0, final=lambda _: False)
 
 
 class Delivering:
@@ -48,20 +49,15 @@ class Delivering:
         context = Context(self._context.collection, self._context.frozen, standing.attempt)
         header = Header(context, Step(len(self._document.schedule.rounds), Kind.DELIVERY), self._number, ANALYZER)
         self.total = len(rows)
-        pause = _FIRST_PAUSE
-        while True:
-            try:
-                await send_vector(
-                    self._analyzer, DELIVER, header, Passing(rows), transcript=standing.transcript, progress=self._left
-                )
-            except Exception as error:
-                self._note("not delivered yet", error)
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
-            else:
-                self.trouble = ""
-                self._log.info("delivered", attempt=standing.attempt, bytes=int(rows.nbytes))
-                return
+        given, progress = standing.transcript, self._left
+        await retrying(
+            lambda: send_vector(self._analyzer, DELIVER, header, Passing(rows), transcript=given, progress=progress),
+            _UNTIL_THERE,
+            rng=system(),
+            told=lambda error, _: self._note("not delivered yet", error),
+        )
+        self.trouble = ""
+        self._log.info("delivered", attempt=standing.attempt, bytes=int(rows.nbytes))
 
     async def watch(self, standing: Callable[[], Standing], give: Callable[[Receipt], None], *, every: float) -> None:
         """Ask for the receipt for as long as there may be one; who passes by learns from it that all is over."""

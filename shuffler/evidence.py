@@ -14,19 +14,19 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from peos.chunks import chunks, rows_of
 from peos.crypto.kdf import Context, StreamKey
 from peos.crypto.randomness import KEY_BYTES, system
 from peos.crypto.schemes.base import Packed
 from peos.crypto.vault import SEAL_BYTES, Vault
 from peos.errors import LocalFault, in_words
 from peos.shuffle.effects import Handle, Mix, Pass, Split
-from peos.shuffle.inspection import Record
+from peos.shuffle.inspect.evidence import Trail
+from peos.shuffle.inspect.machine import Record
 from peos.shuffle.messages import Header, Kind, Step
-from peos.shuffle.opening import Trail
-from peos.shuffle.rows import stretches
 from peos.shuffle.schedule import Deliver, HandOver, Hide, Leave, Schedule
 from peos.shuffle.vectors import Vector, as_words, in_rows
-from peos.store.folder import private_folder, wipe, write_durably
+from peos.store.private_files import private_folder, wipe, write_durably
 
 FOLDER: Final = "evidence"
 _KEY: Final = "key"
@@ -168,7 +168,7 @@ class Evidence:
     def _fill(self, rows: Packed, number: int, vault: Vault) -> None:
         count, width = rows.shape
         with (self._folder / str(number)).open("rb") as file:
-            for where in stretches(count, width):
+            for where in chunks(count, rows_of(width)):
                 size = (where.stop - where.start) * width
                 content = vault.open(
                     _ROWS,
@@ -210,7 +210,7 @@ def _needed(trail: Trail) -> set[Handle]:
 
 
 def _sealed(rows: Any, vault: Vault, number: int) -> Iterator[bytes]:
-    for where in stretches(*rows.shape):
+    for where in chunks(len(rows), rows_of(rows.shape[1])):
         content = np.ascontiguousarray(rows[where]).tobytes()
         yield vault.seal(_ROWS, number.to_bytes(4, "big"), where.start.to_bytes(4, "big"), content=content)
 

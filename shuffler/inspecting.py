@@ -8,6 +8,7 @@ they can.
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -16,24 +17,26 @@ from numpy.typing import NDArray
 from peos.collection.document import Document
 from peos.collection.reveal import proved_case
 from peos.crypto.kdf import Context
+from peos.crypto.randomness import system
 from peos.errors import BadEncoding, Closed, Full, NotYet, PeosError, Refused, RemoteFault
 from peos.net.calls import Caller
 from peos.net.logs import Log
+from peos.net.retry import Retry, is_refused, retrying
 from peos.protocols import Encryption
-from peos.shuffle.inspection import Effect, Follow, Inspection, Open, Record, Tell, after
-from peos.shuffle.judging import ANALYZER, Case
+from peos.shuffle.inspect.evidence import Nothing, Opening, open_rows
+from peos.shuffle.inspect.machine import Effect, Follow, Inspection, Open, Record, Tell, after
+from peos.shuffle.inspect.verdict import ANALYZER, Case
 from peos.shuffle.messages import Header, Kind, SignedReceipt, SignedReveal, Step, VectorHeader
-from peos.shuffle.opening import Nothing, Opening, open_rows
 from peos.wire import inspections
 from peos.wire.inspections import RevealedPart
 from peos.wire.methods import DELIVER, GET_DUMMIES, GET_RECEIPT
 from peos.wire.shuffles import VectorReader
 from shuffler.background import in_background
-from shuffler.bench import InProcess
 from shuffler.evidence import Evidence, Told
 from shuffler.post import Post, send_vector
+from shuffler.workbench import InProcess
 
-_AGAIN: Final = 1.0
+_AGAIN: Final = Retry(ceiling=1.0, final=is_refused)
 _ROWS_A_SECOND: Final = 500
 
 
@@ -103,7 +106,7 @@ class Inspecting:
             self._log.warning("the inspection is not complete", reason=self.trouble)
         except Closed as over:
             self.trouble = str(over)
-            self._log.info("the inspection is over", reason=str(over))
+            self._log.info("the inspection is over", id=over.id, reason=str(over))
         except Exception as error:
             self._cannot(error)
         if self._inspection is not None:
@@ -122,7 +125,7 @@ class Inspecting:
                 elif record is not None and not self._is_shown:
                     await self._show(Opening(self._number, nothing=Nothing.UNREVEALED))
         except (TimeoutError, PeosError) as error:
-            self._log.warning("what could be shown was not taken", reason=str(error))
+            self._log.warning("what could be shown was not taken", error)
 
     async def take(self, vector: VectorHeader, chunks: AsyncIterator[bytes]) -> None:
         """A path or an opening from another shuffler; acknowledged once it is whole."""
@@ -185,22 +188,15 @@ class Inspecting:
 
     async def _shown(self) -> list[RevealedPart | SignedReveal]:
         """All that the analyzer streams, once it can be reached."""
-        while True:
-            try:
-                parts = [
-                    part
-                    async for part in self._analyzer.stream(GET_DUMMIES, self.context.collection, step="inspection")
-                ]
-            except (Closed, BadEncoding):
-                raise
-            except PeosError as error:
-                if isinstance(error, Refused) and not isinstance(error, NotYet | Full):
-                    raise
-                self.trouble = str(error)
-                await asyncio.sleep(_AGAIN)
-            else:
-                self.trouble = ""
-                return parts
+
+        async def streamed() -> list[RevealedPart | SignedReveal]:
+            asked = self._analyzer.stream(GET_DUMMIES, self.context.collection, step="inspection")
+            return [part async for part in asked]
+
+        policy = replace(_AGAIN, final=lambda error: is_refused(error) or isinstance(error, BadEncoding))
+        parts = await retrying(streamed, policy, rng=system(), told=self._told)
+        self.trouble = ""
+        return parts
 
     async def _carry_out(self, effects: list[Effect], inspection: Inspection, record: Record, bench: InProcess) -> None:
         for effect in effects:
@@ -241,19 +237,21 @@ class Inspecting:
         step = Step(len(self._document.schedule.rounds), Kind.OPENING)
         for other in self._others():
             self._post.vector(self._header(step, other), rows)
-        while True:
-            try:
-                await send_vector(self._analyzer, DELIVER, self._header(step, ANALYZER), rows)
-            except Closed:
-                return  # it has published without it
-            except PeosError as error:
-                self.trouble = str(error)
-                await asyncio.sleep(_AGAIN)
-            else:
-                self.trouble = ""
-                break
+        try:
+            await retrying(
+                lambda: send_vector(self._analyzer, DELIVER, self._header(step, ANALYZER), rows),
+                replace(_AGAIN, final=lambda error: isinstance(error, Closed) or not isinstance(error, PeosError)),
+                rng=system(),
+                told=self._told,
+            )
+        except Closed:
+            return  # it has published without it
+        self.trouble = ""
         if opening.nothing:
             await self._post.sent()
+
+    def _told(self, error: Exception, _: float) -> None:
+        self.trouble = str(error)
 
     def _cannot(self, error: Exception) -> None:
         self.trouble = str(error) if isinstance(error, PeosError) else type(error).__name__
@@ -277,14 +275,13 @@ async def receipt_of(
     analyzer: Caller, document: Document, collection: bytes, patience: float, stalled: Callable[[str], None]
 ) -> SignedReceipt | None:
     """The analyzer's receipt, asked for again for as long as `patience` lasts; None if there is none to be had."""
-    give_up = time.monotonic() + patience
-    while True:
-        try:
-            found: SignedReceipt = await analyzer.ask(GET_RECEIPT, collection, step="inspection")
-        except PeosError as error:
-            if (isinstance(error, Refused) and not isinstance(error, NotYet | Full)) or time.monotonic() > give_up:
-                return None
-            stalled(str(error))
-            await asyncio.sleep(_AGAIN)
-        else:
-            return found if found.verifies(document.analyzer.identity) else None
+    try:
+        found: SignedReceipt = await retrying(
+            lambda: analyzer.ask(GET_RECEIPT, collection, step="inspection"),
+            replace(_AGAIN, seconds=patience),
+            rng=system(),
+            told=lambda error, _: stalled(str(error)),
+        )
+    except PeosError:
+        return None
+    return found if found.verifies(document.analyzer.identity) else None

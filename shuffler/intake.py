@@ -21,7 +21,7 @@ from peos.errors import Closed, Full, NotYet, PeosError, RemoteFault, Unknown
 from peos.net.logs import Log
 from peos.protocols import Encryption
 from peos.store.base import Judged, ShufflerStore, Submission
-from shuffler.storing import Stored
+from shuffler.store_thread import Stored
 
 GROUP: Final = 1024
 WAITING: Final = 16_384  # parts that may wait for their group; beyond, users are asked to come back

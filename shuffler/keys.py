@@ -16,7 +16,7 @@ from peos.crypto.randomness import KEY_BYTES, Randomness, system
 from peos.crypto.vault import Vault, is_locked, lock, unlock
 from peos.errors import LocalFault, WrongInput
 from peos.net.certificates import Certificate, as_der, make_certificate, require_pair
-from peos.store.folder import private_folder, sync_folder, wipe, write_durably
+from peos.store.private_files import private_folder, sync_folder, wipe, write_durably
 from peos.wire.parties import sign_card
 from shuffler.config import Config
 
@@ -136,8 +136,9 @@ def _vault(config: Config, rng: Randomness) -> Vault:
     if is_locked(path.read_bytes()) and file is None:
         raise WrongInput(
             "key.no_passphrase",
-            f"{config.path}: the keys in {config.folder} are under a passphrase, and passphrase_file is not set",
+            f"the keys in {config.folder} are under a passphrase, and passphrase_file is not set",
             hint="name the file that holds it",
+            where=str(config.path),
         )
     if file is not None and not is_locked(path.read_bytes()):
         raise _lies_open(config, path)

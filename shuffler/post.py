@@ -7,16 +7,19 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any, Final
 
+from peos.crypto.randomness import system
 from peos.errors import Closed
 from peos.net.calls import Caller
 from peos.net.logs import Log
+from peos.net.retry import Retry, retrying
 from peos.shuffle.messages import Header, Notice, SignedNotice, Word
-from peos.shuffle.rows import Rows
+from peos.shuffle.streaming import Rows
 from peos.wire import shuffles
 from peos.wire.methods import CARRY, SAY, TELL, VECTOR_HEADER, Method
 
 VECTOR_TIMEOUT: Final = 3600.0
-_AGAIN: Final = 1.0  # seconds, after the caller's own retries have come to nothing
+_UNTIL_THERE: Final = Retry(ceiling=1.0, final=lambda error: isinstance(error, Closed))
+"""After the caller's own retries have come to nothing: whatever it is, the other waits for the message."""
 _ANY_ATTEMPT: Final = 1 << 32
 
 
@@ -50,6 +53,7 @@ class Post:
     def __init__(self, callers: Mapping[int, Caller], log: Log) -> None:
         self._callers = callers
         self._log = log
+        self._rng = system()
         self._sending: dict[asyncio.Task[None], int] = {}  # with the attempt that each belongs to
         self._told: set[tuple[Notice, int]] = set()  # notices under way
 
@@ -100,17 +104,14 @@ class Post:
 
     async def _until_there(self, call: Callable[[], Coroutine[Any, Any, Any]], header: Header) -> None:
         peer = f"shuffler {header.receiver}"
-        while True:
-            try:
-                await call()
-            except Closed as over:
-                self._log.info("not wanted any more", step=str(header.step), peer=peer, reason=str(over))
-                return
-            except Exception as error:  # whatever it is, the other waits for the message
-                self._log.warning("not delivered yet", error, step=str(header.step), peer=peer)
-                await asyncio.sleep(_AGAIN)
-            else:
-                return
+
+        def told(error: Exception, _: float) -> None:
+            self._log.warning("not delivered yet", error, step=str(header.step), peer=peer)
+
+        try:
+            await retrying(call, _UNTIL_THERE, rng=self._rng, told=told)
+        except Closed as over:
+            self._log.info("not wanted any more", step=str(header.step), peer=peer, id=over.id, reason=str(over))
 
     async def _once(self, signed: SignedNotice, receiver: int) -> None:
         try:

@@ -14,7 +14,7 @@ from peos.errors import LocalFault, Refused
 from peos.store.base import Collection, Lists, ShufflerStore
 from peos.wire.freezes import decode_announcements
 from shuffler.background import in_background
-from shuffler.storing import Stored
+from shuffler.store_thread import Stored
 
 
 @dataclass(frozen=True, repr=False)

@@ -28,15 +28,15 @@ from peos.net.tls import Trust
 from peos.store.base import Collection, ShufflerStore
 from peos.wire.documents import SignedDocument, decode_signed_document, erase_by_of
 from peos.wire.parties import Proposal, decode_proposal, encode_proposal
-from shuffler.ahead import Ahead
 from shuffler.config import Config
 from shuffler.evidence import sweep
-from shuffler.freezing import Freezing
+from shuffler.freeze_runner import Freezing
 from shuffler.keys import Keys
 from shuffler.meter import Meter
 from shuffler.session import CollectionSession
 from shuffler.status import ended, status
-from shuffler.storing import Stored
+from shuffler.store_thread import Stored
+from shuffler.zero_pool import Ahead
 
 AGAIN: Final = 2.0  # seconds
 LOOK: Final = 600.0  # seconds between looks at the clock, which somebody may set

@@ -24,11 +24,11 @@ from peos.store.sqlite import SqliteStore
 from shuffler import keys as keys_
 from shuffler.config import Config
 from shuffler.intake import Intake
-from shuffler.peers import Peers
+from shuffler.peer_service import Peers
 from shuffler.proving import Proving
 from shuffler.registry import CollectionRegistry, read_cards
-from shuffler.storing import Stored
-from shuffler.users import Users
+from shuffler.store_thread import Stored
+from shuffler.user_service import Users
 
 GRACE: Final = 2.0  # seconds for calls and for work that are under way
 AGAIN: Final = 2.0  # seconds, after an error

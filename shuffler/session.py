@@ -23,24 +23,24 @@ from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, Refused
 from peos.net.calls import Caller
 from peos.net.logs import Log
 from peos.protocols import Assignment
+from peos.shuffle.delivery_state import Standing
 from peos.shuffle.effects import Heard, Persist, Tell
-from peos.shuffle.inspection import Record
+from peos.shuffle.inspect.machine import Record
 from peos.shuffle.messages import SignedNotice, SignedReceipt
-from peos.shuffle.standing import Standing
 from peos.store.base import Collection, ShufflerStore
 from peos.store.base import Frozen as Kept
 from peos.wire.documents import SignedDocument
 from peos.wire.freezes import encode_announcements
-from shuffler.ahead import Ahead
 from shuffler.background import in_background
-from shuffler.bench import Benches, InProcess
-from shuffler.conductor import Conductor
 from shuffler.evidence import Evidence
-from shuffler.freezing import Freezing, Frozen
+from shuffler.freeze_runner import Freezing, Frozen
 from shuffler.inspecting import Inspecting, receipt_of
 from shuffler.meter import Meter
 from shuffler.post import Post
-from shuffler.storing import Stored
+from shuffler.shuffle_runner import Conductor
+from shuffler.store_thread import Stored
+from shuffler.workbench import Benches, InProcess
+from shuffler.zero_pool import Ahead
 
 RETRY: Final = life.RETRY
 GLANCE: Final = 30.0  # seconds between looks at the clock, which somebody may set

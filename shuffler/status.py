@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from peos.collection.lifecycle import OVER, State
 from peos.collection.party import Status
 from peos.collection.status import LIMIT, Waiting
+from peos.shuffle.delivery_state import Place
 from peos.shuffle.messages import Kind, Step
-from peos.shuffle.standing import Place
-from shuffler.conductor import Conductor
-from shuffler.freezing import Freezing
+from shuffler.freeze_runner import Freezing
 from shuffler.session import CollectionSession
-from shuffler.storing import Stored
+from shuffler.shuffle_runner import Conductor
+from shuffler.store_thread import Stored
 
 _NOUNS = {
     Kind.COMMIT: "commitment",

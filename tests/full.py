@@ -1,6 +1,6 @@
 """What `make test` leaves to CI, which runs it with PEOS_FULL=1: tests marked `full`, and most of many repetitions.
 
-A test that is named on the command
+Each kind of mistake is seen without it too (docs/testing.md). A test that is named on the command
 line (`file::test`) runs in any case, and so does what `-m full` selects or PEOS_REQUIRE names.
 """
 
@@ -8,6 +8,7 @@ import os
 from typing import Any, Final
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from tests.needs import NEEDS, required
 
@@ -19,6 +20,11 @@ _LEFT_OUT: Final = pytest.StashKey[int]()
 def many(few: int, full: int) -> int:
     """How often something is repeated: `few` times, and in CI `full` times."""
     return full if FULL else few
+
+
+def full(*values: object) -> ParameterSet:
+    """Values of a parametrised test that are for CI."""
+    return pytest.param(*values, marks=pytest.mark.full)
 
 
 def _is_for_full(item: pytest.Item) -> bool:

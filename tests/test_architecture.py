@@ -5,6 +5,7 @@ Each rule is also shown to be able to fail, on a planted violation.
 
 import ast
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,9 @@ IO = frozenset(
 ENTROPY = "peos/crypto/randomness.py"  # the one place that asks the operating system
 # Each room may use those before it. Only processes and the command line stand above the wire and the simulation.
 ORDER = (
-    *("errors", "ending", "registry", "drawing", "crypto", "compute", "estimate", "ldp", "shuffle", "privacy"),
-    *("protocols", "collection", "v1", "wire", "client", "settings", "spec", "configuration", "simulate", "net"),
-    *("store", "localcluster", "localrun", "bench", "hardening", "cli"),
+    *("errors", "chunks", "ending", "registry", "drawing", "crypto", "compute", "estimate", "ldp", "shuffle"),
+    *("privacy", "protocols", "collection", "v1", "wire", "client", "settings", "spec", "configuration"),
+    *("simulate", "net", "store", "localcluster", "localrun", "bench", "hardening", "cli"),
 )
 APART = frozenset({("net", "store"), ("store", "net"), ("net", "simulate"), ("store", "simulate"), ("store", "wire")})
 APART |= {(pure, "compute") for pure in PURE}  # it starts processes
@@ -317,3 +318,9 @@ def test_a_file_that_has_grown_too_long_is_seen(tmp_path: Path) -> None:
     planted.parent.mkdir(parents=True)
     planted.write_text("pass\n" * (CEILING + 1))
     assert max(lengths(tmp_path).values()) > CEILING
+
+
+def test_every_room_is_in_the_wheel() -> None:
+    named = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
+    rooms = (path.parent.relative_to(ROOT) for top in ("peos", *ROLES) for path in (ROOT / top).rglob("__init__.py"))
+    assert sorted(named) == sorted(".".join(one.parts) for one in rooms)

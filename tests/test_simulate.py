@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from peos.crypto.randomness import Randomness
-from peos.errors import Refused, WrongInput
 from peos.ldp import GRR, SUE, LocalHash, Mechanism, Question
+from peos.shuffle.delivery_state import Place
 from peos.shuffle.messages import Kind
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.standing import Place
 from peos.simulate import ANALYZER, Collected, Simulation, run_collection
+from tests.full import full
 from tests.keys import small_key
+from tests.raising import raises
 
 
 def collected(simulation: Simulation, words: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]) -> Collected:
@@ -87,7 +88,7 @@ def test_everything_is_erased_once_the_analyzer_has_it(rng: Randomness) -> None:
 
 @pytest.mark.parametrize(
     "mechanism",
-    [GRR(12, 3.0), LocalHash(40, 3.0, d_prime=8), LocalHash(40, 3.0, d_prime=11), SUE(20, 4.0)],
+    [GRR(12, 3.0), LocalHash(40, 3.0, d_prime=8), full(LocalHash(40, 3.0, d_prime=11)), SUE(20, 4.0)],
     ids=["grr", "solh", "solh-11", "sue"],
 )
 def test_estimates_are_right_within_their_error_bars(mechanism: Mechanism, rng: Randomness) -> None:
@@ -120,13 +121,13 @@ def test_the_collection_salts_its_mechanism(rng: Randomness) -> None:
 
 def test_below_the_minimum_nothing_is_shuffled(rng: Randomness) -> None:
     simulation = Simulation(GRR(4, 2.0), minimum=10, key=small_key(), rng=rng)
-    with pytest.raises(Refused, match="9 reports, the minimum is 10"):
+    with raises("freeze.minimum", "9", "10"):
         simulation.run([0] * 9)
     assert simulation.traffic.sent[ANALYZER] == 0
 
 
 def test_values_outside_the_domain_are_refused_before_anything_is_sent(rng: Randomness) -> None:
     simulation = Simulation(GRR(4, 2.0), key=small_key(), rng=rng)
-    with pytest.raises(WrongInput, match="outside the domain"):
+    with raises("mechanism.domain"):
         simulation.run([0, 4])
     assert not simulation.traffic.sent

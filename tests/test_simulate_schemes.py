@@ -10,7 +10,8 @@ from gmpy2 import mpz
 
 from peos.collection.submission import Part, check_part
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import SCHEMES, rows
+from peos.crypto.schemes import SCHEMES
+from peos.crypto.schemes import packing as rows
 from peos.errors import RemoteFault
 from peos.ldp import GRR, SUE
 from peos.simulate import Simulation, run_collection

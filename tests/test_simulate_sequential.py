@@ -7,15 +7,16 @@ import pytest
 
 from peos.collection.submission import bind
 from peos.crypto.randomness import U64, Randomness
-from peos.errors import Refused, RemoteFault, WrongInput
+from peos.errors import RemoteFault
 from peos.ldp import GRR, SUE, LocalHash, Mechanism
 from peos.privacy.sequential import SequentialGuarantees
 from peos.protocols.sequential import SEQUENTIAL, OnionEncryption
+from peos.shuffle.delivery_state import Place
 from peos.shuffle.messages import Kind
 from peos.shuffle.relay import PRESENT
-from peos.shuffle.standing import Place
 from peos.simulate import Simulation, run_collection
 from peos.wire.submissions import encode_part
+from tests.raising import raises
 
 sequential = partial(Simulation, protocol=SEQUENTIAL)
 
@@ -131,7 +132,7 @@ def test_with_too_few_left_that_open_nothing_is_handed_on(rng: Randomness) -> No
     spoilt(simulation, 5, layer=2)
     simulation.submit(rng.uint64((5, 1)))
     simulation.freeze()  # ten were frozen
-    with pytest.raises(Refused, match="too few to be handed on"):
+    with raises("shuffle.too_few"):
         simulation.shuffle()
     assert not simulation.delivered
 
@@ -148,5 +149,5 @@ def test_a_part_is_checked_as_far_as_it_can_be(rng: Randomness) -> None:
 
 
 def test_a_protocol_that_does_not_exist_is_refused_before_anything_is_drawn() -> None:
-    with pytest.raises(WrongInput, match="the protocol 'onion' is not known"):
+    with raises("input.protocol", "'onion'"):
         run_collection([0], mechanism=GRR(4, 2.0), protocol="onion")

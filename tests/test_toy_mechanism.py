@@ -18,7 +18,7 @@ from analyzer.report import page
 from analyzer.result import result_json
 from peos.cli import main
 from peos.crypto.randomness import U64, Randomness
-from peos.errors import BadEncoding, WrongInput
+from peos.errors import BadEncoding
 from peos.estimate.frequency import FrequencyOracle
 from peos.ldp.base import UNASKED, Counts, PureMechanism, Question, checked_parameters, whole_number
 from peos.ldp.blanket import Blanket, even_blanket
@@ -29,6 +29,7 @@ from peos.registry import MECHANISMS
 from peos.simulate import Simulation, run_collection
 from peos.wire.documents import decode_document, encode_document
 from tests.keys import small_key
+from tests.raising import raises
 
 ASKED: Final = {"users": 3000, "domain": 16, "delta": 1e-6, "eps_server": 0.2, "eps_local": 3.0}
 
@@ -192,11 +193,11 @@ def test_run_collection_estimates_by_it(rng: Randomness) -> None:
 
 
 def test_unknown_it_is_refused_everywhere_and_taken_for_nothing_else(rng: Randomness) -> None:
-    with pytest.raises(WrongInput, match="a mechanism is auto, grr, solh, sue, not 'toy'"):
+    with raises("plan.mechanism", "grr, solh, sue", "'toy'"):
         plan(**ASKED, mechanism="toy")  # type: ignore[arg-type]
     known = Simulation(MECHANISMS["grr"].build(16, 3.0), key=small_key(), rng=rng).document
     document = replace(known, choice=replace(known.choice, name="toy"))
-    with pytest.raises(BadEncoding, match="the document cannot be used: a mechanism is one of grr, solh, sue"):
+    with raises("document.unusable", "a mechanism is one of grr, solh, sue"):
         decode_document(encode_document(document), floor=256)
-    with pytest.raises(BadEncoding, match="a mechanism is one of grr, solh, sue"):
+    with raises("mechanism.name", "grr, solh, sue", kind=BadEncoding):
         run_collection([1, 2], mechanism=Toy(16, 3.0), key=small_key(), rng=rng)

@@ -18,7 +18,7 @@ from peos.cli import main
 from peos.compute import Processes
 from peos.compute.engine import Decrypt, Encrypt
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes import scheme as scheme_named
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, Costs, Packed, PrivateKey, Scheme, ZeroSource
 from peos.crypto.schemes.encoding import KeyReader, encode_key
@@ -26,13 +26,14 @@ from peos.crypto.schemes.moduli import random_unit
 from peos.crypto.schemes.pohlig_hellman import word_logarithm
 from peos.crypto.schemes.structured_primes import TWOS, word_prime
 from peos.crypto.schemes.word_keys import WordPublicKey
-from peos.errors import BadEncoding, WrongInput
+from peos.errors import BadEncoding
 from peos.ldp import GRR
 from peos.privacy import plan
 from peos.registry import SCHEMES
 from peos.simulate import Simulation
 from peos.wire.documents import decode_document, encode_document
 from tests.keys import small_key
+from tests.raising import raises
 
 BITS = 256
 
@@ -185,13 +186,13 @@ def test_a_collection_result_and_page_have_it(rng: Randomness) -> None:
 
 def test_unknown_it_is_refused_everywhere(rng: Randomness) -> None:
     for refused in (lambda: plan(**ASKED), lambda: scheme_named("toy")):
-        with pytest.raises(WrongInput, match="the encryption scheme 'toy' cannot be used"):
+        with raises("input.scheme", "'toy'"):
             refused()
     key = Toy().generate(rng, bits=BITS)
-    with Processes(2) as workers, pytest.raises(WrongInput, match="the encryption scheme 'toy' cannot be used"):
+    with Processes(2) as workers, raises("input.scheme", "'toy'"):
         workers.pays(Decrypt(key, 2), 1)
     known = Simulation(GRR(8, 4.0), key=small_key(), rng=rng).document
-    with pytest.raises(BadEncoding, match="the encryption scheme 'toy' cannot be used"):
+    with raises("input.scheme", "'toy'", kind=BadEncoding):
         decode_document(encode_document(replace(known, scheme="toy", public_key=key.public.encode())), floor=BITS)
-    with pytest.raises(BadEncoding, match="the encryption scheme 'toy' cannot be used"):
+    with raises("input.scheme", "'toy'", kind=BadEncoding):
         Simulation(GRR(8, 4.0), key=key, rng=rng)

@@ -5,12 +5,13 @@ with Client(read(Path("client.toml"))) as client:
     result = collection.submit(17, ticket)
     result.accepted
 
-config     client.toml: whom she trusts to shuffle, and her limits
-memory     what she has randomised and spent, durably
-submitter  one report a user and question, kept before it is sent, and sent until all have it
-client     the three calls
-entries    tickets and values as files
-cli        the command line
+config       client.toml: which shufflers she trusts, and her limits
+store        what she has randomised and spent, durably
+submitter    one report a user and question, kept before it is sent, and sent until all have it
+proofs       whether a report was counted
+client       the calls
+input_files  tickets and values as files
+cli          the command line
 """
 
 from user_client.client import Client, Collection

@@ -33,7 +33,7 @@ def key(out: Annotated[Path, typer.Option(help="The file to write the key to; it
     """Make a key of your own, and print its public half: a ticket made for it is of no use without the file."""
     from peos.crypto.identity import Identity
     from peos.crypto.randomness import system
-    from user_client.entries import write_key
+    from user_client.input_files import write_key
 
     made = Identity.generate(system())
     write_key(out, made)
@@ -59,7 +59,7 @@ def submit(
     as_json: Json = False,
 ) -> None:
     """Answer a question. The same command again completes what was cut off, with the same report."""
-    from user_client.entries import read_key, read_one_ticket, read_ticket
+    from user_client.input_files import read_key, read_one_ticket, read_ticket
 
     if (ticket is None) == (ticket_file is None):
         raise WrongInput(
@@ -102,16 +102,16 @@ def submit_file(
     as_json: Json = False,
 ) -> None:
     """Answer for many users, each with a ticket, memory, budget and randomness of her own."""
+    from peos.cli.progress import bar
     from user_client.client import BadAnswers
-    from user_client.entries import located, read_answers
-    from user_client.progress import shown
+    from user_client.input_files import located, read_answers
 
     answers = read_answers(tickets, values)
     invited = _invited(invitation)
     with _client(config) as client:
         collection = client.open(invited)
         try:
-            with shown("submissions") as progress:
+            with bar("submissions") as progress:
                 results = collection.submit_many(answers, progress=progress, waiting=_tell)
         except BadAnswers as bad:
             raise WrongInput(bad.id, located(bad.faults, values, tickets), hint=bad.hint) from None
@@ -163,7 +163,7 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Ask every shuffler whether your report was counted, and check what they show: they signed their lists."""
-    from user_client.entries import read_published_root
+    from user_client.input_files import read_published_root
 
     invited = _invited(invitation)
     root = read_published_root(result, invited.collection) if result is not None else None

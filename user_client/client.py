@@ -5,6 +5,7 @@ from collections.abc import Callable, Container, Sequence
 from functools import partial
 from typing import Final, Self
 
+from peos.chunks import chunks
 from peos.client.answering import is_ticket_of, values_of
 from peos.client.consent import Consent, check, require_open, require_pinned
 from peos.client.ledger import budget_of
@@ -16,11 +17,11 @@ from peos.errors import Refused, WrongInput
 from peos.net.submit import describe
 from peos.wire.parties import decode_invitation
 from user_client.config import Config
-from user_client.memory import OWNER, Memory
 from user_client.proofs import Checked
 from user_client.proofs import check as check_proofs
 from user_client.results import Ledger, Result, Standing
-from user_client.submitter import BATCH, OURSELVES, Preparer, Respondent, Sending, batches
+from user_client.store import OWNER, Memory
+from user_client.submitter import BATCH, OURSELVES, Preparer, Respondent, Sending
 
 Clock = Callable[[], float]
 Describe = Callable[[Card, bytes], bytes]
@@ -181,7 +182,7 @@ class Collection:
         accepted = self._memory.accepted(self.digest)
         expected = sum(ticket.id not in known for _, ticket in answers)
         results: list[Result] = []
-        for chunk in batches(given, CHUNK):
+        for chunk in (given[part] for part in chunks(len(given), CHUNK)):
             fresh = [Respondent(ticket.id, value, ticket) for value, ticket in chunk if ticket.id not in accepted]
             before = len(results) + len(chunk) - len(fresh)
 

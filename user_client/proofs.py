@@ -7,7 +7,7 @@ from peos.collection.membership import MembershipProof, MembershipRequest, verif
 from peos.collection.party import Card, Invitation, party
 from peos.errors import PeosError
 from peos.net.submit import prove
-from user_client.memory import Submitted
+from user_client.store import Submitted
 
 
 @dataclass(frozen=True)

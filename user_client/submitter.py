@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from peos.chunks import chunks
 from peos.client.answering import answer
 from peos.client.consent import Consent
 from peos.client.ledger import charge
@@ -15,8 +16,8 @@ from peos.errors import Refused
 from peos.net.submit import Refusal, send_parts
 from peos.protocols import Splitter
 from peos.wire.submissions import encode_receipt
-from user_client.memory import Memory, Remembered
 from user_client.results import Result
+from user_client.store import Memory, Remembered
 
 T = TypeVar("T")
 BATCH: Final = 128  # submissions that become durable together
@@ -126,7 +127,7 @@ class Sending:
         return [self._results[one.ticket.id] for one in respondents]
 
     def _missing(self, respondents: Sequence[Respondent]) -> Iterator[tuple[Part, ...]]:
-        for batch in batches(respondents, BATCH):
+        for batch in (respondents[part] for part in chunks(len(respondents), BATCH)):
             for one, found in zip(batch, self._preparer.prepare(batch, expected=self._expected), strict=True):
                 id_ = one.ticket.id
                 if isinstance(found, Refused):
@@ -155,9 +156,3 @@ class Sending:
         if self._answers:
             self._memory.note_answers(self._consent.digest, self._answers)
             self._answers.clear()
-
-
-def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """Stretches of at most `size`."""
-    for start in range(0, len(items), size):
-        yield items[start : start + size]

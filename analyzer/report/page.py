@@ -21,7 +21,7 @@ from analyzer.report.chart import drawing
 from analyzer.report.values import select
 from peos.privacy.guarantees import rounded_up
 from peos.protocols import protocol_named
-from peos.store.folder import write_durably
+from peos.store.private_files import write_durably
 
 REPORT: Final = "report.html"
 _LOOK: Final = "page.css"

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peos.bench.machine import REPETITIONS, Row, machine
+from peos.chunks import chunks
 from peos.crypto.randomness import Randomness, system
 from peos.ldp.local_hash import LocalHash
 
@@ -56,8 +57,8 @@ def over_all_pairs(seeds: NDArray[np.uint32], answers: NDArray[np.int64], domain
     prepared = premultiply(np.arange(domain))
     # The hashes that fall on cell y are those from ⌈y·2^32/d'⌉ to just before the next cell's.
     first = [-(-(cell << 32) // cells) for cell in range(cells + 1)]
-    for start in range(0, domain, _BLOCK):
-        block = prepared[start : start + _BLOCK]
+    for part in chunks(domain, _BLOCK):
+        block = prepared[part]
         hashed, spare = np.empty_like(block), np.empty_like(block)
         hit, few = np.empty(len(block), np.bool_), np.zeros(len(block), np.uint8)
         for number, (seed, answer) in enumerate(zip(seeds.tolist(), answers.tolist(), strict=True), start=1):
@@ -67,7 +68,7 @@ def over_all_pairs(seeds: NDArray[np.uint32], answers: NDArray[np.int64], domain
             np.less(hashed, np.uint32(first[answer + 1] - low), out=hit)
             np.add(few, hit.view(np.uint8), out=few)
             if number % _FEW == 0 or number == len(seeds):
-                counts[start : start + _BLOCK] += few
+                counts[part] += few
                 few[:] = 0
     return counts
 

@@ -26,7 +26,7 @@ from peos.bench.machine import (
     seconds,
 )
 from peos.crypto.randomness import Randomness, system
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, Packed
 from peos.crypto.schemes.paillier import Paillier, PaillierPrivateKey, PaillierPublicKey
 from peos.crypto.schemes.paillier_zeros import TABLES_PAY_FROM, WIDE_TABLES_PAY_FROM, PowerZeros

@@ -13,7 +13,8 @@ import numpy as np
 
 from peos.bench.machine import Row, Work, medians, seconds
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import rows, scheme
+from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import scheme
 from peos.crypto.schemes.base import PublicKey
 from peos.crypto.schemes.dgk import DGKPrivateKey
 from peos.crypto.schemes.dgk_zeros import TABLES_PAY_FROM, WIDE_TABLES_PAY_FROM

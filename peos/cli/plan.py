@@ -1,7 +1,6 @@
 """`peos plan`: parameters for a collection, with what they guarantee, how exact they are and what they cost."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from peos.privacy import Claim, Plan
-
-_TELL_EVERY = 7  # points of a drawing, where no terminal shows a bar
 
 
 def plan(
@@ -90,20 +87,17 @@ def _check_plot(path: Path, eps_server: float | None) -> None:
 
 def _draw(path: Path, found: "Plan", server: float, others: float | None, local: float | None) -> None:
     from rich.console import Console
-    from rich.progress import track
 
+    from peos.cli.progress import bar
     from peos.drawing import Line, chart
     from peos.privacy.curves import POINTS, Curve, curves_of
 
     curves: list[Curve] = []
-    steps: Iterator[list[Curve]] = curves_of(found, server, others=others, local=local)
+    with bar("drawing") as progress:
+        for number, now in enumerate(curves_of(found, server, others=others, local=local), start=1):
+            curves = now
+            progress(number, POINTS)
     console = Console(stderr=True)
-    if console.is_terminal:
-        steps = iter(track(steps, description="drawing", total=POINTS, console=console, transient=True))
-    for number, now in enumerate(steps, start=1):
-        curves = now
-        if not console.is_terminal and number % _TELL_EVERY == 0:
-            console.print(f"drawing: {number} of {POINTS} points", highlight=False)
     title = f"{found.users:,} users, {found.domain:,} values, {found.fakes:,} fake reports, δ = {found.delta:g}"
     lines = [Line(curve.name, curve.points) for curve in curves]
     drawn = chart(title, "ε against the analyzer", "standard error of a frequency", lines, mark=server)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from peos.collection.delivered import output
+from peos.collection.delivery_rules import output
 from peos.collection.document import Document, Member
 from peos.collection.lifecycle import OVER, State
 from peos.collection.party import Status

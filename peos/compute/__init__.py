@@ -11,7 +11,7 @@ from peos.compute.choice import ENGINES, PROCESSES, Choice, Tls, engine
 from peos.compute.engine import Engine, Progress
 from peos.compute.inline import Inline
 from peos.compute.processes import Background, Processes
-from peos.compute.ready import ReadyZeros
+from peos.compute.zeros import ReadyZeros
 
 __all__ = [
     "ENGINES",

@@ -25,9 +25,10 @@ import numpy as np
 from distributed import Client, Future
 from distributed.security import Security
 
+from peos.chunks import chunks
 from peos.compute import dask_worker
 from peos.compute.choice import Tls
-from peos.compute.engine import Engine, Job, Progress, chunks, cut, given_up
+from peos.compute.engine import Engine, Job, Progress, chunk_length, cut, given_up
 from peos.crypto.randomness import KEY_BYTES, system
 from peos.crypto.sealing import Shared, seal
 from peos.errors import BadEncoding, LocalFault, named
@@ -166,7 +167,7 @@ class _Work:
     def go(self) -> None:
         """Until all of it is there."""
         self._engine._introduce(self._client)
-        waiting = deque(chunks(len(self._out), self._engine.workers))
+        waiting = deque(chunks(len(self._out), chunk_length(len(self._out), self._engine.workers)))
         try:
             while waiting or self._working:
                 while waiting and len(self._working) < _IN_FLIGHT * self._engine.workers:

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from peos.compute.supply import Supply
+from peos.compute.zeros import Supply
 from peos.crypto.randomness import system
 from peos.crypto.sealing import Receiver, Shared
 from peos.errors import BadEncoding, PeosError

@@ -5,7 +5,7 @@ worker draws its own from the operating system and keeps its own supply of zeros
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
@@ -13,8 +13,7 @@ from typing import Any, Final, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from peos.compute.ready import ReadyZeros, Taking
-from peos.compute.supply import Supply
+from peos.compute.zeros import ReadyZeros, Supply, Taking
 from peos.crypto.onion import Layer, under_bytes
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import Packed, PrivateKey, PublicKey
@@ -197,11 +196,9 @@ class Engine(ABC):
         """Fill `out` with the job's results on the inputs, chunk by chunk."""
 
 
-def chunks(count: int, workers: int) -> Iterator[slice]:
-    """Slices that cover `count` rows, short enough that all workers finish at about the same time."""
-    length = max(1, min(LONGEST_CHUNK, -(-count // (_CHUNKS_A_WORKER * workers))))
-    for start in range(0, count, length):
-        yield slice(start, min(start + length, count))
+def chunk_length(count: int, workers: int) -> int:
+    """Rows of a chunk: few enough that all workers finish `count` of them at about the same time."""
+    return max(1, min(LONGEST_CHUNK, -(-count // (_CHUNKS_A_WORKER * workers))))
 
 
 def cut(inputs: Sequence[Any], where: slice) -> tuple[Any, ...]:

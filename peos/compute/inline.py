@@ -3,8 +3,9 @@
 from threading import Lock
 from typing import Any
 
-from peos.compute.engine import Engine, Job, Progress, chunks, cut, given_up
-from peos.compute.supply import Supply
+from peos.chunks import chunks
+from peos.compute.engine import Engine, Job, Progress, chunk_length, cut, given_up
+from peos.compute.zeros import Supply
 from peos.crypto.randomness import Randomness
 
 
@@ -21,7 +22,7 @@ class Inline(Engine):
         self._closed = True
 
     def _run(self, job: Job, inputs: tuple[Any, ...], out: Any, progress: Progress | None) -> None:
-        for where in chunks(len(out), self.workers):
+        for where in chunks(len(out), chunk_length(len(out), self.workers)):
             if self._closed:
                 raise given_up()
             with self._lock:

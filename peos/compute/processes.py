@@ -15,9 +15,22 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait as wait_for_end
 from typing import Any, Final
 
-from peos.compute.engine import Decrypt, Encrypt, Engine, Job, Peel, Progress, Remask, Zeros, chunks, cut, given_up
+from peos.chunks import chunks
+from peos.compute.engine import (
+    Decrypt,
+    Encrypt,
+    Engine,
+    Job,
+    Peel,
+    Progress,
+    Remask,
+    Zeros,
+    chunk_length,
+    cut,
+    given_up,
+)
 from peos.compute.inline import Inline
-from peos.compute.supply import Supply
+from peos.compute.zeros import Supply
 from peos.crypto.schemes import scheme
 from peos.errors import LocalFault
 
@@ -67,7 +80,7 @@ class Processes(Engine):
         if not self.pays(job, len(out)):
             self._inline._run(job, inputs, out, progress)
             return
-        waiting = deque(chunks(len(out), self.workers))
+        waiting = deque(chunks(len(out), chunk_length(len(out), self.workers)))
         done = broken = 0
         while waiting:
             came = self._one_pool(job, inputs, out, waiting, progress, done)

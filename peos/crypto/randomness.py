@@ -13,6 +13,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
+from peos.chunks import chunks
 from peos.errors import LocalFault
 
 U64 = NDArray[np.uint64]
@@ -55,8 +56,8 @@ class Randomness:
                 "random.forked", "a random stream does not survive a fork", hint="spawn worker processes instead"
             )
         view = out.data
-        for start in range(0, len(view), _CHUNK):
-            part = view[start : start + _CHUNK]
+        for chunk in chunks(len(view), _CHUNK):
+            part = view[chunk]
             self._encryptor.update_into(_ZEROS[: len(part)] if len(part) < _CHUNK else _ZEROS, part)
 
     def bytes(self, count: int) -> bytes:

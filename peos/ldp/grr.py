@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from peos.chunks import chunks
 from peos.crypto.randomness import U64, Randomness
 from peos.estimate.frequency import FrequencyOracle
 from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Counts, PureMechanism, Question, checked_parameters, whole_number
@@ -129,8 +130,8 @@ class GRR(PureMechanism):
         """How many reports tell each candidate, or each value."""
         words = self._words(words)
         counts = np.zeros(self.domain, dtype=np.int64)
-        for start in range(0, len(words), _CHUNK):
-            counts += np.bincount(self.decode(words[start : start + _CHUNK]), minlength=self.domain)
+        for chunk in chunks(len(words), _CHUNK):
+            counts += np.bincount(self.decode(words[chunk]), minlength=self.domain)
         return counts if candidates is None else counts[self._values(candidates)]
 
 

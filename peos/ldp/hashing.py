@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from peos.chunks import chunks
 from peos.crypto.randomness import U64
 
 _CHUNK: Final = 1 << 16  # reports worked at a time: about ten vectors of half a megabyte
@@ -98,10 +99,10 @@ class HashFamily:
         table = None
         if self.prime <= len(seeds):
             table = self._inverses(np.arange(self.prime, dtype=np.uint64))
-        for start in range(0, len(seeds), _CHUNK):
-            a, b = self.coefficients(seeds[start : start + _CHUNK])
+        for chunk in chunks(len(seeds), _CHUNK):
+            a, b = self.coefficients(seeds[chunk])
             inverse = self._inverses(a) if table is None else table[a]
-            self._walk(counters, inverse, b, answers[start : start + _CHUNK].astype(np.uint64))
+            self._walk(counters, inverse, b, answers[chunk].astype(np.uint64))
         return counters[self.ranks]
 
     def _walk(self, counters: NDArray[np.int64], inverse: U64, b: U64, answers: U64) -> None:

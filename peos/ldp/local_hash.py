@@ -13,6 +13,7 @@ from typing import ClassVar, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from peos.chunks import chunks
 from peos.crypto.randomness import U64, Randomness
 from peos.errors import WrongInput
 from peos.estimate.frequency import FrequencyOracle
@@ -211,15 +212,15 @@ class LocalHash(PureMechanism):
         if among is not None and len(among) * self.cells < self.family.prime:
             return self._met(words, among)
         counts = np.zeros(self.domain, dtype=np.int64)
-        for start in range(0, len(words), _CHUNK):
-            counts += self.family.support_counts(*self.decode(words[start : start + _CHUNK]))
+        for chunk in chunks(len(words), _CHUNK):
+            counts += self.family.support_counts(*self.decode(words[chunk]))
         return counts if among is None else counts[among]
 
     def _met(self, words: U64, candidates: NDArray[np.int64]) -> Counts:
         """`support_counts` by evaluation at each candidate."""
         counts = np.zeros(len(candidates), dtype=np.int64)
-        for start in range(0, len(words), _CHUNK):
-            seeds, answers = self.decode(words[start : start + _CHUNK])
+        for chunk in chunks(len(words), _CHUNK):
+            seeds, answers = self.decode(words[chunk])
             a, b = self.family.coefficients(seeds)
             for place in range(len(candidates)):
                 met = self.family.evaluate(a, b, candidates[place : place + 1]) == answers

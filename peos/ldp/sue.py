@@ -14,6 +14,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from peos.chunks import chunks
 from peos.crypto.randomness import U64, Randomness
 from peos.errors import WrongInput
 from peos.estimate.frequency import FrequencyOracle
@@ -162,8 +163,8 @@ class SUE(PureMechanism):
         among = range(self.domain) if candidates is None else self._values(candidates).tolist()
         counts = np.zeros(len(among), dtype=np.int64)
         rows = max(1, min(_CHUNK_ROWS, _CHUNK_WORDS // self.words))
-        for start in range(0, len(words), rows):
-            columns = np.ascontiguousarray(words[start : start + rows].T)
+        for chunk in chunks(len(words), rows):
+            columns = np.ascontiguousarray(words[chunk].T)
             for place, position in enumerate(among):
                 counts[place] += np.count_nonzero(self._supports(columns, position))
         return counts

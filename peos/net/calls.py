@@ -10,9 +10,10 @@ from typing import Any
 from peos.crypto.kdf import DIGEST_BYTES
 from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault
-from peos.net.client import STANDARD, TIMEOUT, Backoff, Waited, retrying
+from peos.net.client import TIMEOUT
 from peos.net.errors import from_rpc_error
 from peos.net.guard import Context, Handler
+from peos.net.retry import STANDARD, Retry, Told, retrying
 from peos.net.tls import grpc
 from peos.wire.methods import Method
 
@@ -114,15 +115,15 @@ class Caller:
         party: str,
         rng: Randomness,
         *,
-        backoff: Backoff = STANDARD,
-        waiting: Waited | None = None,
+        policy: Retry = STANDARD,
+        waiting: Told | None = None,
         meter: Meter | None = None,
     ) -> None:
         self.party = party
         self._opened: grpc.aio.Channel | None = None if callable(reach) else reach
         self._reach: Callable[[], grpc.aio.Channel] = reach if callable(reach) else lambda: reach
         self._rng = rng
-        self._backoff = backoff
+        self._policy = policy
         self._waiting = waiting
         self._meter = meter or _uncounted
 
@@ -141,7 +142,7 @@ class Caller:
     async def ask(
         self, method: Method, request: Any, *, step: str = "", timeout: float = TIMEOUT, metadata: Metadata = ()
     ) -> Any:
-        """One request, one response; repeated as `Backoff` says."""
+        """One request, one response; repeated as the policy says."""
         encoded = method.encode(request)
         call: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = self._channel.unary_unary(method.path)
 
@@ -208,9 +209,18 @@ class Caller:
         return message
 
     async def _repeated(self, once: Callable[[], Awaitable[bytes]], step: str) -> bytes:
-        return await retrying(
-            once, party=self.party, step=step, rng=self._rng, backoff=self._backoff, waiting=self._waiting
-        )
+        def told(error: Exception, pause: float) -> None:
+            if self._waiting is not None:
+                self._waiting(self._explained(error, step), pause)
+
+        try:
+            return await retrying(once, self._policy, rng=self._rng, told=told)
+        except grpc.RpcError as error:
+            raise self._explained(error, step) from None
+
+    def _explained(self, error: Exception, step: str) -> Exception:
+        """The one sentence about what failed: which party, at which step."""
+        return from_rpc_error(error, self.party, step) if isinstance(error, grpc.RpcError) else error
 
 
 def _uncounted(_sent: int, _received: int) -> None:

@@ -198,11 +198,6 @@ def fingerprint(data: bytes) -> bytes:
     return read_certificate(data).fingerprint(SHA256())
 
 
-def expires(data: bytes) -> datetime.datetime:
-    """When the certificate ends, UTC."""
-    return read_certificate(data).not_valid_after_utc
-
-
 def is_expired(data: bytes, now: datetime.datetime | None = None) -> bool:
     """Whether it is over, or not yet valid."""
     certificate = read_certificate(data)

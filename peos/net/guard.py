@@ -118,7 +118,7 @@ class Guard(grpc.aio.ServerInterceptor):
     async def _check(self, context: Context, method: str) -> None:
         refusal = self._refusal(context)
         if refusal is not None:
-            self._log.warning("a caller was turned away", method=method, reason=refusal.text)
+            self._log.warning("a caller was turned away", method=method, id=refusal.id, reason=refusal.text)
             await context.abort(refusal.status, refusal.text, refusal.metadata)
 
     def _refusal(self, context: Context) -> Public | None:

@@ -17,8 +17,9 @@ from peos.collection.party import Answer, Card, party, plain_text
 from peos.crypto.randomness import Randomness
 from peos.errors import BadEncoding, LocalFault, PeosError, RemoteFault, WrongInput
 from peos.net.certificates import require_valid
-from peos.net.client import Backoff, blocking_channel
+from peos.net.client import blocking_channel
 from peos.net.errors import ERROR_KEY, from_rpc_error, is_retryable
+from peos.net.retry import Retry
 from peos.net.tls import grpc
 from peos.wire.methods import SUBMIT_MANY
 
@@ -26,7 +27,7 @@ STEP: Final = "submission"
 PATIENCE: Final = 60.0  # seconds without a final answer before a lane gives up
 SILENCE: Final = 20.0  # seconds without any answer before a stream counts as broken
 AGAIN: Final = "run the same again later: what was acknowledged is kept, and the same bytes are sent"
-_BACKOFF: Final = Backoff(base=0.2)
+_AGAIN: Final = Retry(base=0.2)
 _Code = grpc.StatusCode
 _CUT_OFF: Final = frozenset({_Code.CANCELLED, _Code.INTERNAL, _Code.UNKNOWN})  # how streams end with their server
 
@@ -267,4 +268,4 @@ class Lane:
         if now < self._resume_at:
             return
         self._pauses += 1
-        self._resume_at = now + _BACKOFF.pause(self._pauses, self._rng)
+        self._resume_at = now + _AGAIN.pause(self._pauses, self._rng)

@@ -18,7 +18,7 @@ from peos.crypto.kdf import DIGEST_BYTES
 from peos.errors import PeosError, WrongInput, in_words
 
 FIELDS: Final = frozenset(
-    {"party", "peer", "step", "state", "attempt", "round", "done", "total", "count", "seconds", "bytes", "status"}
+    {"id", "party", "peer", "step", "state", "attempt", "round", "done", "total", "count", "seconds", "bytes", "status"}
     | {"reason", "hint", "method", "port", "address", "generation", "event", "error", "at", "progress"}
 )
 PREFIX: Final = 8  # bytes of a collection's digest that name it in the log

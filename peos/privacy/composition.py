@@ -23,9 +23,9 @@ import numpy as np
 from peos.ldp.base import Mechanism
 from peos.ldp.blanket import Blanket
 from peos.privacy.binomial import Floats
-from peos.privacy.closed_form import fourteen
 from peos.privacy.exact import bound, least_epsilon
 from peos.privacy.losses import Losses, losses
+from peos.privacy.theorem import fourteen
 
 _NODES: Final = 1.5  # of a curve, for each factor of e by which it falls: between them lines are drawn
 _STEPS: Final = 384  # of the grid, up to where the narrowest curve ends

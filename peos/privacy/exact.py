@@ -22,7 +22,7 @@ from peos.errors import WrongInput
 from peos.ldp.base import Mechanism
 from peos.ldp.blanket import Blanket
 from peos.privacy.binomial import Floats, at_least, excess, point
-from peos.privacy.closed_form import fourteen
+from peos.privacy.theorem import fourteen
 
 MOST_CELLS: Final = 98_304
 """Pairs of bins, of M and of B, that one δ is computed from: the work does not grow with n."""

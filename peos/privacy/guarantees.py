@@ -12,8 +12,8 @@ from typing import Final
 
 from peos.errors import WrongInput
 from peos.ldp.base import Mechanism
-from peos.privacy.closed_form import epsilon_server, epsilon_users, fourteen
 from peos.privacy.exact import least_epsilon
+from peos.privacy.theorem import epsilon_server, epsilon_users, fourteen
 from peos.shuffle.schedule import Schedule
 
 HONEST: Final = (

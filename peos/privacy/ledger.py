@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from peos.errors import Refused, WrongInput
-from peos.privacy.closed_form import fourteen
 from peos.privacy.composition import Composed, Release, spent
 from peos.privacy.guarantees import rounded_up
+from peos.privacy.theorem import fourteen
 
 _NAMED = 5  # of the collections that spent a budget
 

@@ -18,12 +18,12 @@ from peos.errors import Refused, WrongInput
 from peos.ldp.base import Mechanism
 from peos.ldp.members import Members
 from peos.privacy import exact_search
-from peos.privacy.closed_form import mean_needed
 from peos.privacy.costs import Cost, cost
 from peos.privacy.guarantees import Guarantees, guarantees, rounded_up
-from peos.privacy.refusals import USELESS, exact_refusal, theorem_refusal
-from peos.privacy.search import Need, least_variance
+from peos.privacy.infeasible import USELESS, exact_refusal, theorem_refusal
 from peos.privacy.targets import MOST_FAKES_PER_USER, Size, Targets, checked
+from peos.privacy.theorem import mean_needed
+from peos.privacy.theorem_search import Need, least_variance
 from peos.registry import DEFAULT_SCHEME, MECHANISMS
 from peos.shuffle.schedule import Schedule
 

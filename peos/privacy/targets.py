@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 from peos.errors import WrongInput
 from peos.ldp import MAX_ENUMERABLE, MAX_EPSILON
 from peos.ldp.base import whole_number
-from peos.privacy.closed_form import fourteen, mean_needed
-from peos.privacy.search import Need
+from peos.privacy.theorem import fourteen, mean_needed
+from peos.privacy.theorem_search import Need
 from peos.registry import MECHANISMS
 
 MOST_FAKES_PER_USER: Final = 100

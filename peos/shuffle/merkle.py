@@ -11,10 +11,11 @@ from typing import Final
 
 import numpy as np
 
+from peos.chunks import chunks, rows_of
 from peos.crypto import tree
 from peos.crypto.kdf import StreamKey
 from peos.crypto.tree import NODE_BYTES
-from peos.shuffle.rows import Rows, stretches
+from peos.shuffle.streaming import Rows
 
 SALT_BYTES: Final = 16
 
@@ -34,7 +35,7 @@ def leaves(rows: Rows, salts: bytes) -> bytearray:
     level = bytearray(count * NODE_BYTES)
     salted = np.frombuffer(salts, np.uint8).reshape(count, SALT_BYTES)
     sha256 = hashlib.sha256
-    for where in stretches(count, record):
+    for where in chunks(count, rows_of(record)):
         block = np.zeros((where.stop - where.start, record), dtype=np.uint8)
         block[:, 1 : 1 + SALT_BYTES] = salted[where]
         block[:, 1 + SALT_BYTES :] = rows[where]

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from peos.chunks import chunks, rows_of
 from peos.crypto.kdf import StreamKey
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed, PublicKey, ZeroSource
@@ -18,7 +19,7 @@ from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.shuffle.bench import AbstractBench, fault_of
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Handle, Mix, Pass, Split, Task
 from peos.shuffle.messages import Kind, VectorHeader
-from peos.shuffle.rows import Rows, stretches
+from peos.shuffle.streaming import Rows
 
 Vector = U64 | Packed
 """An array; or ciphertexts that a bench of many rows keeps elsewhere, with as much of an array as `Rows` has."""
@@ -126,7 +127,7 @@ class Workbench(AbstractBench):
     def take_in(self, handle: Handle, header: VectorHeader, rows: Packed) -> None:
         """Keep a vector that came whole; what claims to be ciphertexts must be."""
         if header.header.step.kind is Kind.HANDOVER:
-            for where in stretches(*rows.shape):
+            for where in chunks(len(rows), rows_of(rows.shape[1])):
                 if not bool(np.all(self.public.check(rows[where].reshape(-1, self.public.ciphertext_bytes)))):
                     raise fault_of("shuffle.not_ciphertexts", header.header, "handed over what is no ciphertext")
         super().take_in(handle, header, rows)

@@ -14,7 +14,7 @@ from peos.crypto.identity import labelled
 from peos.errors import LocalFault
 from peos.store.base import AuditEntry, Plain
 from peos.store.database import Database
-from peos.store.folder import Mark
+from peos.store.private_files import Mark
 
 TRIGGERS: Final = (
     "CREATE TRIGGER audit_fixed BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'fixed'); END",

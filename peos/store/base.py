@@ -21,13 +21,14 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from peos.chunks import rows_of
 from peos.collection.lifecycle import State
 from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault, Refused
 from peos.ldp.base import Question
-from peos.shuffle.rows import Rows, stretches
-from peos.shuffle.standing import Standing
+from peos.shuffle.delivery_state import Standing
+from peos.shuffle.streaming import Rows
 
 Judged = Verdict | Refused
 """What became of one submission: STORE (durable now) and KNOWN are acknowledged; CONFLICT and a refusal are not."""
@@ -244,7 +245,7 @@ class ShufflerStore(ABC):
         """Write the shares that count into the first rows of `out`, whose rows are as long as a share."""
         length, width = out.shape
         shares, row = self.shares(digest), 0
-        while block := list(islice(shares, next(stretches(length, width), slice(0, 1)).stop)):
+        while block := list(islice(shares, max(1, min(length, rows_of(width))))):
             end = row + len(block)
             if end > length or any(len(share) != width for share in block):
                 raise LocalFault(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from peos.errors import Full, LocalFault, PeosError
-from peos.store.folder import has_descriptors, is_full, private_file, sync_folder
+from peos.store.private_files import has_descriptors, is_full, private_file, sync_folder
 
 SEAL_BYTES: Final = 16
 _MOMENT_MS: Final = 200  # that a checkpoint waits for a reader; it is repeated later

@@ -17,9 +17,10 @@ from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import Conflict, LocalFault, NotYet
 from peos.ldp.base import Question
-from peos.shuffle.rows import Rows
-from peos.shuffle.standing import Place, Standing
-from peos.store import audit, folder, rules
+from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.streaming import Rows
+from peos.store import audit, rules
+from peos.store import private_files as folder
 from peos.store.base import (
     AuditEntry,
     Collection,
@@ -33,7 +34,7 @@ from peos.store.base import (
     Vector,
 )
 from peos.store.database import Database
-from peos.store.restored import mark_of, settle_witness
+from peos.store.rollback import mark_of, settle_witness
 from peos.store.schema import ERASED, LAYOUT, is_finished, sealed
 from peos.store.submissions import SubmissionFile, read_lists, wipe, write_lists
 from peos.store.vectors import Named, VectorFiles

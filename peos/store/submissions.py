@@ -12,7 +12,8 @@ from peos.collection.document import ID_BYTES
 from peos.collection.rows import ROW_BYTES
 from peos.collection.submission import Verdict, judge
 from peos.errors import Closed, LocalFault
-from peos.store import folder, rules
+from peos.store import private_files as folder
+from peos.store import rules
 from peos.store.base import Judged, Lists, Submission
 from peos.store.database import SEAL_BYTES, Database, Layout, seal
 

@@ -1,7 +1,7 @@
 """The collection document on the wire."""
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from peos.collection.document import Document, MechanismChoice, Member, digest
 from peos.crypto.identity import PUBLIC_BYTES, SIGNATURE_BYTES, Identity, verifies
@@ -22,7 +22,7 @@ class SignedDocument:
     signature: bytes
     document: Document
 
-    @property
+    @cached_property
     def digest(self) -> bytes:
         """The collection's digest."""
         return digest(self.encoded)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
+from peos.chunks import chunks
 from peos.collection.document import ID_BYTES, MAX_ROWS
 from peos.collection.freeze import Announcement, Announcements, FrozenDigest, Stretch
 from peos.collection.rows import ROW_BYTES
@@ -47,8 +48,8 @@ def decode_announcements(data: bytes) -> Announcements:
 
 def stretches(collection: bytes, rows: tuple[bytes, ...]) -> Iterator[Stretch]:
     """A whole list, cut so that no message grows with n; an empty list is one empty stretch."""
-    for first in range(0, max(len(rows), 1), STRETCH):
-        yield Stretch(collection, len(rows), first, rows[first : first + STRETCH])
+    for part in chunks(max(len(rows), 1), STRETCH):
+        yield Stretch(collection, len(rows), part.start, rows[part])
 
 
 def encode_stretch(stretch: Stretch) -> bytes:

@@ -9,8 +9,8 @@ import runpy
 from pathlib import Path
 from typing import Any, Final
 
-from shuffler import scratch
-from shuffler.bench import Bench
+from shuffler import spill as scratch
+from shuffler.workbench import Bench
 
 TOLD: Final = "PEOS_TEST_FILES"
 

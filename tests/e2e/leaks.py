@@ -15,7 +15,7 @@ from typing import Final
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from analyzer.home import Home
+from analyzer.workspace import Home
 from peos.crypto.schemes.base import PrivateKey
 from peos.localcluster import Party
 from shuffler import config

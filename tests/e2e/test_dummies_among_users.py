@@ -12,7 +12,7 @@ from peos.localcluster import LocalCluster, Party
 from tests.e2e.town import Town, digest_of, until
 from user_client.client import Client
 from user_client.config import read
-from user_client.entries import read_lines, read_ticket
+from user_client.input_files import read_lines, read_ticket
 
 COLLECTIONS, USERS, DUMMIES = 4, 75, 32
 PAUSE = 0.1  # seconds between one user and the next

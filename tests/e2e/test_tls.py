@@ -9,16 +9,18 @@ import pytest
 
 from peos.collection.party import Card, Status
 from peos.crypto.randomness import Randomness
-from peos.errors import PeosError, Refused, RemoteFault
+from peos.errors import PeosError, Refused
 from peos.net.calls import Caller
 from peos.net.certificates import Certificate, make_certificate
-from peos.net.client import ONCE, channel
+from peos.net.client import channel
+from peos.net.retry import ONCE
 from peos.net.submit import describe
 from peos.net.tls import Trust
 from peos.wire.methods import GET_RECEIPT, STATUS
 from peos.wire.parties import decode_card
 from shuffler import config, keys
 from tests.e2e.whole_run import EXPIRED, GUEST, Concluded
+from tests.raising import raises
 
 DIGEST = bytes(32)
 SECONDS = 5.0
@@ -58,7 +60,7 @@ def asked(address: str, server: bytes, own: Certificate | None, method: Any = ST
     """The answer of a peer port to a call under `own`."""
 
     async def call() -> Any:
-        caller = Caller(channel(address, server, own), "the port", RNG, backoff=ONCE)
+        caller = Caller(channel(address, server, own), "the port", RNG, policy=ONCE)
         try:
             return await caller.ask(method, DIGEST, step="status", timeout=SECONDS)
         finally:
@@ -102,7 +104,7 @@ def test_the_analyzers_port_knows_the_shufflers_and_nobody_else(concluded: Concl
         asked(analyzer.peer_address, analyzer.peer_certificate, GUEST, GET_RECEIPT)
     assert not isinstance(turned_away.value, Refused)
     own = keys.load(config.read(concluded.town.cluster.shufflers[0].config)).peers
-    with pytest.raises(Refused, match="collection"):
+    with raises("collection.unknown", kind=Refused):
         asked(analyzer.peer_address, analyzer.peer_certificate, own, GET_RECEIPT)
 
 
@@ -113,7 +115,7 @@ def test_swapped_certificates_are_noticed_by_whoever_calls(concluded: Concluded)
         (second.peer_address, first.peer_certificate),
         (first.peer_address, first.user_certificate),
     ):
-        with pytest.raises(RemoteFault, match="another certificate than the pinned one"):
+        with raises("network.certificate"):
             asked(address, other, GUEST)
 
 
@@ -129,11 +131,11 @@ def test_a_user_notices_it_too(concluded: Concluded) -> None:
         first.user_address,
         second.user_certificate,
     )
-    with pytest.raises(RemoteFault, match="another certificate than the pinned one"):
+    with raises("network.certificate"):
         describe(swapped, digest)
 
 
 def test_the_users_port_offers_nothing_of_the_peers(concluded: Concluded) -> None:
     first = cards(concluded)[0]
-    with pytest.raises(PeosError, match="does not offer this call"):
+    with raises("network.not_offered"):
         asked(first.user_address, first.user_certificate, GUEST)

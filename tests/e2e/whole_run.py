@@ -1,4 +1,4 @@
-"""A town's whole run: four collections at the same time on the same three shufflers, for all tests that only look."""
+"""A town's whole run: collections at the same time on the same three shufflers, for all tests that only look."""
 
 import datetime
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from analyzer.config import read
-from analyzer.home import Home
+from analyzer.workspace import Home
 from peos.collection.party import Card
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
@@ -17,12 +17,14 @@ from peos.localcluster import LocalCluster, Party
 from peos.net.certificates import Certificate, as_der, make_certificate
 from peos.wire.parties import sign_card
 from tests.e2e import leaks
-from tests.e2e.town import Town, digest_of, until
+from tests.e2e.town import Town, digest_of, here, until
 from tests.e2e.watch import Watch
+from tests.full import FULL
 
 USERS: Final = 24
 DOMAIN: Final = 30  # more values than users: those that nobody gave are zero
 CHOSEN: Final = 3
+PUBLISHED: Final = ("grr", "solh", "sue") if FULL else ("grr", "solh")
 _RNG: Final = Randomness(b"\x0e" * 32)
 
 # An analyzer that the shufflers' operators admitted and that the tests play, and one whose certificate is over.
@@ -59,14 +61,14 @@ def _card(folder: Path, name: str, certificate: Certificate) -> Path:
 
 @contextmanager
 def whole_run(folder: Path) -> Iterator[Concluded]:
-    """GRR, SOLH and SUE published and one collection aborted for want of reports, all under way at the same time."""
+    """PUBLISHED mechanisms and a collection that is aborted for want of reports, all under way at the same time."""
     every_value = list(range(USERS))
     with LocalCluster(folder / "cluster", shufflers=3) as cluster:
         cluster.init(most_eps_local=48.0, least_reports=2)
         guests = [_card(folder, "guest", GUEST), _card(folder, "late", EXPIRED)]
         for shuffler in cluster.shufflers:
             _admit(shuffler, guests)
-        names = ("grr", "solh", "sue", "few")
+        names = (*PUBLISHED, "few")
         folders = {party.name: party.folder for party in cluster.parties}
         folders |= {f"users-of-{name}": cluster.folder / f"users-of-{name}" for name in names}
         with Watch(folders) as watch:
@@ -75,18 +77,18 @@ def whole_run(folder: Path) -> Iterator[Concluded]:
             with ThreadPoolExecutor(2) as both:
                 jobs = {
                     "grr": both.submit(town.open, "grr", every_value, "--mechanism", "grr", domain=DOMAIN),
-                    "solh": both.submit(_open_chosen, town, "solh"),
-                    "sue": both.submit(_open_chosen, town, "sue"),
+                    **{name: both.submit(_open_chosen, town, name) for name in PUBLISHED[1:]},
                     "few": both.submit(_open_few, town),
                 }
                 clients = {name: job.result() for name, job in jobs.items()}
                 digests = {name: digest_of(town, name) for name in names}
                 private = _secrets_of(town, clients)
                 list(both.map(town.freeze, names))
-                results = dict(zip(names[:3], map(town.result, names[:3]), strict=True))
+                results = dict(zip(PUBLISHED, map(town.result, PUBLISHED), strict=True))
             until(
                 lambda: town.analyst("status", "few", "--json").json["state"] == "aborted", "the end of `few`", every=1
             )
+        town.run = here
         yield Concluded(town, results, digests, watch, clients, private)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from peos.collection.lifecycle import State
-from peos.shuffle.standing import Place
+from peos.shuffle.delivery_state import Place
 from tests.faults import points
 from tests.faults.points import (
     ANALYZER,
@@ -115,7 +115,7 @@ def _analyzing() -> list[Change]:
 
 
 def _answering() -> list[Change]:
-    client, opened, memory = ("client",), Stage.OPEN, "user_client.memory:Memory"
+    client, opened, memory = ("client",), Stage.OPEN, "user_client.store:Memory"
     return [
         Change("memory made", "peos.store.database:Database._settle", client, _AT_COMMIT, stage=opened),
         Change("memory opened", f"{memory}.__init__", client, (Fails.CHECKPOINT,), stage=opened),

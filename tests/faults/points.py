@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from peos.collection.lifecycle import State
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.effects import Mix, Pass, Split, Task
 from peos.shuffle.messages import Kind, Step
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.standing import Place, Standing
 
 Arguments = Mapping[str, Any]
 
@@ -193,7 +193,7 @@ def _submitting() -> list[Point]:
     return [
         Point("submit: remembered, not sent", "user_client.submitter:Preparer.prepare", _AFTER, client, opened),
         Point("submit: one shuffler answered", "user_client.submitter:Sending._answered", _AFTER, client, opened),
-        Point("submit: answers are noted", "user_client.memory:Memory.note_answers", _AFTER, client, opened),
+        Point("submit: answers are noted", "user_client.store:Memory.note_answers", _AFTER, client, opened),
         Point("submit: before the transaction", f"{STORE}.submit_many", _BEFORE, EVERY, opened),
         Point("submit: within the transaction", f"{rows}._take", _AFTER, EVERY, opened, count=3),
         Point("submit: committed, not acknowledged", f"{STORE}.submit_many", _AFTER, EVERY, opened),
@@ -202,7 +202,7 @@ def _submitting() -> list[Point]:
 
 
 def _freezing() -> list[Point]:
-    freezing, agreed = "shuffler.freezing:Freezing", "peos.collection.freeze:Freeze"
+    freezing, agreed = "shuffler.freeze_runner:Freezing", "peos.collection.freeze:Freeze"
     closed = state_is(State.CLOSED)
     rows = "peos.store.submissions:SubmissionFile"
     return [
@@ -246,7 +246,7 @@ def _rounds() -> list[Point]:
                 Point(f"{name}: {said} said", "peos.net.calls:Caller.ask", _AFTER, parties, only=_said(step)),
             ]
         mixed = _task(Mix, f"round/{number}")
-        found.append(Point(f"{name}: mix done", "shuffler.bench:Bench.work", _AFTER, parties, only=mixed))
+        found.append(Point(f"{name}: mix done", "shuffler.workbench:Bench.work", _AFTER, parties, only=mixed))
     return found
 
 
@@ -258,7 +258,7 @@ def _parts() -> list[Point]:
         split = _task(Split, f"part/{leave.round}")
         seed = _said(Step(leave.round, Kind.SEED))
         found += [
-            Point(f"{name}: split", "shuffler.bench:Bench.work", _AFTER, who, only=split),
+            Point(f"{name}: split", "shuffler.workbench:Bench.work", _AFTER, who, only=split),
             Point(f"{name}: seed said", "peos.net.calls:Caller.ask", _AFTER, who, only=seed),
         ]
         if leave.explicit:
@@ -274,7 +274,9 @@ def _vector(name: str, senders: tuple[str, ...], receivers: tuple[str, ...], kin
         Point(
             f"{name} mid-stream, receiver", "peos.wire.shuffles:VectorReader.feed", _AFTER, receivers, only=_came(kind)
         ),
-        Point(f"{name} whole, not acknowledged", "shuffler.bench:Bench.take_in", _AFTER, receivers, only=_taken(kind)),
+        Point(
+            f"{name} whole, not acknowledged", "shuffler.workbench:Bench.take_in", _AFTER, receivers, only=_taken(kind)
+        ),
         Point(f"{name} acknowledged", "peos.net.calls:Caller.send", _AFTER, senders, only=_carries(said, "Carry")),
     ]
 
@@ -285,9 +287,9 @@ def _passes() -> list[Point]:
         who, name, work = _shufflers(holder), f"pass {over.hop}", _task(Pass, f"pass/{over.hop}")
         root = _said(Step(over.round, Kind.CIPHER_ROOT))
         found += [
-            Point(f"{name}: not begun", "shuffler.bench:Bench.work", _BEFORE, who, only=work),
-            Point(f"{name}: under way", "shuffler.bench:Bench._came", _AFTER, who, count=2),
-            Point(f"{name}: done", "shuffler.bench:Bench.work", _AFTER, who, only=work),
+            Point(f"{name}: not begun", "shuffler.workbench:Bench.work", _BEFORE, who, only=work),
+            Point(f"{name}: under way", "shuffler.workbench:Bench._came", _AFTER, who, count=2),
+            Point(f"{name}: done", "shuffler.workbench:Bench.work", _AFTER, who, only=work),
             Point(f"{name}: root said", "peos.net.calls:Caller.ask", _AFTER, who, only=root),
         ]
         if over.receiver:
@@ -310,7 +312,11 @@ def _storing() -> list[Point]:
 
 
 def _delivering() -> list[Point]:
-    incoming, receiving, me = "analyzer.receiving:Incoming", "analyzer.receiving:Receiving", ("analyzer",)
+    incoming, receiving, me = (
+        "analyzer.delivery_receiver:Incoming",
+        "analyzer.delivery_receiver:Receiving",
+        ("analyzer",),
+    )
     sent, delivered = "peos.wire.shuffles:encode_vector", _carries("delivery", "Deliver")
     put, done = f"{STORE}.put_standing", place_is(Place.DONE)
     return [
@@ -331,7 +337,7 @@ def _delivering() -> list[Point]:
 
 def _inspecting() -> list[Point]:
     """After the receipt; a shuffler that is started anew has no rows left to open, and says so."""
-    here, there, me = "shuffler.inspecting:Inspecting", "analyzer.inspecting:Inspecting", ("analyzer",)
+    here, there, me = "shuffler.inspecting:Inspecting", "analyzer.inspection_runner:Inspecting", ("analyzer",)
     return [
         Point("inspection: dummies revealed", f"{there}.reveal", _AFTER, me),
         Point("inspection: one opening kept", f"{there}.keep", _AFTER, me),
@@ -357,8 +363,8 @@ def _erasing() -> list[Point]:
 
 
 def _publishing() -> list[Point]:
-    publishing, me = "analyzer.publishing", ("analyzer",)
-    telling, receiving = f"{publishing}:_Telling.__call__", "analyzer.receiving:Receiving"
+    publishing, me = "analyzer.publisher", ("analyzer",)
+    telling, receiving = f"{publishing}:_Telling.__call__", "analyzer.delivery_receiver:Receiving"
     return [
         Point("decryption: not begun", f"{publishing}:decrypt", _BEFORE, me),
         Point("decryption: some chunks came", telling, _AFTER, me, count=3),

@@ -45,9 +45,9 @@ from peos.net.certificates import (
     read_certificate,
     require_pair,
 )
+from peos.shuffle.inspect.evidence import Nothing, Opening
 from peos.shuffle.messages import Kind, SignedReveal
-from peos.shuffle.opening import Nothing, Opening
-from peos.store.folder import Mark, read_mark, write_mark
+from peos.store.private_files import Mark, read_mark, write_mark
 from peos.v1 import services_pb2 as pb
 from peos.wire import inspections, parties, shuffles, submissions
 from peos.wire.strict import VERSION, serialize
@@ -57,7 +57,7 @@ from tests.unit.wire.mutations import payload, split
 from tests.unit.wire.strategies import CODECS, FLOOR
 from tests.unit.wire.test_inspections import OPENING, SIGNED, part
 from tests.vectors.wire_by_hand import blob
-from user_client.entries import read_answers, read_key, read_ticket
+from user_client.input_files import read_answers, read_key, read_ticket
 
 _RNG: Final = Randomness(b"\x0f" * 32)
 _SEEDS: Final = 12  # of each message

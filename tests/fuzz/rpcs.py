@@ -37,7 +37,7 @@ from tests.fuzz.decoders import drawn
 from tests.fuzz.mutator import Mutator
 from tests.fuzz.running import Holding, growth, holding
 from tests.unit.wire.strategies import CODECS
-from user_client.entries import read_ticket
+from user_client.input_files import read_ticket
 
 NAME: Final = "fuzzed"
 USERS: Final = 12

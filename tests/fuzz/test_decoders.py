@@ -14,7 +14,7 @@ from peos.net.certificates import as_der, make_certificate, read_certificate
 from tests.full import many
 from tests.fuzz.decoders import Target, targets, unread
 from tests.fuzz.running import Run, growth
-from user_client.entries import read_answers, read_key
+from user_client.input_files import read_answers, read_key
 
 _RNG = Randomness(b"\x2f" * 32)
 

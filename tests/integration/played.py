@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from peos.collection.delivered import check_delivery, judge_delivery
+from peos.collection.delivery_rules import check_delivery, judge_delivery
 from peos.collection.document import Document, Dummy, MechanismChoice
 from peos.collection.party import Card, Status
 from peos.collection.prepare import prepare
@@ -31,17 +31,18 @@ from peos.ldp import GRR
 from peos.localcluster import LocalCluster, Party, free_port
 from peos.net.calls import Caller, service
 from peos.net.certificates import Certificate, as_der, make_certificate
-from peos.net.client import ONCE, channel
+from peos.net.client import channel
 from peos.net.guard import Context
 from peos.net.logs import Log
+from peos.net.retry import ONCE
 from peos.net.server import Running, serve
 from peos.net.submit import send_parts
 from peos.net.tls import Trust, peer_port
 from peos.protocols.peos import ShareSplitter
-from peos.shuffle import analyzer
-from peos.shuffle.judging import Delivered, Finding, common_start, judge, not_seen
+from peos.shuffle import combine as analyzer
+from peos.shuffle.inspect.evidence import Opening
+from peos.shuffle.inspect.verdict import Delivered, Finding, common_start, judge, not_seen
 from peos.shuffle.messages import Kind, SignedReceipt, SignedReveal, VectorHeader
-from peos.shuffle.opening import Opening
 from peos.shuffle.vectors import as_words
 from peos.wire import documents, inspections, parties, shuffles
 from peos.wire.methods import CLOSE, DELIVER, GET_DUMMIES, GET_RECEIPT, PROPOSE, STATUS, VECTOR_HEADER
@@ -124,7 +125,7 @@ class Played:
         channels = [channel(card.peer_address, card.peer_certificate, town.certificate) for card in town.cards]
         names = [card.name for card in town.cards]
         self.callers = [Caller(one, name, RNG) for one, name in zip(channels, names, strict=True)]
-        self._asking = [Caller(one, name, RNG, backoff=ONCE) for one, name in zip(channels, names, strict=True)]
+        self._asking = [Caller(one, name, RNG, policy=ONCE) for one, name in zip(channels, names, strict=True)]
         self.expected: list[int] = []
         self.headers: list[VectorHeader] = []
         self.parts: dict[int, analyzer.Part] = {}

@@ -14,13 +14,15 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from peos.collection.party import Card
 from peos.crypto.identity import Identity
-from peos.errors import PeosError, Refused
+from peos.errors import PeosError
 from peos.net.calls import Caller
 from peos.net.certificates import Certificate, as_der, make_certificate
-from peos.net.client import ONCE, channel
+from peos.net.client import channel
+from peos.net.retry import ONCE
 from peos.wire import documents, parties
 from peos.wire.methods import PROPOSE, STATUS
 from tests.integration.played import RNG, Played, Town, played
+from tests.raising import raises
 
 pytestmark = pytest.mark.full  # a town of its own
 
@@ -53,7 +55,7 @@ def run(test: Awaitable[None]) -> None:
 async def is_let_in(town: Town, own: Certificate) -> bool:
     """Whether the first shuffler answers a call under this certificate, whatever it answers."""
     card = town.cards[0]
-    asking = Caller(channel(card.peer_address, card.peer_certificate, own), "shuffler 1", RNG, backoff=ONCE)
+    asking = Caller(channel(card.peer_address, card.peer_certificate, own), "shuffler 1", RNG, policy=ONCE)
     try:
         await asking.ask(STATUS, bytes(32))
     except PeosError:
@@ -86,7 +88,7 @@ def test_a_certificate_is_let_in_with_its_collection_and_not_before(town: Town) 
     async def test() -> None:
         card = strangers_card(OWN.pem)
         assert not await is_let_in(town, OWN)
-        with pytest.raises(Refused, match="it has 100000001 fakes, at most 100000000 are made here"):
+        with raises("policy.many_fakes", "100000001", "100000000"):
             await propose(town, card, STRANGER, "too many fakes", fakes=100_000_001)
         assert not await is_let_in(town, OWN), "what was refused lets nobody in"
         await propose(town, card, STRANGER, "with a stranger")
@@ -120,7 +122,7 @@ def test_of_one_analyzer_only_so_many_are_open_and_what_is_over_lets_nobody_in(t
         times = {"closes_at": now + 20, "shuffle_by": now + 21, "erase_by": now + 22}
         async with played(town, "the third that is open", listening=False, **times) as play:
             fourth = Played(town, town.document("the fourth", **times))
-            with pytest.raises(Refused, match="3 collections of this analyzer are not over yet, the limit here is 3"):
+            with raises("policy.open", "3", "3"):
                 await fourth.propose()
             assert await is_let_in(town, town.peer_certificate(3)), "its collection is open"
             await play.order(abort=True)

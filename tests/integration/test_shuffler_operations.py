@@ -19,7 +19,7 @@ from peos.collection.submission import Part, bind
 from peos.collection.ticket import issue
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
-from peos.errors import NotYet, PeosError
+from peos.errors import PeosError
 from peos.localcluster import Party, free_port
 from peos.net.calls import Caller
 from peos.net.client import channel
@@ -27,6 +27,7 @@ from peos.net.submit import describe, send_parts
 from peos.wire.methods import SUBMIT_MANY
 from shuffler.server import UNLOCKED
 from tests.integration.played import ENROLMENT, RNG, Town, played
+from tests.raising import raises
 
 pytestmark = pytest.mark.full  # a town of its own
 
@@ -180,7 +181,7 @@ def test_a_collection_waits_for_the_operators_word(town: Town) -> None:
         async with played(town, "asked", listening=False) as play:
             here = await play.status()
             assert [status.state for status in here] == ["draft", "open", "open"]
-            with pytest.raises(NotYet, match="operator has not accepted"):
+            with raises("collection.not_accepted_yet"):
                 await asyncio.to_thread(describe, town.cards[0], play.digest)
             await asyncio.sleep(1.0)  # until the status that the command reads is written
             with pytest.raises(PeosError, match="0 collections of this shuffler begin with"):

@@ -7,6 +7,7 @@ that take hours have commands of their own; the table names their figures.
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree
 
+from tests.full import VARIABLE
 from tests.security.attacks import ATTACKS, Attack
 
 ROOT: Final = Path(__file__).parents[2]
@@ -71,7 +73,8 @@ def _run(tests: Sequence[str]) -> dict[str, Ran]:
         report = Path(folder) / "report.xml"
         command = [sys.executable, "-m", "pytest", "-q", "-n", "auto", "-m", "not long", f"--junit-xml={report}"]
         command += ["-o", "junit_logging=system-out", "-o", "junit_log_passing_tests=true", *tests]
-        ended = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603 - our own
+        everything = {**os.environ, VARIABLE: "1"}
+        ended = subprocess.run(command, cwd=ROOT, env=everything, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603 - our own
         if not report.exists():
             sys.exit(f"pytest did not run: {ended.stdout[-2000:]}")
         cases = ElementTree.parse(report).getroot().iter("testcase")  # noqa: S314 - written by pytest a moment ago

@@ -16,14 +16,14 @@ from peos.crypto.kdf import StreamKey
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes.base import Packed
 from peos.crypto.schemes.paillier import PaillierPrivateKey
-from peos.errors import RemoteFault
 from peos.ldp import GRR
 from peos.shuffle import agreement
 from peos.shuffle.attempt import Attempt
+from peos.shuffle.delivery_state import Place
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Effect, Pass, Send, SendVector, Split, Task, TimedOut
 from peos.shuffle.messages import Kind, Step, Word
 from peos.shuffle.schedule import HandOver, Leave
-from peos.shuffle.standing import Place
+from tests.raising import raises
 from tests.security.deviants import deviating, miscalculating
 from tests.security.laid import Laid, WatchedBench, WatchedNode
 from tests.security.verdict import of_rate
@@ -112,7 +112,7 @@ def test_without_confirmation_the_dummies_alone_notice_another_seed(key: Paillie
     laid = shuffled(key, deviating(OtherPermutation, who=2, rest=Unconfirming))
     assert all(not node.reports and node.standing.place is Place.DONE for node in laid.nodes)
     assert survivors(laid) <= A_HANDFUL
-    with pytest.raises(RemoteFault, match="dummies did not come out"):
+    with raises("result.dummies_lost"):
         laid.publish(submitted=REPORTS)
 
 
@@ -135,7 +135,7 @@ def test_a_hider_that_confirms_one_seed_and_permutes_by_another_is_caught_by_the
     key: PaillierPrivateKey,
 ) -> None:
     laid = shuffled(key, deviating(Liar, who=2))
-    with pytest.raises(RemoteFault, match="dummies did not come out"):
+    with raises("result.dummies_lost"):
         laid.publish(submitted=len(laid.reports))
 
 
@@ -235,7 +235,7 @@ def test_two_vectors_for_one_step_are_refused_and_name_their_sender(
     key: PaillierPrivateKey, who: int, receiver: int, step: str
 ) -> None:
     laid = laid_out(key, deviating(TwoVectors, who=who))
-    with pytest.raises(RemoteFault, match=f"shuffler {who}, {step}: sent two different vectors"):
+    with raises("shuffle.two_vectors", f"shuffler {who}, {step}"):
         laid.shuffle()
     assert not laid.delivered
     laid.feed(laid.nodes[receiver - 1], TimedOut())
@@ -280,5 +280,5 @@ def test_a_wrong_remainder_and_a_holder_with_another_permutation_are_caught_by_t
 ) -> None:
     laid = shuffled(key, miscalculating(bench, who=who))
     assert survivors(laid) <= A_HANDFUL
-    with pytest.raises(RemoteFault, match="dummies did not come out"):
+    with raises("result.dummies_lost"):
         laid.publish(submitted=len(laid.reports))

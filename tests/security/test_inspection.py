@@ -14,19 +14,19 @@ import pytest
 
 from peos.crypto.kdf import Context, StreamKey
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import rows as packed
+from peos.crypto.schemes import packing as packed
 from peos.crypto.schemes.base import Packed
 from peos.crypto.schemes.paillier import PaillierPrivateKey
-from peos.errors import RemoteFault
 from peos.ldp import GRR
 from peos.shuffle import effects
 from peos.shuffle.attempt import Attempt
 from peos.shuffle.effects import Mix, Pass, Split, Task
-from peos.shuffle.inspection import Effect, Inspection
-from peos.shuffle.judging import judge, not_seen
-from peos.shuffle.opening import Nothing, Opening, Place, What
+from peos.shuffle.inspect.evidence import Nothing, Opening, Place, What
+from peos.shuffle.inspect.machine import Effect, Inspection
+from peos.shuffle.inspect.verdict import judge, not_seen
 from peos.shuffle.schedule import HandOver, Hide, Leave
 from peos.simulate.node import ANALYZER
+from tests.raising import raises
 from tests.security.deviants import deviating, miscalculating
 from tests.security.laid import Laid, WatchedBench, WatchedNode
 
@@ -61,7 +61,7 @@ def assert_named(laid: Laid, finding: str, *, by_shufflers: bool = True) -> None
     judges = [ANALYZER, *(node.number for node in laid.nodes)] if by_shufflers else [ANALYZER]
     for by in judges:
         assert names(laid, by) == {finding}, f"{by} found {names(laid, by)}"
-    with pytest.raises(RemoteFault, match=finding.replace("(", "\\(")):
+    with raises("result.shuffle_wrong", finding):
         laid.publish(submitted=len(laid.reports))
 
 
@@ -337,7 +337,7 @@ def test_a_shuffler_that_was_started_anew_shows_nothing_and_is_not_accused(key: 
     assert [who for who, opening in laid.openings.items() if opening.nothing is Nothing.LOST] == [2]
     assert laid.not_seen == (2,)
     assert not [place for place in laid.openings[1].shown if place.round > 1], "round 1 cannot be followed without it"
-    with pytest.raises(RemoteFault, match="the rows of shuffler 2 were not seen"):
+    with raises("result.not_seen", "shuffler 2"):
         laid.publish(submitted=100)
     laid.unopened = {2}
     assert laid.publish(submitted=100).users == 100
@@ -357,7 +357,7 @@ def test_a_holder_that_does_not_rerandomise_and_says_that_it_was_started_anew_pu
     assert laid.not_seen == (who,)
     for named in (set[int](), {3}):
         laid.unopened = named
-        with pytest.raises(RemoteFault, match=f"the rows of shuffler {who} were not seen"):
+        with raises("result.not_seen", f"shuffler {who}"):
             laid.publish(submitted=100)
     laid.unopened = {who}
     assert laid.publish(submitted=100).users == 100, "the analyst has said so"

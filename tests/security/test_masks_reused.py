@@ -20,9 +20,10 @@ from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.shuffle.attempt import Attempt
 from peos.shuffle.effects import Event, ReceivedVector, Restarted, TimedOut
+from peos.shuffle.machine import Shuffler
 from peos.shuffle.messages import Kind, Step
-from peos.shuffle.shuffler import Shuffler
 from peos.simulate import Node
+from tests.full import full
 from tests.security.laid import Laid, WatchedNode, bench_of
 from tests.security.verdict import of_rate
 
@@ -143,14 +144,14 @@ def attack(key: PaillierPrivateKey, kind: type[Interrupted], nodes: type[Watched
     return linked, victims
 
 
-@pytest.mark.parametrize("kind", [Interrupted, Crashed])
+@pytest.mark.parametrize("kind", [Interrupted, full(Crashed)])
 def test_a_lost_attempt_reveals_nothing_of_its_permutation(key: PaillierPrivateKey, kind: type[Interrupted]) -> None:
     linked, victims = attack(key, kind, WatchedNode)
     of_rate("a second attempt, all fresh", linked, ROWS * RUNS, "rows linked").assert_fails()
     assert victims == 0
 
 
-@pytest.mark.parametrize("kind", [Interrupted, Crashed])
+@pytest.mark.parametrize("kind", [Interrupted, full(Crashed)])
 def test_masks_used_again_under_a_new_permutation_link_the_rows_and_leave_two_places_for_the_victim(
     key: PaillierPrivateKey, kind: type[Interrupted]
 ) -> None:

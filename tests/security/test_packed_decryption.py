@@ -11,9 +11,10 @@ import pytest
 from gmpy2 import mpz
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.paillier import PaillierPrivateKey, plaintext_bits
 from peos.crypto.schemes.paillier_packed import COEFFICIENT_BYTES, PackedDecryption
+from tests.full import full
 from tests.keys import small_key
 from tests.security.verdict import Verdict, of_rate
 
@@ -83,12 +84,12 @@ def verdict(name: str, key: PaillierPrivateKey, rng: Randomness) -> Verdict:
     return of_rate(attack, wins(key, attacks(key)[name], rng), TRIALS, "batches with another user's word changed")
 
 
-@pytest.mark.parametrize("name", ["promote", "borrow", "drown"])
+@pytest.mark.parametrize("name", ["promote", full("borrow"), full("drown")])
 def test_an_oversized_plaintext_changes_nobody_elses_word(name: str, key: PaillierPrivateKey, rng: Randomness) -> None:
     verdict(name, key, rng).assert_fails()
 
 
-@pytest.mark.parametrize("name", ["promote", "borrow", "drown"])
+@pytest.mark.parametrize("name", ["promote", full("borrow"), full("drown")])
 def test_without_the_check_it_does(name: str, key: PaillierPrivateKey, rng: Randomness) -> None:
     verdict(name, BelievingKey(key.p, key.q), rng).assert_succeeds()
 

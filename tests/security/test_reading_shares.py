@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import Packed, PublicKey
 from peos.crypto.schemes.paillier import PaillierPrivateKey, PaillierPublicKey
 from peos.ldp import GRR

@@ -7,7 +7,6 @@ tests/security/test_inspection.py.
 from typing import Any
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 from scipy.stats import norm
 
@@ -19,12 +18,13 @@ from peos.crypto.schemes.base import Packed
 from peos.errors import RemoteFault
 from peos.ldp import GRR
 from peos.protocols.sequential import SEQUENTIAL
-from peos.shuffle.analyzer import without_dummies
+from peos.shuffle.combine import without_dummies
 from peos.shuffle.effects import CIPHERTEXTS, Peel
 from peos.shuffle.fakes import fake_shares, wrapping
 from peos.shuffle.relay import Line, Relay, peeled
 from peos.simulate import Node, Simulation
 from peos.wire.submissions import encode_part
+from tests.raising import raises
 from tests.security.verdict import of_flags, of_guesses, of_rate
 
 ALPHA = 1e-6
@@ -242,7 +242,7 @@ class Unchecked(Replaced):
 
 
 def test_replaced_rows_are_not_published_and_nobody_is_named(rng: Randomness) -> None:
-    with pytest.raises(RemoteFault, match="dummies did not come out of the shuffle; nothing that was opened") as caught:
+    with raises("result.dummies_lost", "nothing that was opened") as caught:
         Replaced(GRR(DOMAIN, 4.0), rng=rng).run(np.zeros(USERS, np.int64))
     assert "shuffler" not in str(caught.value).replace("shuffle;", "")
 

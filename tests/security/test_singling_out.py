@@ -17,10 +17,10 @@ from peos.collection.submission import plain_share
 from peos.collection.ticket import Ticket, issue
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import U64, Randomness
-from peos.errors import PeosError, Refused
 from peos.ldp import GRR
 from peos.net.submit import describe
 from peos.wire import documents, parties
+from tests.raising import raises
 from tests.security.verdict import of_rate
 from tests.unit.user_client.town import NOW, Town, full_key
 from user_client.client import Client, Describe
@@ -69,7 +69,7 @@ def for_her_alone(town: Town) -> bytes:
 def test_a_document_for_her_alone_is_not_answered(town: Town, tmp_path: Path) -> None:
     hers = for_her_alone(town)
     user = client(town, tmp_path / "user")
-    with pytest.raises(PeosError, match="org-2, document: there is no such collection here"):
+    with raises("collection.unknown", "org-2, document"):
         user.open(invitation(town, hers))
     user.close()
     assert not any(one.parts for one in town.shufflers)
@@ -105,7 +105,7 @@ def test_shufflers_that_nobody_knows_are_not_answered(town: Town, tmp_path: Path
     town.publish()
     known = tuple(bytes((number,)) * 32 for number in range(3))
     user = client(town, tmp_path / "user", pins=known)
-    with pytest.raises(Refused, match="not among the organisations that you trust to shuffle"):
+    with raises("consent.untrusted"):
         user.open(town.invitation)
     user.close()
     assert not any(one.parts or one.described for one in town.shufflers)

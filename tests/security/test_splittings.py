@@ -14,11 +14,11 @@ from peos.collection.submission import Part
 from peos.crypto.kdf import DIGEST_BYTES
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.paillier import PaillierPrivateKey
-from peos.errors import RemoteFault
 from peos.ldp import GRR
-from peos.shuffle import analyzer
+from peos.shuffle import combine as analyzer
 from peos.simulate import Node, Simulation
 from peos.wire import submissions
+from tests.raising import raises
 from tests.security.verdict import of_rate
 
 USERS = 2_000
@@ -107,7 +107,7 @@ def test_a_shuffler_refuses_another_submission_under_a_used_ticket_and_acknowled
     node = simulation.nodes[shuffler - 1]
     sent, other = (submissions.encode_part(parts[shuffler - 1]) for parts in (first, second))
     acknowledged = node.submit(sent)
-    with pytest.raises(RemoteFault, match="another submission was made under this ticket"):
+    with raises("submit.ticket_used"):
         node.submit(other)
     assert node.submit(sent) == acknowledged
     assert list(node.parts.values()) == [first[shuffler - 1]]

@@ -28,13 +28,13 @@ import numpy as np
 import pytest
 
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.paillier import PaillierPrivateKey
-from peos.errors import RemoteFault
 from peos.ldp import GRR, SUE, LocalHash
 from peos.ldp.base import PureMechanism
 from peos.simulate import Simulation
 from peos.wire import submissions
+from tests.raising import raises
 from tests.security.laid import Laid
 
 HONEST, ATTACKERS, FAKES = 320, 80, 100
@@ -166,5 +166,5 @@ def test_a_second_report_under_one_ticket_is_refused(key: PaillierPrivateKey, rn
             if not attempt:
                 assert send()
                 continue
-            with pytest.raises(RemoteFault, match="another submission was made under this ticket"):
+            with raises("submit.ticket_used"):
                 send()

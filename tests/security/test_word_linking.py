@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.dgk import DGKPrivateKey
 from tests.security.verdict import Verdict, of_flags, of_guesses
 from tests.security.weakened_words import OneCoset, Uncleared, UnrandomisedDGK, UnrandomisedJoyeLibert

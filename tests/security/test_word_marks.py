@@ -12,13 +12,13 @@ from gmpy2 import mpz
 from numpy.typing import NDArray
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import Packed
 from peos.crypto.schemes.dgk import DGKPrivateKey
 from peos.crypto.schemes.joye_libert import JoyeLibertPrivateKey
 from peos.crypto.schemes.units import random_units
-from peos.errors import RemoteFault
 from peos.shuffle.effects import Pass
+from tests.raising import raises
 from tests.security.deviants import miscalculating
 from tests.security.laid import Laid, WatchedBench
 from tests.security.verdict import Verdict, of_guesses, of_rate
@@ -58,7 +58,7 @@ def marking(key: Key, mark: mpz) -> type[WatchedBench]:
 def test_a_holder_that_marks_by_jacobi_symbols_is_caught_at_the_hand_over() -> None:
     key = key_of("jl")
     (mark,) = elements(key, -1, 1, Randomness(b"\x21" * 32))
-    with pytest.raises(RemoteFault, match="handed over what is no ciphertext") as caught:
+    with raises("shuffle.not_ciphertexts") as caught:
         run(key, USERS, nodes=miscalculating(marking(key, mark), who=1))
     assert caught.value.party == "shuffler 1"
 
@@ -66,7 +66,7 @@ def test_a_holder_that_marks_by_jacobi_symbols_is_caught_at_the_hand_over() -> N
 def test_the_last_holder_that_marks_is_caught_at_delivery() -> None:
     key = key_of("jl")
     (mark,) = elements(key, -1, 1, Randomness(b"\x22" * 32))
-    with pytest.raises(RemoteFault, match="delivered what is no ciphertext") as caught:
+    with raises("delivery.not_ciphertexts") as caught:
         run(key, USERS, nodes=miscalculating(marking(key, mark), who=2))
     assert caught.value.party == "shuffler 2"
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.shuffle.effects import CIPHERTEXTS, SHARES
 from tests.security.laid import Laid, bench_of

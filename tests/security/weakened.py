@@ -8,7 +8,7 @@ import numpy as np
 from gmpy2 import mpz
 
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import Packed, ZeroSource
 from peos.crypto.schemes.moduli import random_unit
 from peos.crypto.schemes.paillier import PaillierPublicKey

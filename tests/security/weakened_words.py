@@ -9,7 +9,7 @@ from gmpy2 import mpz
 from numpy.typing import NDArray
 
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import Packed, ZeroSource
 from peos.crypto.schemes.dgk import DGKPrivateKey, DGKPublicKey
 from peos.crypto.schemes.joye_libert import JoyeLibertPrivateKey, JoyeLibertPublicKey

@@ -7,8 +7,8 @@ from peos.collection import analysis
 from peos.collection import session as life
 from peos.collection.lifecycle import State
 from peos.collection.party import Status
+from peos.shuffle.delivery_state import Place
 from peos.shuffle.effects import Persist, Tell
-from peos.shuffle.standing import Place
 from tests.simulation.member import Acknowledged, Member, Submit
 from tests.simulation.office import Office, User
 from tests.simulation.whole import Kinds

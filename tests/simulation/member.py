@@ -14,9 +14,9 @@ from peos.collection.lifecycle import OVER, State
 from peos.collection.party import Status
 from peos.crypto.kdf import Context
 from peos.errors import Closed, LocalFault, NotYet, PeosError
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.effects import Deadline, Event, Expired, Heard, Persist, Receipt, Tell
 from peos.shuffle.messages import Header, Word
-from peos.shuffle.standing import Place, Standing
 from peos.shuffle.vectors import Vector
 from tests.simulation.operations import ANALYZER, Cut, Faulty, Torn
 from tests.simulation.party import TICK, CarriedVector, Durable, Party, Taken

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from peos.client.consent import Consent
 from peos.client.ledger import Ledger, charge, charge_of
 from peos.collection import analysis
-from peos.collection.delivered import judge_delivery, output
+from peos.collection.delivery_rules import judge_delivery, output
 from peos.collection.lifecycle import OVER, State, way
 from peos.collection.party import Status
 from peos.collection.submission import Verdict

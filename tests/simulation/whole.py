@@ -19,8 +19,8 @@ from peos.collection.lifecycle import OVER, State
 from peos.crypto import sharing
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
+from peos.shuffle.delivery_state import Place
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.standing import Place
 from peos.shuffle.vectors import Vector
 from tests.simulation.member import Life, Member
 from tests.simulation.office import Office, User

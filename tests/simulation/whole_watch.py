@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from peos.collection.lifecycle import State, advance
 from peos.errors import LocalFault
-from peos.shuffle.standing import Place
+from peos.shuffle.delivery_state import Place
 from tests.simulation.watch import Watch, broken
 
 if TYPE_CHECKING:

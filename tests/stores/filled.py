@@ -25,7 +25,7 @@ from peos.shuffle.messages import Header, Kind, Step, VectorHeader
 from peos.store.sqlite import SqliteStore
 from peos.wire.submissions import encode_part, encode_receipt
 from tests.unit.store.made import frozen, opened, sqlite, stored, submission, vector
-from user_client.memory import OWNER, Memory, Remembered
+from user_client.store import OWNER, Memory, Remembered
 
 HERE: Final = Path(__file__).parent
 DRAFT, OPEN, SHUFFLING, OVER = (bytes([number]) * 32 for number in range(1, 5))

@@ -13,13 +13,13 @@ import pytest
 from analyzer import store as analyzer_store
 from peos.collection.lifecycle import State
 from peos.errors import LocalFault
-from peos.shuffle.standing import Place
+from peos.shuffle.delivery_state import Place
 from peos.store import schema, submissions
 from peos.wire.submissions import encode_part
 from tests.stores.filled import OPEN, OVER, SHUFFLING, STORES, delivery, parts_of, past, receipt, unpack
 from tests.unit.store.made import sqlite, stored, submission
-from user_client import memory as client_memory
-from user_client.memory import Memory
+from user_client import store as client_memory
+from user_client.store import Memory
 
 LAYOUTS = {"shuffler": schema.LAYOUT, "analyzer": analyzer_store.LAYOUT, "client": client_memory.LAYOUT}
 STORED = [(name, version) for name in STORES for version in past(name)]

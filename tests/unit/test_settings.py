@@ -7,6 +7,7 @@ import pytest
 
 from peos.errors import WrongInput
 from peos.settings import ADDRESS, FLAG, NAME, POSITIVE, TEXTS, Key, at_least, count, one_of, read
+from tests.raising import raises
 
 COLOUR: Final = Key("colour", NAME)
 PORT: Final = Key("listen.users", ADDRESS, "here:1")
@@ -110,5 +111,5 @@ def test_whatever_is_in_a_file_the_answer_is_one_sentence(tmp_path: Path, conten
 
 def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> None:
     for path, reason in ((tmp_path / "none.toml", "no such file or directory"), (tmp_path, "is a directory")):
-        with pytest.raises(WrongInput, match=f"the configuration {path} cannot be read: {reason}"):
+        with raises("config.unreadable", str(path), reason):
             read(path, KEYS)

@@ -23,8 +23,9 @@ import gmpy2
 import numpy as np
 from gmpy2 import mpz
 
+from peos.chunks import chunks
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, Costs, Packed, PrivateKey, Scheme, ZeroSource
 from peos.crypto.schemes.dgk_zeros import PowerZeros, WindowZeros, window_width
 from peos.crypto.schemes.encoding import KeyReader, encode_key, require_length
@@ -113,7 +114,7 @@ class DGKPrivateKey(PrivateKey):
         p, v = self.p, self.v_p
         logarithm = word_logarithm(gmpy2.powmod(self.g, v, p), p)
         words = np.empty(len(ciphertexts), dtype=np.uint64)
-        for block in rows.blocks(len(ciphertexts)):
+        for block in chunks(len(ciphertexts), rows.BLOCK):
             powers = list(gmpy2.powmod_base_list([c % p for c in rows.integers(ciphertexts[block])], v, p))
             found = logarithm.of(powers)
             strange = [row for row, word in enumerate(found) if word == NONE]

@@ -12,7 +12,7 @@ import gmpy2
 import numpy as np
 
 from peos.crypto.randomness import U64
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import Packed, PublicKey
 
 _UNIT: Final = 1

@@ -24,8 +24,9 @@ from gmpy2 import mpz
 from numpy.typing import NDArray
 from phe import paillier as phe
 
+from peos.chunks import chunks
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, Costs, Packed, PrivateKey, PublicKey, Scheme, ZeroSource
 from peos.crypto.schemes.encoding import KeyReader, encode_key, require_length
 from peos.crypto.schemes.freshness import is_fresh
@@ -118,7 +119,7 @@ class PaillierPublicKey(PublicKey):
         rows.require_rows(zeros, self.ciphertext_bytes, count=len(plain))
         n, square, size = self.modulus, self.square, self.ciphertext_bytes
         out = np.empty_like(zeros)
-        for block in rows.blocks(len(plain)):
+        for block in chunks(len(plain), rows.BLOCK):
             words, hidden = plain[block].tolist(), rows.integers(zeros[block])
             # z(1 + mN) = z + N(mz mod N) mod N²: a word times z is much less work than a product mod N².
             out[block] = rows.pack(
@@ -140,7 +141,7 @@ class PaillierPublicKey(PublicKey):
             )
         n, square, size = self.modulus, self.square, self.ciphertext_bytes
         out = np.empty_like(ciphertexts)
-        for block in rows.blocks(len(masks)):
+        for block in chunks(len(masks), rows.BLOCK):
             given, hidden = rows.integers(ciphertexts[block]), rows.integers(zeros[block])
             added = self._buried(masks[block], hop, rng)
             products = [c * z % square for c, z in zip(given, hidden, strict=True)]
@@ -155,16 +156,16 @@ class PaillierPublicKey(PublicKey):
         rows.require_rows(ciphertexts, self.ciphertext_bytes)
         n, square = self.modulus, self.square
         valid = np.zeros(len(ciphertexts), dtype=np.bool_)
-        for block in rows.blocks(len(ciphertexts)):
+        for block in chunks(len(ciphertexts), rows.BLOCK):
             given = rows.integers(ciphertexts[block])
-            for start in range(0, len(given), _GCD_BATCH):
-                batch = given[start : start + _GCD_BATCH]
+            for part in chunks(len(given), _GCD_BATCH):
+                batch = given[part]
                 together = mpz(1)
                 for c in batch:
                     together = together * c % n
                 # A product is a unit if and only if each factor is; only a batch with a bad row is looked at singly.
                 units = gmpy2.gcd(together, n) == 1
-                at = block.start + start
+                at = block.start + part.start
                 valid[at : at + len(batch)] = [c < square and (units or gmpy2.gcd(c, n) == 1) for c in batch]
         return valid
 
@@ -218,7 +219,7 @@ class PaillierPrivateKey(PrivateKey):
         """The same words by packed decryption, whose slots have room for what honest rows hold after the passes."""
         rows.require_rows(ciphertexts, self.public.ciphertext_bytes)
         packed = self._packed(plaintext_bits(passes), rng)
-        blocks = (rows.integers(ciphertexts[block]) for block in rows.blocks(len(ciphertexts)))
+        blocks = (rows.integers(ciphertexts[block]) for block in chunks(len(ciphertexts), rows.BLOCK))
         return _words([m for block in blocks for m in packed.plaintexts(block)])
 
     def _packed(self, slot_bits: int, rng: Randomness) -> PackedDecryption:
@@ -231,7 +232,7 @@ class PaillierPrivateKey(PrivateKey):
     def _plaintexts(self, ciphertexts: Packed) -> list[mpz]:
         rows.require_rows(ciphertexts, self.public.ciphertext_bytes)
         plain: list[mpz] = []
-        for block in rows.blocks(len(ciphertexts)):
+        for block in chunks(len(ciphertexts), rows.BLOCK):
             plain += self.halves.plaintexts(rows.integers(ciphertexts[block]))
         return plain
 

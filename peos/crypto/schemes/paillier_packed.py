@@ -39,6 +39,7 @@ from typing import Final
 import gmpy2
 from gmpy2 import mpz
 
+from peos.chunks import chunks
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes.multi_powers import multi_power
 from peos.crypto.schemes.paillier_halves import Halves
@@ -76,8 +77,8 @@ class PackedDecryption:
     def plaintexts(self, ciphertexts: Sequence[mpz]) -> list[mpz]:
         """The whole plaintexts, in [0, N), of rows that are units."""
         plain: list[mpz] = []
-        for start in range(0, len(ciphertexts), BATCH):
-            given = ciphertexts[start : start + BATCH]
+        for batch in chunks(len(ciphertexts), BATCH):
+            given = ciphertexts[batch]
             pays = self.slots > 1 and len(given) >= _LEAST
             plain += self._batch(given) if pays else self._halves.plaintexts(given)
         return plain

@@ -6,8 +6,10 @@ import gmpy2
 import numpy as np
 from gmpy2 import mpz
 
+from peos.chunks import chunks
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import rows, windows
+from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import windows
 from peos.crypto.schemes.base import Packed, ZeroSource
 from peos.crypto.schemes.moduli import random_unit
 from peos.crypto.schemes.nth_powers import nth_powers
@@ -37,7 +39,7 @@ class PowerZeros(ZeroSource):
         """`count` encryptions of zero, each uniform and independent of all others."""
         n, size = self._n, self._n.bit_length() // 4
         out = np.empty((count, size), dtype=np.uint8)
-        for block in rows.blocks(count):
+        for block in chunks(count, rows.BLOCK):
             units = [random_unit(n, self._rng) for _ in range(block.stop - block.start)]
             out[block] = rows.pack(nth_powers(units, n), size)
         return out
@@ -80,7 +82,7 @@ class WindowZeros(ZeroSource):
         """`count` encryptions of zero from fresh digits."""
         n, square, size = self._n, self._square, self._n.bit_length() // 4
         out = np.empty((count, size), dtype=np.uint8)
-        for block in rows.blocks(count):
+        for block in chunks(count, rows.BLOCK):
             drawn = windows.digits(len(self._factors), self.width, block.stop - block.start, self._rng).tolist()
             factors = windows.products(self._factors, drawn, square)
             slopes = windows.sums(self._slopes, drawn)

@@ -6,8 +6,9 @@ import gmpy2
 import numpy as np
 from gmpy2 import mpz
 
+from peos.chunks import chunks
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 
 _GCD_BATCH: Final = 64
 
@@ -20,8 +21,8 @@ def random_units(count: int, modulus: mpz, rng: Randomness) -> list[mpz]:
         missing = count - len(found)
         drawn = np.frombuffer(rng.bytes(size * missing), dtype=np.uint8).reshape(missing, size)
         below = [x for x in rows.integers(drawn) if x < modulus]
-        for start in range(0, len(below), _GCD_BATCH):
-            found += _units(below[start : start + _GCD_BATCH], modulus)
+        for batch in chunks(len(below), _GCD_BATCH):
+            found += _units(below[batch], modulus)
     return found
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from gmpy2 import mpz
 from numpy.typing import NDArray
 
+from peos.chunks import chunks
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import Packed, PublicKey
 from peos.crypto.schemes.fixed_base import word_powers
 from peos.crypto.schemes.freshness import is_fresh
@@ -49,7 +50,7 @@ class WordPublicKey(PublicKey):
         rows.require_words(plain)
         rows.require_rows(zeros, self.ciphertext_bytes, count=len(plain))
         n, out = self.modulus, np.empty_like(zeros)
-        for block in rows.blocks(len(plain)):
+        for block in chunks(len(plain), rows.BLOCK):
             powers, hidden = word_powers(self.base, plain[block], n), rows.integers(zeros[block])
             out[block] = rows.pack([b * z % n for b, z in zip(powers, hidden, strict=True)], self.ciphertext_bytes)
         return out
@@ -60,7 +61,7 @@ class WordPublicKey(PublicKey):
         rows.require_rows(ciphertexts, self.ciphertext_bytes, count=len(masks))
         rows.require_rows(zeros, self.ciphertext_bytes, count=len(masks))
         n, out = self.modulus, np.empty_like(ciphertexts)
-        for block in rows.blocks(len(masks)):
+        for block in chunks(len(masks), rows.BLOCK):
             powers = word_powers(self.base, masks[block], n)
             given, hidden = rows.integers(ciphertexts[block]), rows.integers(zeros[block])
             out[block] = rows.pack(
@@ -75,7 +76,7 @@ class WordPublicKey(PublicKey):
         """
         rows.require_rows(ciphertexts, self.ciphertext_bytes)
         n, valid = self.modulus, np.zeros(len(ciphertexts), dtype=np.bool_)
-        for block in rows.blocks(len(ciphertexts)):
+        for block in chunks(len(ciphertexts), rows.BLOCK):
             valid[block] = [c < n and gmpy2.jacobi(c, n) == 1 for c in rows.integers(ciphertexts[block])]
         return valid
 

@@ -33,6 +33,7 @@ from peos.crypto.kdf import StreamKey
 from peos.crypto.randomness import Randomness
 from peos.shuffle.messages import PUBLIC
 from peos.shuffle.schedule import Schedule
+from tests.full import full
 from tests.security.linear.elimination import NotUnimodularError, vanishing
 from tests.security.linear.forms import Change, Sealed, Share
 from tests.security.linear.glass import plain_words, replay_on_numbers
@@ -40,7 +41,7 @@ from tests.security.linear.knowledge import Coalition, coalitions
 from tests.security.linear.recording import record
 from tests.security.linear.worlds import Worlds
 
-SHUFFLERS = pytest.mark.parametrize("shufflers", [3, 4, 5, 7])
+SHUFFLERS = pytest.mark.parametrize("shufflers", [3, 4, 5, full(7)])
 ROWS = 3
 
 

@@ -22,6 +22,7 @@ from peos.crypto.randomness import U64, Randomness
 from peos.shuffle.effects import Mix, Split
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.vectors import Vector
+from tests.full import full
 from tests.security.linear.glass import output, plain_words, replay_on_numbers
 from tests.security.linear.knowledge import Coalition, derived, named
 from tests.security.linear.recording import Arrival, Recording, attempt_of, record
@@ -104,7 +105,7 @@ def advantages(schedule: Schedule, runs: int, rng: Randomness) -> dict[Coalition
     }
 
 
-@pytest.mark.parametrize("shufflers", [5, 7])
+@pytest.mark.parametrize("shufflers", [5, full(7)])
 def test_a_victim_is_read_where_a_leaving_holder_sends_no_seeds(shufflers: int, rng: Randomness) -> None:
     for low, _, evidence in advantages(FoldingSchedule(shufflers), FEW, rng).values():
         assert low > 0.5, evidence

@@ -18,7 +18,7 @@ import numpy as np
 
 from peos.crypto.kdf import Context, derive
 from peos.crypto.randomness import U64
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import Packed
 from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.shuffle import agreement

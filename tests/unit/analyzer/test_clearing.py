@@ -17,19 +17,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer import publishing
-from analyzer.home import Home
+from analyzer import publisher as publishing
+from analyzer.delivery_receiver import VECTORS
 from analyzer.orders import abort
-from analyzer.publishing import RESULT, Publishing
-from analyzer.receiving import VECTORS
+from analyzer.publisher import RESULT, Publishing
 from analyzer.scheduler import Scheduler
 from analyzer.status import in_words, status
 from analyzer.store import Kept
+from analyzer.workspace import Home
 from peos.collection.lifecycle import State
 from peos.compute import Inline
-from peos.errors import Conflict, Full, LocalFault, PeosError
+from peos.errors import Full, LocalFault, PeosError
 from peos.net.logs import Log
-from peos.store.folder import write_durably
+from peos.store.private_files import write_durably
+from tests.raising import raises
 from tests.unit.analyzer.world import World, take
 
 
@@ -143,7 +144,7 @@ def test_changes_that_are_there_already_change_nothing(world: World) -> None:
         home.store.erase(kept.digest)
         assert not home.store.move(kept.digest, State.PUBLISHED)
     assert (home.kept("fruit"), len(home.store.audit_log())) == (published, told)
-    with pytest.raises(Conflict, match="another vector"):
+    with raises("delivery.vector_exists"):
         home.store.add_delivery(replace(header, sha256=bytes(32)))
 
 

@@ -8,17 +8,18 @@ from typing import Final
 import numpy as np
 import pytest
 
-from analyzer import cli, enrol, home, orders, status
-from analyzer.home import Home
-from analyzer.publishing import Publishing
+from analyzer import cli, enrol, orders, status
+from analyzer import workspace as home
+from analyzer.publisher import Publishing
+from analyzer.workspace import Home
 from peos.cli.running import run
 from peos.collection.lifecycle import State
 from peos.collection.party import Status
 from peos.collection.ticket import admits
 from peos.compute import Inline
 from peos.crypto.identity import Identity
-from peos.errors import Closed, PeosError, WrongInput
 from peos.net.logs import Log
+from tests.raising import raises
 from tests.unit.analyzer.fakes import FLOOR
 from tests.unit.analyzer.world import USERS, Silent, World, take
 
@@ -83,7 +84,7 @@ def test_freeze_closes_with_every_shuffler_and_says_who_was_not_told(world: Worl
     opened = world.home()
     kept = world.open(opened)
     world.shufflers[2].trust.drop()
-    with pytest.raises(PeosError, match=r"not every shuffler was told to close fruit: .*shuffler 3") as caught:
+    with raises("collection.order_missed", "close fruit", "shuffler 3") as caught:
         orders.freeze(opened, kept)
     assert "again" in caught.value.hint
     assert [len(shuffler.orders) for shuffler in world.shufflers] == [1, 1, 0]
@@ -112,7 +113,7 @@ def test_what_is_published_is_not_aborted_any_more(world: World) -> None:
     opened = world.home()
     world.open(opened)
     _publish(world)
-    with pytest.raises(Closed, match="is published"):
+    with raises("collection.published"):
         orders.abort(opened, opened.kept("fruit"))
 
 
@@ -260,10 +261,10 @@ def test_tickets_are_never_written_over_nor_minted_for_what_is_closed(world: Wor
     kept = world.open(opened)
     out = world.folder / "tickets.txt"
     enrol.mint_tickets(opened, "fruit", 1, out, Silent())
-    with pytest.raises(WrongInput, match="exists already"):
+    with raises("input.file_exists"):
         enrol.mint_tickets(opened, "fruit", 1, out, Silent())
     opened.store.move(kept.digest, State.CLOSED)
-    with pytest.raises(Closed, match="tickets would be of no use"):
+    with raises("ticket.closed"):
         enrol.mint_tickets(opened, "fruit", 1, world.folder / "more.txt", Silent())
     assert not list(world.folder.glob(".*partial"))
 

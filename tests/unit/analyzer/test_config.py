@@ -6,6 +6,7 @@ import pytest
 
 from analyzer.config import read
 from peos.errors import WrongInput
+from tests.raising import raises
 from tests.unit.analyzer.world import World
 
 GOOD = """name = "office"
@@ -72,7 +73,7 @@ def test_a_mistake_is_named_with_its_key(tmp_path: Path, before: str, after: str
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(WrongInput, match=r"the configuration .*/none\.toml cannot be read: no such file"):
+    with raises("config.unreadable", "/none.toml", "no such file"):
         read(tmp_path / "none.toml")
 
 
@@ -88,7 +89,7 @@ def test_a_card_that_is_missing_or_broken_is_named(world: World, content: bytes 
 
 def test_the_analyzers_own_card_is_no_shufflers(world: World) -> None:
     (world.folder / "2.card").write_bytes((world.config.folder / "analyzer.card").read_bytes())
-    with pytest.raises(WrongInput, match="without a port for users"):
+    with raises("config.card_of_analyzer"):
         world.config.signed_cards()
 
 

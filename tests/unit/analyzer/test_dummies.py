@@ -12,10 +12,10 @@ import pytest
 from analyzer import orders
 from analyzer.dummies import Dummies
 from analyzer.enrol import mint_tickets
-from analyzer.home import Home
-from analyzer.publishing import Publishing
+from analyzer.publisher import Publishing
 from analyzer.scheduler import Scheduler
 from analyzer.store import Kept
+from analyzer.workspace import Home
 from peos.collection.dummies import LEAST_SENT
 from peos.collection.lifecycle import State
 from peos.compute import Inline
@@ -23,6 +23,7 @@ from peos.crypto.schemes.base import PrivateKey
 from peos.errors import PeosError
 from peos.net.logs import Log
 from tests import proxies
+from tests.raising import raises
 from tests.unit.analyzer.world import USERS, Silent, World, take
 
 
@@ -49,7 +50,7 @@ def test_one_that_was_cut_off_is_sent_again_with_the_same_bytes(world: World) ->
     world.shufflers[2].refuse_parts = "no room"
     home = world.home()
     kept = world.open(home, dummies=False)
-    with pytest.raises(PeosError, match=r"a dummy was not accepted: shuffler 3 \(organisation 3\): no room"):
+    with raises("dummies.not_accepted", "shuffler 3 (organisation 3): no room"):
         Dummies(home).send(kept, 0)
     before = [dict(shuffler.parts) for shuffler in world.shufflers]
     assert [len(parts) for parts in before] == [1, 1, 0]

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from analyzer.home import Admission, Home
-from analyzer.publishing import Publishing
+from analyzer.publisher import Publishing
 from analyzer.scheduler import Scheduler
 from analyzer.store import Kept
+from analyzer.workspace import Admission, Home
 from peos.collection.lifecycle import State
 from peos.compute import Inline
 from peos.net.logs import Log

@@ -10,9 +10,10 @@ import pytest
 from analyzer import keys
 from peos.crypto import vault
 from peos.crypto.randomness import Randomness
-from peos.errors import LocalFault, WrongInput
+from peos.errors import WrongInput
 from peos.net.logs import JsonFormatter
 from peos.wire.parties import decode_card
+from tests.raising import raises
 from tests.unit.analyzer.world import PASSPHRASE, World, take
 
 REAL_COST = vault._COST  # before the fixture of these tests lowers it
@@ -39,7 +40,7 @@ def test_made_again_the_keys_stay_and_the_card_follows_the_address(world: World)
 
 def test_a_wrong_passphrase_is_one_sentence(world: World) -> None:
     (world.folder / "passphrase").write_bytes(b"another")
-    with pytest.raises(WrongInput, match=r"^the passphrase does not open the keys$"):
+    with raises("key.passphrase"):
         keys.load(world.config, world.rng)
 
 
@@ -48,10 +49,10 @@ def test_a_damaged_file_of_keys_looks_like_a_wrong_passphrase(world: World) -> N
     whole = file.read_bytes()
     for at in (0, 12, 20, 40, len(whole) - 1):
         file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        with pytest.raises(WrongInput, match="does not open the keys"):
+        with raises("key.passphrase"):
             keys.load(world.config, world.rng)
     file.write_bytes(whole[:10])
-    with pytest.raises(WrongInput, match="does not open the keys"):
+    with raises("key.passphrase"):
         keys.load(world.config, world.rng)
 
 
@@ -73,17 +74,17 @@ def test_a_passphrase_that_others_can_read_or_that_is_none_is_refused(
 
 def test_a_missing_passphrase_and_missing_keys_are_named(world: World) -> None:
     (world.folder / "passphrase").unlink()
-    with pytest.raises(WrongInput, match=r"passphrase_file: .* cannot be read"):
+    with raises("config.passphrase_unreadable"):
         keys.load(world.config, world.rng)
     (world.config.folder / keys.KEYS).unlink()
-    with pytest.raises(WrongInput, match="has no keys of an analyzer") as caught:
+    with raises("key.no_analyzer") as caught:
         keys.load(world.config, world.rng)
     assert "peos analyzer init" in caught.value.hint
 
 
 def test_a_folder_that_others_can_open_is_refused(world: World) -> None:
     world.config.folder.chmod(0o750)
-    with pytest.raises(WrongInput, match="is open to other users"):
+    with raises("store.open_to_others"):
         world.home()
 
 
@@ -98,7 +99,7 @@ def test_what_is_sealed_opens_under_its_own_label_only(rng: Randomness) -> None:
         ("key", b"fruit", sealed[:-1]),
         ("key", b"fruit", b""),
     ):
-        with pytest.raises(LocalFault, match="is damaged"):
+        with raises("key.sealed_damaged"):
             box.open(label, field, sealed=given)
 
 
@@ -161,5 +162,5 @@ def test_the_database_alone_opens_nothing(world: World) -> None:
     kept = world.open(home)
     assert kept.key is not None
     other = vault.Vault(bytes(32), world.rng)
-    with pytest.raises(LocalFault, match="the sealed key is damaged"):
+    with raises("key.sealed_damaged"):
         other.open("key", kept.name.encode(), sealed=kept.key)

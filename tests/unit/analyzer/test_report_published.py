@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyzer import cli, home, publishing
-from analyzer.home import Home
-from analyzer.publishing import RESULT, Publishing
-from analyzer.receiving import VECTORS
+from analyzer import cli
+from analyzer import publisher as publishing
+from analyzer import workspace as home
+from analyzer.delivery_receiver import VECTORS
+from analyzer.publisher import RESULT, Publishing
 from analyzer.report import REPORT
 from analyzer.store import Kept
+from analyzer.workspace import Home
 from peos.cli.running import run
 from peos.collection.lifecycle import State
 from peos.compute import Inline

@@ -6,19 +6,19 @@ import pytest
 from rich.console import Console
 
 from analyzer.draft import draft
-from analyzer.home import Home
 from analyzer.report import page
 from analyzer.result import show
 from analyzer.status import status
+from analyzer.workspace import Home
 from peos.collection.claims import claims_of
 from peos.collection.document import Document
 from peos.collection.lifecycle import State
 from peos.crypto.onion import ONION, OnionPrivateKey
-from peos.errors import WrongInput
 from peos.ldp import GRR
 from peos.privacy.sequential import WEAKER, remaining, sequential_guarantees
 from peos.protocols.sequential import SEQUENTIAL
 from peos.wire.parties import sign_card
+from tests.raising import raises
 from tests.unit.analyzer.pages import FAKES, made, read
 from tests.unit.analyzer.world import Silent, World, request
 
@@ -48,11 +48,11 @@ def test_two_collections_have_two_keys(world: World) -> None:
 
 
 def test_whoever_asks_for_it_is_told_that_it_protects_less(world: World) -> None:
-    home, teller = world.home(), Silent()
-    draft(home, request(**SS), teller)
-    assert teller.told[0] == WEAKER
-    draft(home, request(name="peos"), teller)
-    assert teller.told.count(WEAKER) == 1
+    home, progress = world.home(), Silent()
+    draft(home, request(**SS), progress)
+    assert progress.told[0] == WEAKER
+    draft(home, request(name="peos"), progress)
+    assert progress.told.count(WEAKER) == 1
 
 
 def test_a_terminal_shows_it_too(capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,13 +88,13 @@ def test_a_card_without_an_onion_key_is_refused_with_what_to_do(world: World) ->
     shuffler = world.shufflers[1]
     old = sign_card(replace(shuffler.card, onion_key=b""), shuffler.identity)
     (world.folder / "2.card").write_bytes(old)
-    with pytest.raises(WrongInput, match=f"the card of {shuffler.name} shows no onion key") as caught:
+    with raises("card.no_onion_key", shuffler.name) as caught:
         drafted(world.home())
     assert "peos shuffler init" in caught.value.hint
 
 
 def test_a_protocol_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(WrongInput, match="the protocol 'tor' is not known") as caught:
+    with raises("input.protocol", "'tor'") as caught:
         request(protocol="tor")
     assert caught.value.hint == "known: peos, ss"
 

@@ -12,19 +12,21 @@ import numpy as np
 import pytest
 
 from analyzer import scheduler, serve
-from analyzer.home import Home
 from analyzer.orders import abort
+from analyzer.workspace import Home
 from peos.collection.analysis import lost
 from peos.collection.lifecycle import State
 from peos.collection.party import Status
 from peos.compute import Engine, Inline
 from peos.crypto.randomness import system
-from peos.errors import NotYet, PeosError, Refused, RemoteFault, WrongInput
+from peos.errors import PeosError, Refused, RemoteFault
 from peos.net.calls import Caller
 from peos.net.certificates import Certificate, make_certificate
-from peos.net.client import ONCE, channel
+from peos.net.client import channel
 from peos.net.logs import Log
+from peos.net.retry import ONCE
 from peos.wire.methods import DELIVER, GET_RECEIPT, VECTOR_HEADER
+from tests.raising import raises
 from tests.unit.analyzer.world import Delivery, World
 
 VALUES = np.repeat(np.arange(4), [20, 10, 6, 4])
@@ -115,7 +117,7 @@ def _receipt(world: World, home: Home, certificate: Certificate) -> Any:
 
 def _caller(world: World, home: Home, certificate: Certificate) -> Caller:
     reach = channel(world.config.peers, home.keys.certificate.pem, certificate)
-    return Caller(reach, "analyzer", system(), backoff=replace(ONCE, attempts=4))
+    return Caller(reach, "analyzer", system(), policy=replace(ONCE, attempts=4))
 
 
 def _wait(world: World, there: Callable[[], bool]) -> None:
@@ -139,7 +141,7 @@ def test_vectors_come_in_the_receipt_goes_out_and_the_result_is_published(world:
     home, shufflers = serving.home, world.shufflers
     sent = _output(world, home)
     _deliver(world, home, shufflers[1].peers, sent[2])
-    with pytest.raises(NotYet, match="not complete yet"):
+    with raises("delivery.incomplete"):
         _receipt(world, home, shufflers[0].peers)
     _deliver(world, home, shufflers[2].peers, sent[3])
     receipt = _receipt(world, home, shufflers[0].peers)
@@ -152,7 +154,7 @@ def test_vectors_come_in_the_receipt_goes_out_and_the_result_is_published(world:
 def test_another_shufflers_certificate_and_an_unknown_one_deliver_nothing(world: World, serving: Serving) -> None:
     home = serving.home
     sent = _output(world, home)
-    with pytest.raises(Refused, match="the call does not come from shuffler 2"):
+    with raises("delivery.caller", "2"):
         _deliver(world, home, world.shufflers[2].peers, sent[2])
     with pytest.raises(PeosError):
         _deliver(world, home, make_certificate("stranger", world.rng), sent[2])
@@ -170,9 +172,9 @@ def test_a_header_that_is_missing_or_no_header_is_refused(world: World, serving:
         finally:
             await caller.close()
 
-    with pytest.raises(Refused, match="a vector came without its header"):
+    with raises("shuffle.headless", kind=Refused):
         world.loop.run(send(()))
-    with pytest.raises(Refused, match="VectorHeader"):
+    with raises("encoding.unreadable", "VectorHeader", kind=Refused):
         world.loop.run(send(((VECTOR_HEADER, b"nothing"),)))
 
 
@@ -193,7 +195,7 @@ def test_stopped_between_the_two_vectors_it_goes_on(world: World) -> None:
 
 def test_a_second_process_for_one_folder_is_refused(world: World, serving: Serving) -> None:
     again = Serving(world, world.home())
-    with pytest.raises(WrongInput, match="another process is using"):
+    with raises("store.in_use"):
         again.stop()
     assert serving.home.kept("fruit").state is State.OPEN
 
@@ -303,7 +305,7 @@ def test_an_abort_from_another_process_ends_it_here_too(world: World, serving: S
     sent = _output(world, home)
     _deliver(world, home, world.shufflers[1].peers, sent[2])
     abort(home, home.kept("fruit"))
-    with pytest.raises(PeosError, match="it takes no vectors"):
+    with raises("delivery.not_taken"):
         _deliver(world, home, world.shufflers[2].peers, sent[3])
     folder = home.folder(home.kept("fruit"))
 

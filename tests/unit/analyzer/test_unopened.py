@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 
 from analyzer import orders
-from analyzer.home import Home
-from analyzer.inspecting import Inspecting
-from analyzer.publishing import Publishing
+from analyzer.inspection_runner import Inspecting
+from analyzer.publisher import Publishing
 from analyzer.status import in_words, status
 from analyzer.store import Kept
+from analyzer.workspace import Home
 from peos.collection.lifecycle import State
 from peos.compute import Inline
-from peos.errors import Closed, LocalFault, NotYet, Refused, WrongInput
 from peos.net.logs import Log
+from peos.shuffle.inspect.evidence import Nothing, Opening
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
-from peos.shuffle.opening import Nothing, Opening
 from peos.store import database
 from peos.wire.inspections import encode_opening
 from peos.wire.shuffles import decode_receipt
-from tests.unit.analyzer.test_publishing import VALUES
+from tests.raising import raises
+from tests.unit.analyzer.test_publisher import VALUES
 from tests.unit.analyzer.world import World, take
 
 
@@ -68,7 +68,7 @@ def result(home: Home) -> dict[str, Any]:
 def test_until_the_word_is_given_it_stays_delivered_and_status_says_whom_it_is_about(world: World, home: Home) -> None:
     patient, impatient = publishing(world, home, patience=1e9), publishing(world, home, patience=-1e9)
     patient.publish(kept(home))
-    with pytest.raises(NotYet, match="the inspection of fruit is not over"):
+    with raises("result.inspecting", "fruit"):
         orders.publish(home, kept(home), frozenset())
     say_nothing(home, 1)
     say_nothing(home, 3, Nothing.UNREVEALED)
@@ -81,7 +81,7 @@ def test_until_the_word_is_given_it_stays_delivered_and_status_says_whom_it_is_a
     assert "shuffler 3 showed nothing or too little (it was not shown the dummies as it must be)" in said
     assert "`peos analyzer publish fruit --unopened 1,2,3` publishes all the same" in said
     for named in ((), (1,), (1, 2)):
-        with pytest.raises(Refused, match=r"fruit is not published: the rows of .*shuffler 3 .* were not seen") as no:
+        with raises("result.unopened", "fruit", "shuffler 3") as no:
             orders.publish(home, kept(home), frozenset(named))
         assert no.value.exit_code == 3
     impatient.publish(kept(home))
@@ -95,7 +95,7 @@ def test_until_the_word_is_given_it_stays_delivered_and_status_says_whom_it_is_a
     assert not found["ok"]
     (line,) = (one for one in home.store.audit_log() if one.event == "published unopened")
     assert line.fields["shufflers"] == "1, 2, 3"
-    with pytest.raises(Closed, match="fruit is published"):
+    with raises("result.past", "fruit", "published"):
         orders.publish(home, kept(home), frozenset())
 
 
@@ -116,7 +116,7 @@ def test_a_word_whose_commit_failed_is_given_again(
         raise sqlite3.OperationalError("disk I/O error")
 
     monkeypatch.setattr(database, "commit", fails)
-    with pytest.raises(LocalFault, match="the analyzer's database failed"):
+    with raises("store.failed", "the analyzer's database"):
         orders.publish(home, kept(home), frozenset({1, 2, 3}))
     orders.publish(home, kept(home), frozenset({1, 2, 3}))
     made.publish(kept(home))
@@ -136,7 +136,7 @@ def test_a_word_about_rows_that_nobody_misses_is_wrong(world: World, home: Home)
     for who in (1, 2, 3):
         say_nothing(home, who)
     publishing(world, home, patience=-1e9).publish(kept(home))
-    with pytest.raises(WrongInput, match="--unopened names shuffler 9, whose rows were seen"):
+    with raises("input.unopened_seen", "shuffler 9"):
         orders.publish(home, kept(home), frozenset({1, 2, 3, 9}))
 
 
@@ -156,5 +156,5 @@ def test_without_a_word_all_is_erased_in_time(world: World, home: Home, monkeypa
 def test_what_is_not_delivered_cannot_be_published(world: World) -> None:
     home = world.home()
     world.open(home)
-    with pytest.raises(NotYet, match="fruit is open: there is nothing to publish yet"):
+    with raises("result.early", "fruit", "open"):
         orders.publish(home, kept(home), frozenset())

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from analyzer import keys
 from analyzer.config import Config, read
 from analyzer.create import create
-from analyzer.home import Home
-from analyzer.inspecting import Inspecting
-from analyzer.receiving import Receiving
+from analyzer.delivery_receiver import Receiving
+from analyzer.inspection_runner import Inspecting
 from analyzer.store import Kept
-from analyzer.telling import Teller
+from analyzer.workspace import Home
+from peos.cli.progress import Progress
 from peos.collection.document import Document
 from peos.compute import Inline
 from peos.crypto.kdf import Context
@@ -37,7 +37,7 @@ TRANSCRIPT = b"\x7a" * 32
 PASSPHRASE = b"a passphrase of this test"
 
 
-class Silent(Teller):
+class Silent(Progress):
     """Remembers what it was told instead of telling."""
 
     def __init__(self) -> None:

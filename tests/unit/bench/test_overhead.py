@@ -13,11 +13,11 @@ from peos.bench.parties import Measured, measure, per_user
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes import dgk_zeros, paillier_zeros
 from peos.crypto.schemes.joye_libert import JoyeLibert
-from peos.errors import WrongInput
 from peos.privacy.costs import cost
 from peos.protocols import DEFAULT
 from peos.shuffle.sequential import SequentialSchedule
 from tests.keys import small_key
+from tests.raising import raises
 
 BITS = 512
 
@@ -81,17 +81,17 @@ def test_what_is_made_once_is_not_in_the_cost_of_one_more_user() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shufflers", "schemes", "sentence"),
+    ("shufflers", "schemes", "mistake"),
     [
-        ([3, 2], [], "2 shufflers cannot run a collection"),
-        ([3], ["paillier", "rot13"], "the encryption scheme 'rot13' cannot be used"),
+        ([3, 2], [], ("plan.shufflers", "2")),
+        ([3], ["paillier", "rot13"], ("input.scheme", "'rot13'")),
     ],
 )
 def test_what_cannot_be_run_is_refused_before_anything_is_measured(
-    shufflers: list[int], schemes: list[str], sentence: str
+    shufflers: list[int], schemes: list[str], mistake: tuple[str, ...]
 ) -> None:
     said: list[str] = []
-    with pytest.raises(WrongInput, match=sentence):
+    with raises(*mistake):
         measure_all(100, shufflers, schemes, progress=said.append)
     assert said == []
 

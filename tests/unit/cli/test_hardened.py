@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from tests.full import full
 from tests.test_architecture import ROOT
 
 _LOOK = """
@@ -26,9 +27,13 @@ print("dumpable", ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))
 @pytest.mark.parametrize(
     "words",
     [
-        *(("shuffler", "status"), ("analyzer", "status"), ("user_client", "ledger")),
-        *(("peos.cli", "shuffler", "serve"), ("peos.cli", "analyzer", "serve"), ("peos.cli", "client", "ledger")),
-        ("peos.cli", "enrol"),
+        ("shuffler", "status"),
+        ("analyzer", "status"),
+        ("user_client", "ledger"),
+        full(("peos.cli", "shuffler", "serve")),
+        full(("peos.cli", "analyzer", "serve")),
+        full(("peos.cli", "client", "ledger")),
+        full(("peos.cli", "enrol")),
     ],
     ids=" ".join,
 )

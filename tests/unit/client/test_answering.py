@@ -9,7 +9,8 @@ from peos.collection.document import Document
 from peos.collection.party import Card, Invitation
 from peos.collection.submission import check_part
 from peos.crypto.randomness import Randomness
-from peos.errors import Refused, RemoteFault
+from peos.errors import Refused
+from tests.raising import raises
 from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION, SHUFFLERS, ticket
 
 CARDS = tuple(Card(f"shuffler {number}", one.public, "", b"x") for number, one in enumerate(SHUFFLERS, start=1))
@@ -77,9 +78,9 @@ def test_documents_that_differ_and_parties_that_are_not_pinned_are_refused() -> 
     for wrong, trusted in ((invitation, pins - {CARDS[1].identity}), (Invitation(COLLECTION, CARDS[:1] * 3), pins)):
         with pytest.raises(Refused):
             require_pinned(wrong, trusted)
-    with pytest.raises(RemoteFault, match="sent what is no document"):
+    with raises("consent.document"):
         check(invitation, [b"x"] * 3, pins, _limits(DOCUMENT), 0.0)
-    with pytest.raises(Refused, match="closed"):
+    with raises("consent.closed"):
         require_open(DOCUMENT, DOCUMENT.closes_at)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from peos.collection.dummies import REST_SECONDS, Spread, answered
 from peos.crypto.randomness import Randomness
+from tests.full import full
 
 USERS, DUMMIES, WINDOW = 1_000, 32, 3_600.0
 RUNS = 100
@@ -63,7 +64,7 @@ def _at_once(seed: int) -> Times:
     return sorted(np.random.default_rng(seed).uniform(0.0, 60.0, USERS).tolist())
 
 
-@pytest.mark.parametrize("expected", [USERS, 2 * USERS, 10 * USERS])
+@pytest.mark.parametrize("expected", [USERS, full(2 * USERS), full(10 * USERS)])
 def test_users_who_come_evenly_have_dummies_evenly_among_them(expected: int) -> None:
     """Also if fewer come than were expected: the end of the time does not find all dummies still waiting."""
     found = _rank_test(_evenly, expected)
@@ -99,7 +100,7 @@ def test_an_analyzer_that_sends_them_first_is_seen_by_the_same_test() -> None:
     assert abs(0.0 - 0.5) > _allowed() + 0.025
 
 
-@pytest.mark.parametrize("factor", [1.5, 3.0])
+@pytest.mark.parametrize("factor", [1.5, full(3.0)])
 def test_when_more_come_than_were_expected_some_dummies_are_still_among_the_last(factor: float) -> None:
     expected = int(USERS / factor)
     late = 0

@@ -11,8 +11,9 @@ from peos.collection.freeze import Announcement, Freeze, Stretch, check_minimum
 from peos.collection.rows import RowList
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
-from peos.errors import LocalFault, NotYet, Refused, RemoteFault
+from peos.errors import NotYet, RemoteFault
 from peos.wire import freezes
+from tests.raising import raises
 from tests.unit.collection.made import COLLECTION, SHUFFLERS, digest_of, row
 
 IDENTITIES = tuple(identity.public for identity in SHUFFLERS)
@@ -116,16 +117,16 @@ def test_a_shuffler_that_signs_two_lists_is_named_by_whoever_compares_and_by_who
     first.heard(3, [one])
     second.heard(3, [other])
     assert third.announcements.held == (one,)
-    with pytest.raises(RemoteFault, match="signed two different lists") as caught:
+    with raises("freeze.two_lists") as caught:
         first.heard(2, second.announcements.held)
     assert caught.value.party == "shuffler 3"
     assert set(first.evidence) == {one, other}
     assert not first.may_show_list
-    with pytest.raises(RemoteFault, match="shuffler 3, freeze: signed two different lists"):
+    with raises("freeze.two_lists", "shuffler 3, freeze"):
         second.heard(1, first.announcements.held)
     assert set(second.evidence) == {one, other}
     for here in (first, second):  # it stays so whatever is heard afterwards
-        with pytest.raises(RemoteFault, match="shuffler 3, freeze: signed two different lists"):
+        with raises("freeze.two_lists", "shuffler 3, freeze"):
             here.heard(3, [one])
 
 
@@ -165,20 +166,20 @@ def test_who_passes_on_what_nobody_signed_is_named_and_not_who_would_have_signed
 ) -> None:
     one = freeze(1, USERS)
     one.heard(3, [announcement(3, USERS[1:])])
-    with pytest.raises(RemoteFault, match="passed on an announcement that shuffler") as caught:
+    with raises("freeze.announcement") as caught:
         one.heard(2, [announcement(2, USERS), forged])
     assert caught.value.party == "shuffler 2"
     assert not one.evidence
 
 
 def test_who_shows_others_announcements_and_not_its_own_is_named() -> None:
-    with pytest.raises(RemoteFault, match="shuffler 2, freeze: did not announce its list"):
+    with raises("freeze.not_announced", "shuffler 2, freeze"):
         freeze(1, USERS).heard(2, [announcement(3, USERS)])
 
 
 def test_a_list_under_ones_own_key_that_is_not_ones_own_is_told_to_the_operator() -> None:
     one = freeze(1, USERS)
-    with pytest.raises(LocalFault, match="another list was signed with this shuffler's identity key"):
+    with raises("freeze.own_key_used"):
         one.heard(2, [announcement(1, USERS[1:]), announcement(2, USERS)])
 
 
@@ -201,38 +202,38 @@ def signed_for_another_collection(one: Freeze) -> None:
 
 
 WRONG: list[tuple[str, Callable[[Freeze], object], str]] = [
-    ("signed by a third", confirmed_by(SHUFFLERS[2], lambda one: one.digest), "signed its frozen digest wrongly"),
-    ("signed by a stranger", confirmed_by(Identity(bytes(32)), lambda one: one.digest), "signed its frozen digest"),
-    ("another label", confirmed_by(SHUFFLERS[1], lambda one: one.digest, "notice"), "signed its frozen digest wrongly"),
-    ("no signature", lambda one: one.confirmed(2, one.digest, bytes(64)), "signed its frozen digest wrongly"),
-    ("another collection", signed_for_another_collection, "signed its frozen digest wrongly"),
-    ("another digest", confirmed_by(SHUFFLERS[1], lambda _: digest_of("x")), "froze another list"),
+    ("signed by a third", confirmed_by(SHUFFLERS[2], lambda one: one.digest), "freeze.signature"),
+    ("signed by a stranger", confirmed_by(Identity(bytes(32)), lambda one: one.digest), "freeze.signature"),
+    ("another label", confirmed_by(SHUFFLERS[1], lambda one: one.digest, "notice"), "freeze.signature"),
+    ("no signature", lambda one: one.confirmed(2, one.digest, bytes(64)), "freeze.signature"),
+    ("another collection", signed_for_another_collection, "freeze.signature"),
+    ("another digest", confirmed_by(SHUFFLERS[1], lambda _: digest_of("x")), "freeze.digest"),
 ]
 
 
-@pytest.mark.parametrize(("act", "sentence"), [pytest.param(*row[1:], id=row[0]) for row in WRONG])
-def test_a_shuffler_that_confirms_otherwise_is_named(act: Callable[[Freeze], object], sentence: str) -> None:
-    with pytest.raises(RemoteFault, match=sentence) as caught:
+@pytest.mark.parametrize(("act", "id_"), [pytest.param(*row[1:], id=row[0]) for row in WRONG])
+def test_a_shuffler_that_confirms_otherwise_is_named(act: Callable[[Freeze], object], id_: str) -> None:
+    with raises(id_) as caught:
         act(alike()[1])
     assert (caught.value.party, caught.value.step) == ("shuffler 2", "freeze")
 
 
 SORTED = sorted(USERS)
 OTHER_LISTS: list[tuple[str, Rows, str]] = [
-    ("a row too few", SORTED[1:], "showed another list than it announced"),
-    ("a row too many", [*SORTED, b"\xff" * 48], "showed another list than it announced"),
-    ("no row", [], "showed another list than it announced"),
-    ("another row", [*SORTED[:5], b"\xff" * 48], "showed another list than it announced"),
-    ("another splitting", sorted([*USERS[1:], row("user 0", version=1)]), "showed another list than it announced"),
-    ("not sorted", SORTED[::-1], "not sorted by distinct ids"),
-    ("an id twice", [SORTED[0], *SORTED[:5]], "not sorted by distinct ids"),
+    ("a row too few", SORTED[1:], "freeze.another_list"),
+    ("a row too many", [*SORTED, b"\xff" * 48], "freeze.another_list"),
+    ("no row", [], "freeze.another_list"),
+    ("another row", [*SORTED[:5], b"\xff" * 48], "freeze.another_list"),
+    ("another splitting", sorted([*USERS[1:], row("user 0", version=1)]), "freeze.another_list"),
+    ("not sorted", SORTED[::-1], "freeze.order"),
+    ("an id twice", [SORTED[0], *SORTED[:5]], "freeze.order"),
 ]
 
 
-@pytest.mark.parametrize(("_", "rows", "sentence"), OTHER_LISTS, ids=[name for name, *_ in OTHER_LISTS])
-def test_a_list_that_was_not_announced_is_not_taken(_: str, rows: Rows, sentence: str) -> None:
+@pytest.mark.parametrize(("_", "rows", "id_"), OTHER_LISTS, ids=[name for name, *_ in OTHER_LISTS])
+def test_a_list_that_was_not_announced_is_not_taken(_: str, rows: Rows, id_: str) -> None:
     one = compared()
-    with pytest.raises(RemoteFault, match=sentence) as caught:
+    with raises(id_) as caught:
         show(one, 2, rows)
     assert caught.value.party == "shuffler 2"
     show(one, 2, SORTED)
@@ -249,24 +250,24 @@ def test_of_a_list_no_more_rows_are_read_than_were_announced() -> None:
             read += 1
             yield read.to_bytes(16, "big") + bytes(32)
 
-    with pytest.raises(RemoteFault, match="showed another list than it announced"):
+    with raises("freeze.another_list"):
         listing.feed(endless())
     assert read == len(USERS) + 1
 
 
 @pytest.mark.parametrize("who", [-1, 0, 1, 4])
 def test_only_the_other_shufflers_of_the_collection_are_heard(who: int) -> None:
-    one, stranger = alike()[1], "is not another shuffler of this collection"
-    with pytest.raises(RemoteFault, match=stranger):
+    one = alike()[1]
+    with raises("freeze.stranger"):
         one.heard(who, one.announcements.held)
-    with pytest.raises(RemoteFault, match=stranger):
+    with raises("freeze.stranger"):
         one.listing(who)
-    with pytest.raises(RemoteFault, match=stranger):
+    with raises("freeze.stranger"):
         one.confirmed(who, one.digest, SHUFFLERS[2].sign("frozen", COLLECTION, one.digest))
 
 
 def test_own_list_with_an_id_twice_is_this_shufflers_own_fault() -> None:
-    with pytest.raises(LocalFault, match="has no id twice"):
+    with raises("freeze.rows"):
         freeze(1, (*USERS, row("user 0", version=1)))
 
 
@@ -274,14 +275,14 @@ def test_nothing_is_frozen_before_every_list_is_there() -> None:
     one = compared()
     show(one, 3, SORTED)
     for ask in (lambda: one.rows, lambda: one.digest, lambda: one.sign()):
-        with pytest.raises(RemoteFault, match="shuffler 2, freeze: has not shown its list"):
+        with raises("freeze.not_shown", "shuffler 2, freeze"):
             ask()
 
 
 def test_nothing_is_shuffled_before_every_other_shuffler_has_confirmed() -> None:
     one = alike()[1]
     one.confirmed(3, one.digest, SHUFFLERS[2].sign("frozen", COLLECTION, one.digest))
-    with pytest.raises(RemoteFault, match="shuffler 2, freeze: has not confirmed the frozen list"):
+    with raises("freeze.not_confirmed", "shuffler 2, freeze"):
         _ = one.context
 
 
@@ -307,7 +308,7 @@ def test_an_empty_intersection_is_frozen_and_refused_by_the_minimum() -> None:
     freezing = frozen({1: USERS[:2], 2: USERS[2:4], 3: USERS[4:]})
     assert freezing[1].rows == ()
     assert freezing[1].digest == freezing[2].digest
-    with pytest.raises(Refused, match=r"^0 reports, the minimum is 1$"):
+    with raises("freeze.minimum", "0", "1"):
         check_minimum(len(freezing[1].rows), 0, 1)
 
 
@@ -325,7 +326,7 @@ def test_enough_reports_beside_the_dummies_may_be_shuffled(counted: int, dummies
 def test_too_few_are_not_shuffled_and_dummies_do_not_count(
     counted: int, dummies: int, minimum: int, reports: int
 ) -> None:
-    with pytest.raises(Refused, match=f"^{reports} reports, the minimum is {minimum}$") as caught:
+    with raises("freeze.minimum", f"{reports}", f"{minimum}") as caught:
         check_minimum(counted, dummies, minimum)
     assert "the collection is aborted" in caught.value.hint
 

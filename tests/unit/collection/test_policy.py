@@ -11,6 +11,7 @@ from peos.collection.policy import Policy
 from peos.errors import Refused
 from peos.ldp import GRR
 from peos.privacy import guarantees
+from tests.raising import raises
 from tests.unit.collection.made import ANALYZER, DOCUMENT, SHUFFLERS
 
 ME: Final = SHUFFLERS[1].public
@@ -53,26 +54,24 @@ def test_each_limit_refuses_on_its_own(policy: Policy, document: Document, sente
 def test_so_many_collections_of_one_analyzer_are_open_and_no_more() -> None:
     policy = replace(POLICY, most_open=3)
     assert policy.check(DOCUMENT, me=ME, now=BEFORE, open_=2) == 2
-    with pytest.raises(Refused, match="3 collections of this analyzer are not over yet, the limit here is 3"):
+    with raises("policy.open", "3", "3"):
         policy.check(DOCUMENT, me=ME, now=BEFORE, open_=3)
 
 
 def test_a_document_without_this_shuffler_is_refused() -> None:
-    with pytest.raises(Refused, match="does not name this shuffler"):
+    with raises("policy.not_named"):
         POLICY.check(DOCUMENT, me=bytes(32), now=BEFORE)
 
 
 @pytest.mark.parametrize("now", [1.0, 2.0])
 def test_a_document_that_has_closed_is_refused(now: float) -> None:
-    with pytest.raises(
-        Refused, match=r"it has closed already, at 1970.* UTC, and the clock here says 1970-01-01 00:00 UTC"
-    ):
+    with raises("policy.closed", "at 1970", "1970-01-01 00:00 UTC"):
         POLICY.check(DOCUMENT, me=ME, now=now)
 
 
 def test_an_analyzer_is_known_by_its_identity_and_not_by_its_name() -> None:
     impostor = replace(DOCUMENT, analyzer=replace(DOCUMENT.analyzer, identity=bytes(31) + b"\x01"))
-    with pytest.raises(Refused, match="is not known here"):
+    with raises("policy.analyzer"):
         POLICY.check(impostor, me=ME, now=BEFORE)
 
 
@@ -88,11 +87,11 @@ def test_the_guarantees_are_computed_for_the_fewest_users_and_not_taken_from_any
         (replace(within, most_eps_server=server * 0.999), "the analyzer, alone or with 1 of the 3 shufflers"),
         (replace(within, most_eps_users=users * 0.999), "the analyzer with all other users and 1 of the 3 shufflers"),
     ):
-        with pytest.raises(Refused, match=f"with its minimum of 5000 reports, ε against {who} would be ") as caught:
+        with raises("policy.guarantee", "5000", who) as caught:
             policy.check(document, me=ME, now=BEFORE)
         assert caught.value.hint
     fewer = replace(document, minimum=4000)
-    with pytest.raises(Refused, match="with its minimum of 4000 reports"):
+    with raises("policy.guarantee", "4000"):
         within.check(fewer, me=ME, now=BEFORE)
 
 
@@ -103,15 +102,15 @@ def test_dummies_are_taken_off_once_and_the_minimum_is_the_freezes() -> None:
     policy = replace(POLICY, least_fakes=0, most_eps_server=claim)
     assert policy.check(document, me=ME, now=BEFORE) == 2
     check_minimum(100 + len(document.dummies), len(document.dummies), document.minimum)
-    with pytest.raises(Refused, match="the minimum is 100"):
+    with raises("freeze.minimum", "100"):
         check_minimum(99 + len(document.dummies), len(document.dummies), document.minimum)
-    with pytest.raises(Refused, match="with its minimum of 99 reports"):
+    with raises("policy.guarantee", "99"):
         policy.check(replace(document, minimum=99), me=ME, now=BEFORE)
 
 
 def test_a_minimum_of_one_user_without_fakes_promises_nothing() -> None:
     document = replace(DOCUMENT, minimum=1, fakes=0)
-    with pytest.raises(Refused, match="would be 2"):
+    with raises("policy.guarantee", "would be 2"):
         replace(POLICY, least_reports=1, least_fakes=0, most_eps_server=1.0).check(document, me=ME, now=BEFORE)
 
 
@@ -132,5 +131,5 @@ def test_more_collections_a_day_than_the_limit_are_refused(asked: list[str], sen
 
 def test_as_many_collections_a_day_as_the_limit_are_accepted() -> None:
     POLICY.check_often(DOCUMENT, ["Which?"] * 3 + [f"Question {n}" for n in range(28)])
-    with pytest.raises(Refused, match="this question"):
+    with raises("policy.often", "this question"):
         replace(POLICY, most_per_question_and_day=1).check_often(DOCUMENT, ["Which?"])

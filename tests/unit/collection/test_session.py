@@ -34,11 +34,12 @@ from peos.collection.session import (
 )
 from peos.crypto.kdf import Context
 from peos.errors import Closed, LocalFault, NotYet, Refused, RemoteFault
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.effects import Persist, Tell
 from peos.shuffle.messages import Notice, NoticeKind
-from peos.shuffle.standing import Place, Standing
 from peos.store.base import Collection
 from peos.store.memory import MemoryStore
+from tests.raising import raises
 from tests.unit.collection.made import COLLECTION, DOCUMENT
 from tests.unit.shuffler_process.played import HERE, ME, memory
 
@@ -188,7 +189,7 @@ def test_who_was_done_never_says_that_nothing_was_delivered() -> None:
 
 
 def test_a_notice_about_another_list_is_refused() -> None:
-    with pytest.raises(Refused, match="another frozen list"):
+    with raises("freeze.notice_other"):
         answer(memory(Place.DONE), ask(2), Context(COLLECTION, b"\x77" * 32))
 
 
@@ -208,7 +209,7 @@ def test_a_store_that_was_lost_signs_nothing_and_ends_what_it_has(place: Place) 
     carried.drive(Session(ME, DOCUMENT, durable(store)))
     assert (store.collection(COLLECTION).state, carried.told) == (State.ABORTED, [])
     assert store.standing(COLLECTION).place is place
-    with pytest.raises(Closed, match="restored from a backup"):
+    with raises("collection.lost"):
         answer(store, ask(2))
 
 
@@ -313,5 +314,5 @@ def test_an_order_after_the_end_changes_nothing(state: State) -> None:
 
 
 def test_what_was_delivered_cannot_be_aborted_by_order() -> None:
-    with pytest.raises(Closed, match="nothing left to abort"):
+    with raises("collection.delivered"):
         Session(ME, DOCUMENT, Durable(State.DELIVERED)).on(Ordered(abort=True))

@@ -16,6 +16,7 @@ from peos.crypto.randomness import Randomness
 from peos.errors import RemoteFault
 from peos.ldp import SUE
 from tests.keys import small_key
+from tests.raising import raises
 from tests.unit.collection.made import (
     COLLECTION,
     DOCUMENT,
@@ -161,7 +162,7 @@ def test_every_ciphertext_of_a_report_of_several_words_is_looked_at() -> None:
         if bad is None:
             check_part(part, document, COLLECTION, encryption, 1)
         else:
-            with pytest.raises(RemoteFault, match=NOT_ONE):
+            with raises("submit.ciphertext"):
                 check_part(part, document, COLLECTION, encryption, 1)
 
 

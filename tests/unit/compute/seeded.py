@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from peos.compute.engine import Encrypt, Remask
-from peos.compute.supply import Supply
+from peos.compute.zeros import Supply
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes.base import Packed
 

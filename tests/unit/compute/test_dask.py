@@ -11,12 +11,13 @@ import pytest
 from peos.compute import Choice, Engine, Inline, ReadyZeros, Tls, engine
 from peos.compute.dask_cluster import Dask
 from peos.compute.engine import Decrypt
-from peos.compute.ready import Taking
+from peos.compute.zeros import Taking
 from peos.crypto.onion import Layer, OnionKeys, OnionPrivateKey
 from peos.crypto.randomness import Randomness
-from peos.errors import LocalFault, WrongInput
+from peos.errors import LocalFault
 from peos.net.certificates import make_certificate
 from tests.keys import small_key
+from tests.raising import raises
 from tests.unit.compute.cluster import Cluster, met
 from tests.unit.compute.conftest import Eager
 from tests.unit.compute.seeded import SeededEncrypt, SeededRemask
@@ -100,7 +101,7 @@ def test_progress_rises_to_the_total_and_nothing_is_nothing(dask: Dask, rng: Ran
 
 def test_an_error_of_a_chunk_is_the_callers_and_the_cluster_stays(dask: Dask, rng: Randomness) -> None:
     encrypted = dask.encrypt(KEY.public, rng.uint64(20))
-    with pytest.raises(LocalFault, match="packed rows"):
+    with raises("key.rows"):
         dask.decrypt(KEY, encrypted[:, 1:])
     assert len(dask.decrypt(KEY, encrypted)) == 20
 
@@ -147,13 +148,13 @@ def test_the_choice_of_a_configuration_is_met_at_once(cluster: Cluster, monkeypa
         assert isinstance(found, Dask)
         assert repr(found) == f"Dask({cluster.address!r})"
     monkeypatch.setattr("peos.compute.dask_cluster._CONNECT", 1.0)
-    with pytest.raises(LocalFault, match=r"the scheduler of the cluster does not answer at tcp://127.0.0.1:9"):
+    with raises("compute.unreachable", "tcp://127.0.0.1:9"):
         engine(None, Choice("dask", "tcp://127.0.0.1:9"))
 
 
 def test_a_cluster_that_is_not_installed_is_said_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "peos.compute.dask_cluster", None)
-    with pytest.raises(WrongInput, match="is not installed") as refused:
+    with raises("compute.not_installed") as refused:
         engine(None, Choice("dask", "tcp://127.0.0.1:8786"))
     assert "pip install 'peos[cluster]'" in refused.value.hint
 
@@ -162,20 +163,20 @@ NAMED = Tls(Path("a"), Path("b"), Path("c"))
 
 
 @pytest.mark.parametrize(
-    ("address", "tls", "sentence"),
+    ("address", "tls", "mistake"),
     [
-        ("tcp://10.0.0.1:8786", None, "would be reached without TLS"),
-        ("tcp://10.0.0.1:8786", NAMED, "would be reached without TLS"),
-        ("tls://10.0.0.1:8786", None, "needs certificates"),
-        ("tcp://127.0.0.1:8786", NAMED, "is reached without certificates"),
-        ("127.0.0.1:8786", None, "is not the address of a scheduler"),
-        ("tls://host", NAMED, "is not the address of a scheduler"),
-        ("tls://host:port", NAMED, "is not the address of a scheduler"),
-        ("", None, "nothing is not the address"),
+        ("tcp://10.0.0.1:8786", None, ("compute.no_tls",)),
+        ("tcp://10.0.0.1:8786", NAMED, ("compute.no_tls",)),
+        ("tls://10.0.0.1:8786", None, ("compute.certificates",)),
+        ("tcp://127.0.0.1:8786", NAMED, ("compute.needless_certificates",)),
+        ("127.0.0.1:8786", None, ("compute.address",)),
+        ("tls://host", NAMED, ("compute.address",)),
+        ("tls://host:port", NAMED, ("compute.address",)),
+        ("", None, ("compute.address", "nothing")),
     ],
 )
-def test_a_cluster_elsewhere_is_reached_by_tls_only(address: str, tls: Tls | None, sentence: str) -> None:
-    with pytest.raises(WrongInput, match=sentence):
+def test_a_cluster_elsewhere_is_reached_by_tls_only(address: str, tls: Tls | None, mistake: tuple[str, ...]) -> None:
+    with raises(*mistake):
         Choice("dask", address, tls)
     assert Choice("dask", "tls://10.0.0.1:8786", NAMED).tls is NAMED
     assert Choice("dask", "tcp://[::1]:8786").tls is None
@@ -196,9 +197,9 @@ def test_over_tls_only_who_has_a_certificate_of_the_clusters_gets_in(tmp_path: P
         words = rng.uint64(40)
         with met(cluster, 1, ours) as engine:
             assert np.array_equal(engine.decrypt(KEY, engine.encrypt(KEY.public, words)), words)
-        with pytest.raises(LocalFault, match="does not answer"):
+        with raises("compute.unreachable"):
             Dask(cluster.address, another).connect()
-        with pytest.raises(LocalFault, match="does not answer"):
+        with raises("compute.unreachable"):
             Dask(cluster.address.replace("tls", "tcp")).connect()
 
 

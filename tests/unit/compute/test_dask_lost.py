@@ -13,8 +13,8 @@ from peos.compute import Inline, dask_cluster, dask_worker
 from peos.compute.dask_cluster import Dask
 from peos.crypto.randomness import Randomness
 from peos.crypto.sealing import Shared, seal
-from peos.errors import LocalFault
 from tests.keys import small_key
+from tests.raising import raises
 from tests.unit.compute.cluster import Cluster, met, present
 
 KEY = small_key()
@@ -53,6 +53,7 @@ def test_what_a_killed_worker_had_in_hand_is_done_again_and_a_new_worker_takes_p
         assert np.array_equal(first, second)
 
 
+@pytest.mark.full
 def test_a_worker_that_does_not_know_the_session_is_introduced_to_it(cluster: Cluster, rng: Randomness) -> None:
     words = rng.uint64(50)
     with met(cluster, 1) as engine:
@@ -75,6 +76,7 @@ def test_a_worker_that_does_not_know_the_session_is_introduced_to_it(cluster: Cl
         assert met_again
 
 
+@pytest.mark.full
 def test_a_cluster_without_workers_is_given_up_with_a_sentence_and_one_that_has_some_again_works(
     cluster: Cluster, rng: Randomness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,13 +86,14 @@ def test_a_cluster_without_workers_is_given_up_with_a_sentence_and_one_that_has_
         encrypted = engine.encrypt(KEY.public, words)
         cluster.workers[0].kill()
         cluster.workers[0].wait()
-        with pytest.raises(LocalFault, match="the cluster has no workers"):
+        with raises("compute.no_workers"):
             engine.decrypt(KEY, encrypted)
         cluster.work()
         monkeypatch.setattr(dask_cluster, "_WITHOUT_WORKERS", 30.0)
         assert np.array_equal(engine.decrypt(KEY, encrypted), words)
 
 
+@pytest.mark.full
 def test_a_scheduler_that_is_gone_is_said_and_nothing_hangs(
     cluster: Cluster, rng: Randomness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,7 +109,7 @@ def test_a_scheduler_that_is_gone_is_said_and_nothing_hangs(
 
     with met(cluster, 1) as engine:
         for _ in range(2):
-            with pytest.raises(LocalFault, match="the scheduler of the cluster does not answer"):
+            with raises("compute.unreachable"):
                 engine.decrypt(LONG, encrypted, end_it)
     assert gone
 

@@ -11,7 +11,7 @@ from distributed import Client
 
 from peos.compute import Inline
 from peos.compute.engine import Decrypt
-from peos.compute.supply import Supply
+from peos.compute.zeros import Supply
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed
 from tests.keys import small_key
@@ -103,6 +103,7 @@ def test_the_search_finds_the_key_that_a_naive_engine_leaves_with_the_scheduler(
         assert held(cluster.scheduler.pid, key_spellings())
 
 
+@pytest.mark.full
 def test_no_key_is_on_a_command_line_or_in_an_environment_of_the_cluster(cluster: Cluster, rng: Randomness) -> None:
     with met(cluster, 2) as engine:
         engine.decrypt(KEY, Inline(rng).encrypt(KEY.public, rng.uint64(20)))

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from peos.chunks import chunks
 from peos.compute import Engine, Inline, Processes, engine
-from peos.compute.engine import LONGEST_CHUNK, Decrypt, Encrypt, Job, Peel, Remask, chunks
-from peos.compute.supply import Supply
+from peos.compute.engine import LONGEST_CHUNK, Decrypt, Encrypt, Job, Peel, Remask, chunk_length
+from peos.compute.zeros import Supply
 from peos.crypto.onion import Layer, OnionKeys, OnionPrivateKey
 from peos.crypto.randomness import Randomness
 from tests.keys import small_key
@@ -78,9 +79,9 @@ def test_nothing_is_nothing(either: Engine) -> None:
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 255, 10_000])
 @pytest.mark.parametrize("workers", [1, 2, 16])
 def test_chunks_cover_every_row_once_and_are_short(count: int, workers: int) -> None:
-    covered = [row for where in chunks(count, workers) for row in range(where.start, where.stop)]
+    covered = [row for where in chunks(count, chunk_length(count, workers)) for row in range(where.start, where.stop)]
     assert covered == list(range(count))
-    assert all(where.stop - where.start <= LONGEST_CHUNK for where in chunks(count, workers))
+    assert all(where.stop - where.start <= LONGEST_CHUNK for where in chunks(count, chunk_length(count, workers)))
 
 
 def test_little_work_starts_no_process(rng: Randomness) -> None:

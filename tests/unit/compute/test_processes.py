@@ -16,6 +16,7 @@ from peos.compute import Engine, Inline, Processes
 from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault
 from tests.keys import small_key
+from tests.raising import raises
 from tests.unit.compute.conftest import Eager
 
 KEY = small_key()
@@ -51,13 +52,13 @@ class _Doomed(Eager):
 
 def test_workers_that_never_work_anything_are_given_up_with_a_sentence(rng: Randomness) -> None:
     encrypted = Inline(rng).encrypt(KEY.public, rng.uint64(20))
-    with _Doomed(1) as engine, pytest.raises(LocalFault, match="3 times in a row the worker processes ended"):
+    with _Doomed(1) as engine, raises("compute.workers_died", "3"):
         engine.decrypt(KEY, encrypted)
 
 
 def test_an_error_of_a_chunk_is_the_callers_and_the_workers_stay(eager: Eager, rng: Randomness) -> None:
     encrypted = Inline(rng).encrypt(KEY.public, rng.uint64(20))
-    with pytest.raises(LocalFault, match="packed rows"):
+    with raises("key.rows"):
         eager.decrypt(KEY, encrypted[:, 1:])
     assert len(eager.decrypt(KEY, encrypted)) == 20
 

@@ -10,13 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import fixed_base, rows
+from peos.crypto.schemes import fixed_base
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import Packed, PublicKey
 from peos.crypto.schemes.dgk import DGKPrivateKey
 from peos.crypto.schemes.fixed_base import WORD_TABLE_PAYS_FROM, word_powers, word_table
 from peos.crypto.schemes.units import random_units
 from peos.errors import LocalFault
 from tests.keys import small_key
+from tests.raising import raises
 from tests.unit.crypto.conftest import Uniform
 
 word = st.integers(0, 2**64 - 1)
@@ -120,11 +122,11 @@ def test_vectors_of_the_wrong_shape_are_the_callers_fault(name: str, rng: Random
             public.remask(zeros, words, zeros, hop=1, rng=rng)
     for packed in bad_rows:
         for use in (public.check, private.decrypt):
-            with pytest.raises(LocalFault, match="packed rows are a uint8 array"):
+            with raises("key.rows"):
                 use(packed)
-        with pytest.raises(LocalFault, match="packed rows are a uint8 array"):
+        with raises("key.rows"):
             public.remask(packed, plain, zeros, hop=1, rng=rng)
-        with pytest.raises(LocalFault, match="packed rows are a uint8 array"):
+        with raises("key.rows"):
             public.encrypt(plain, packed)
 
 
@@ -133,7 +135,7 @@ def test_rows_that_were_never_checked_are_refused_and_not_decrypted_to_nonsense(
     private: Any = small_key(512, name)
     sent = encrypted(private.public, rng.uint64(3), rng)
     sent[1] = rows.pack([private.p * 12345], private.public.ciphertext_bytes)[0]
-    with pytest.raises(LocalFault, match="rows that are no ciphertexts") as caught:
+    with raises("key.not_ciphertexts") as caught:
         private.decrypt(sent)
     assert caught.value.hint == "check them first"
 

@@ -15,8 +15,9 @@ from peos.crypto.randomness import Randomness
 from peos.crypto.schemes import scheme
 from peos.crypto.schemes.dgk import DGK, subgroup_bits
 from peos.crypto.schemes.joye_libert import JoyeLibert
-from peos.errors import BadEncoding, LocalFault, WrongInput
+from peos.errors import BadEncoding
 from tests.keys import small_key
+from tests.raising import raises
 from tests.unit.crypto.conftest import Streams
 
 both = pytest.mark.parametrize("name", ["dgk", "jl"])
@@ -44,7 +45,7 @@ def test_the_floor_of_3072_bits_holds_unless_a_caller_lowers_it(name: str) -> No
         (scheme(name).public_key, private.public.encode()),
         (scheme(name).private_key, private.encode()),
     ):
-        with pytest.raises(BadEncoding, match="512 bits, under the floor of 3072"):
+        with raises("key.too_short", "512", "3072"):
             read(data)
 
 
@@ -112,7 +113,7 @@ def test_a_source_that_repeats_itself_is_caught(name: str, monkeypatch: pytest.M
     else:
         monkeypatch.setattr("peos.crypto.schemes.dgk._prime", lambda _bits, _rng: (private.p, private.v_p))
         monkeypatch.setattr("peos.crypto.schemes.dgk._joined", lambda *_: private.g)
-    with pytest.raises(LocalFault, match="a fresh key is unfit: ") as caught:
+    with raises("key.fresh_unfit") as caught:
         scheme(name).generate(stream("repeats"), bits=512)
     assert str(private.p) not in str(caught.value)
 
@@ -120,7 +121,7 @@ def test_a_source_that_repeats_itself_is_caught(name: str, monkeypatch: pytest.M
 @both
 @pytest.mark.parametrize("bits", [0, 64, 192, 500, 3073, 16448])
 def test_a_key_of_an_odd_length_is_not_made(name: str, bits: int, rng: Randomness) -> None:
-    with pytest.raises(WrongInput, match=rf"\b{bits}\b"):
+    with raises("input.key_bits", f"{bits}"):
         scheme(name).generate(rng, bits=bits)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import rows, scheme
+from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import scheme
 from peos.crypto.schemes.base import Packed
 from peos.errors import BadEncoding
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import dgk, dgk_zeros, fixed_base, joye_libert, rows, windows
+from peos.crypto.schemes import dgk, dgk_zeros, fixed_base, joye_libert, windows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import PublicKey
 from peos.crypto.schemes.dgk import DGKPublicKey
 from peos.crypto.schemes.dgk_zeros import (

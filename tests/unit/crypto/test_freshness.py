@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import rows, scheme
+from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import scheme
 from peos.crypto.schemes.base import PrivateKey
 from peos.crypto.schemes.freshness import is_fresh, zeros_used
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from peos.crypto.identity import PUBLIC_BYTES, SIGNATURE_BYTES, Identity, labelled, verifies
 from peos.crypto.randomness import Randomness
-from peos.errors import WrongInput
+from tests.raising import raises
 
 many = settings(derandomize=True, deadline=None, database=None, max_examples=300)
 some = settings(derandomize=True, deadline=None, database=None, max_examples=60)
@@ -125,7 +125,7 @@ def test_the_secret_shows_nowhere() -> None:
 @pytest.mark.parametrize("length", [0, 31, 33, 64])
 def test_a_secret_of_another_length_is_refused_and_not_shown(length: int) -> None:
     secret = b"\xab" * length
-    with pytest.raises(WrongInput, match=f"a signing key is 32 bytes, not {length}") as caught:
+    with raises("key.signing_length", "32", str(length)) as caught:
         Identity(secret)
     assert "ab" * 4 not in str(caught.value)
 

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import Packed
 from peos.crypto.schemes.paillier import Paillier, PaillierPrivateKey, PaillierPublicKey, rho_bits
 from peos.errors import LocalFault
+from tests.raising import raises
 from tests.unit.crypto.conftest import Streams, Uniform
 
 word = st.integers(0, 2**64 - 1)
@@ -114,7 +115,7 @@ def test_the_last_pass_with_room_works_and_the_next_is_refused(stream: Streams) 
             total += 2**64 - 1
         assert private.decrypt(row).tolist() == [total % 2**64]
         for hop in (0, -1, last + 1):
-            with pytest.raises(LocalFault, match=f"room for passes 1 to {last}"):
+            with raises("key.passes", f"{last}"):
                 public.remask(row, top, source.zeros(1), hop=hop, rng=rng)
     assert PaillierPublicKey(mpz(1) << 3071).most_hops == 46
 
@@ -168,11 +169,11 @@ def test_vectors_of_the_wrong_shape_are_the_callers_fault(private: PaillierPriva
             public.remask(zeros, words, zeros, hop=1, rng=rng)
     for packed in bad_rows:
         for use in (public.check, private.decrypt, private.decrypt_integers):
-            with pytest.raises(LocalFault, match="packed rows are a uint8 array"):
+            with raises("key.rows"):
                 use(packed)
-        with pytest.raises(LocalFault, match="packed rows are a uint8 array"):
+        with raises("key.rows"):
             public.remask(packed, plain, zeros, hop=1, rng=rng)
-        with pytest.raises(LocalFault, match="packed rows are a uint8 array"):
+        with raises("key.rows"):
             public.encrypt(plain, packed)
 
 

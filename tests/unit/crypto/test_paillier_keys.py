@@ -16,7 +16,8 @@ from peos.crypto.schemes import KEY_BITS_FLOOR, SCHEMES, scheme
 from peos.crypto.schemes import base as base_module
 from peos.crypto.schemes.moduli import primes_fault, random_prime
 from peos.crypto.schemes.paillier import Paillier, PaillierPrivateKey
-from peos.errors import BadEncoding, LocalFault, WrongInput
+from peos.errors import BadEncoding
+from tests.raising import raises
 from tests.unit.crypto.conftest import Streams
 
 
@@ -27,7 +28,7 @@ def test_the_floor_is_3072_bits_and_holds_unless_a_caller_lowers_it(private: Pai
         (Paillier().public_key, private.public.encode()),
         (Paillier().private_key, private.encode()),
     ):
-        with pytest.raises(BadEncoding, match="512 bits, under the floor of 3072"):
+        with raises("key.too_short", "512", "3072"):
             read(data)
 
 
@@ -37,7 +38,7 @@ def test_a_scheme_is_had_by_name_and_others_are_refused_in_a_sentence() -> None:
     for name in SCHEMES:
         assert scheme(name).name == name
     for name in ("rot13", "", "JL"):
-        with pytest.raises(WrongInput, match=f"the encryption scheme '{name}' cannot be used") as caught:
+        with raises("input.scheme", f"{name}") as caught:
             scheme(name)
         assert caught.value.hint == "choose one of paillier, dgk, jl"
 
@@ -75,14 +76,14 @@ def test_equal_primes_are_caught_before_they_make_a_square(monkeypatch: pytest.M
     prime = random_prime(256, Randomness(b"\x03" * 32))
     made = SimpleNamespace(p=int(prime), q=int(prime))
     monkeypatch.setattr("phe.paillier.generate_paillier_keypair", lambda n_length: (n_length, made))
-    with pytest.raises(LocalFault, match="the primes are equal") as caught:
+    with raises("key.fresh_unfit", "the primes are equal") as caught:
         Paillier().generate(Randomness(b"\x03" * 32), bits=512)
     assert str(prime) not in str(caught.value)
 
 
 @pytest.mark.parametrize("bits", [0, 64, 192, 500, 3073, 16448])
 def test_a_key_of_an_odd_length_is_not_made(bits: int, rng: Randomness) -> None:
-    with pytest.raises(WrongInput, match=rf"\b{bits}\b"):
+    with raises("input.key_bits", f"{bits}"):
         Paillier().generate(rng, bits=bits)
 
 

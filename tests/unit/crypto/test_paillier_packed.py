@@ -12,7 +12,7 @@ from phe import PaillierPublicKey as PhePublicKey
 from phe import paillier as phe_paillier
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.multi_powers import digit_bits, multi_power
 from peos.crypto.schemes.paillier import PaillierPrivateKey, plaintext_bits
 from peos.crypto.schemes.paillier_halves import Half, Halves

@@ -7,7 +7,7 @@ from phe import PaillierPublicKey as PhePublicKey
 from phe import paillier as phe_paillier
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.encoding import encode_key
 from peos.crypto.schemes.paillier import Paillier, PaillierPrivateKey
 

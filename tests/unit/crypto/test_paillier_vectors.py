@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import rows
+from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import Packed
 from peos.crypto.schemes.paillier import Paillier, PaillierPublicKey
 from peos.errors import BadEncoding

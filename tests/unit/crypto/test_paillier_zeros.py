@@ -8,7 +8,8 @@ import pytest
 from gmpy2 import mpz
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import rows, windows
+from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import windows
 from peos.crypto.schemes.base import ZeroSource
 from peos.crypto.schemes.moduli import random_unit
 from peos.crypto.schemes.paillier import Paillier, PaillierPrivateKey, PaillierPublicKey

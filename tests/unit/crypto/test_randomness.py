@@ -12,6 +12,7 @@ import pytest
 
 from peos.crypto.randomness import U64, Randomness, system
 from peos.errors import LocalFault
+from tests.raising import raises
 from tests.unit.crypto.conftest import Uniform
 
 KEY = b"\x01" * 32
@@ -47,7 +48,7 @@ def test_the_system_gives_a_fresh_stream_each_time() -> None:
 
 @pytest.mark.parametrize("length", [0, 16, 31, 33])
 def test_a_key_of_another_length_is_refused(length: int) -> None:
-    with pytest.raises(LocalFault, match=f"32 bytes, not {length}"):
+    with raises("random.key_length", "32", f"{length}"):
         Randomness(bytes(length))
 
 
@@ -59,7 +60,7 @@ def test_neither_key_nor_state_shows_in_text() -> None:
 def test_a_stream_is_not_copied() -> None:
     rng = Randomness(KEY)
     for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
-        with pytest.raises(LocalFault, match="not copied"):
+        with raises("random.copied"):
             attempt(rng)
 
 
@@ -104,9 +105,9 @@ def test_below_is_uniform_where_half_of_all_words_are_drawn_again(rng: Randomnes
 
 
 def test_nothing_is_below_zero(rng: Randomness) -> None:
-    with pytest.raises(LocalFault, match="below zero"):
+    with raises("random.range"):
         rng.below(np.array([3, 0], dtype=np.uint64))
-    with pytest.raises(LocalFault, match="below zero"):
+    with raises("random.range"):
         rng.integer_below(0)
 
 

@@ -15,6 +15,7 @@ from peos.estimate.frequency import FEW, Estimate, FrequencyOracle, estimate_fre
 from peos.estimate.support import ends, least_found
 from peos.ldp import GRR, SUE, LocalHash, PureMechanism
 from peos.privacy import plan
+from tests.full import full
 
 Law = NDArray[np.float64]
 
@@ -85,7 +86,7 @@ def test_with_as_many_reports_as_are_no_longer_few_the_score_interval_strays_by_
     assert abs(covered.mean() - 0.95) < 0.0005
 
 
-@pytest.mark.parametrize(("users", "fakes"), [(1, 0), (7, 0), (30, 11), (200, 1)])
+@pytest.mark.parametrize(("users", "fakes"), [(1, 0), (7, 0), (30, 11), full(200, 1)])
 @pytest.mark.parametrize("oracle", [FrequencyOracle(0.9, 0.01, 0.02), FrequencyOracle(0.3, 0.0, 1.0)])
 def test_the_ends_are_clopper_and_pearsons(users: int, fakes: int, oracle: FrequencyOracle) -> None:
     """Every number of holders is in or out as its exact tails say, where these are not within rounding of the limit."""

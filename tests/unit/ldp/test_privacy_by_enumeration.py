@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from peos.crypto.randomness import U64, Randomness
 from peos.ldp import SUE
 from peos.ldp.base import PureMechanism
+from tests.full import full
 from tests.unit.ldp.enumeration import Law, NarrowGRR, NarrowLocalHash, encoding_law, law, worst_ratio
 
 TIGHT = 1e-9  # of ε_l, itself a double
@@ -64,7 +65,9 @@ def test_local_hashing_keeps_to_epsilon_and_reaches_it(domain: int, cells: int, 
     check_tight(mechanism, local_hash_laws(mechanism))
 
 
-@pytest.mark.parametrize(("domain", "bits", "tau"), [(2, 2, 1), (3, 3, 1), (3, 3, 2), (2, 4, 5), (4, 2, 1), (2, 5, 7)])
+@pytest.mark.parametrize(
+    ("domain", "bits", "tau"), [(2, 2, 1), (3, 3, 1), (3, 3, 2), (2, 4, 5), (4, 2, 1), full(2, 5, 7)]
+)
 def test_sue_keeps_to_epsilon_and_reaches_it(domain: int, bits: int, tau: int) -> None:
     mechanism = SUE.from_parameters(domain, {"tau": tau, "field_bits": bits})
     check_tight(mechanism, sue_laws(mechanism))

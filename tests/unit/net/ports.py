@@ -10,10 +10,11 @@ from peos.collection.freeze import FrozenDigest
 from peos.crypto.randomness import Randomness
 from peos.net import calls, server
 from peos.net.certificates import Certificate, make_certificate
-from peos.net.client import ONCE, channel
+from peos.net.client import channel
 from peos.net.guard import Context
 from peos.net.limits import PEERS, Limits
 from peos.net.logs import Log
+from peos.net.retry import ONCE
 from peos.net.tls import Trust, peer_port, user_port
 from peos.wire.methods import GET_FROZEN_DIGEST
 
@@ -63,7 +64,7 @@ async def caller(
     running: server.Running, own: Certificate | None = None, *, pin: bytes = SERVER.pem
 ) -> AsyncIterator[calls.Caller]:
     """A caller that tries once."""
-    made = calls.Caller(channel(f"127.0.0.1:{running.port}", pin, own), "shuffler 1", RNG, backoff=ONCE)
+    made = calls.Caller(channel(f"127.0.0.1:{running.port}", pin, own), "shuffler 1", RNG, policy=ONCE)
     try:
         yield made
     finally:

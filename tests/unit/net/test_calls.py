@@ -5,19 +5,19 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-import pytest
-
 from peos.collection.freeze import Stretch
 from peos.collection.party import Answer
 from peos.collection.receipts import Receipt
 from peos.collection.submission import Part
-from peos.errors import Full, Refused, RemoteFault
+from peos.errors import Full, Refused
 from peos.net import calls, server
-from peos.net.client import ONCE, Backoff, channel
+from peos.net.client import channel
 from peos.net.guard import Context
 from peos.net.logs import Log
+from peos.net.retry import ONCE, Retry
 from peos.net.tls import user_port
 from peos.wire.methods import CARRY, GET_FROZEN_DIGEST, GET_LIST, SUBMIT_MANY, VECTOR_HEADER, Method
+from tests.raising import raises
 from tests.unit.net.ports import DIGEST, RNG, SERVER, run
 
 Behaviours = Mapping[Method, Callable[[Any, Context], Any]]
@@ -26,11 +26,11 @@ RECEIPT = Receipt(0, 1, (), bytes(64))
 
 
 @asynccontextmanager
-async def offered(behaviours: Behaviours, *, backoff: Backoff = ONCE) -> AsyncIterator[calls.Caller]:
+async def offered(behaviours: Behaviours, *, policy: Retry = ONCE) -> AsyncIterator[calls.Caller]:
     """A caller of a service that answers so."""
     services = [calls.service(behaviours)]
     running = await server.serve("127.0.0.1:0", user_port(SERVER), services, log=Log("test"))
-    caller = calls.Caller(channel(f"127.0.0.1:{running.port}", SERVER.pem), "shuffler 2", RNG, backoff=backoff)
+    caller = calls.Caller(channel(f"127.0.0.1:{running.port}", SERVER.pem), "shuffler 2", RNG, policy=policy)
     try:
         yield caller
     finally:
@@ -69,7 +69,7 @@ def test_an_error_in_the_middle_of_a_stream_is_the_same_sentence() -> None:
         async with offered({GET_LIST: listed}) as caller:
             streaming = caller.stream(GET_LIST, DIGEST, step="freeze")
             assert await anext(streaming) == stretch(0)
-            with pytest.raises(Refused, match="shuffler 2, freeze: the rest is not for you"):
+            with raises("test.refused", "shuffler 2, freeze", "the rest is not for you", kind=Refused):
                 await anext(streaming)
 
     run(whole())
@@ -86,7 +86,7 @@ def test_chunks_stream_in_with_metadata_and_are_sent_again_whole_after_a_failure
             raise Full("test.full", "no room at the moment")
 
     async def whole() -> None:
-        async with offered({CARRY: carried}, backoff=Backoff(attempts=2, base=0.001)) as caller:
+        async with offered({CARRY: carried}, policy=Retry(attempts=2, base=0.001)) as caller:
             sent = [bytes([number]) * 100_000 for number in range(30)]
             await caller.send(CARRY, lambda: sent, metadata=((VECTOR_HEADER, b"\x00header"),))
             assert arrived == [sent, sent]
@@ -134,7 +134,7 @@ def test_a_bad_message_within_a_stream_is_answered_with_its_reason() -> None:
 
     async def whole() -> None:
         async with offered({SUBMIT_MANY: taken}) as caller:
-            with pytest.raises(Refused, match="a part's id has 5 bytes, not 16"):
+            with raises("encoding.length", "a part's id", "5", "16", kind=Refused):
                 assert [one async for one in caller.exchange(SUBMIT_MANY, parts())]
 
     run(whole())
@@ -146,7 +146,7 @@ def test_a_call_that_is_not_offered_says_so() -> None:
 
     async def whole() -> None:
         async with offered({GET_LIST: listed}) as caller:
-            with pytest.raises(RemoteFault, match="shuffler 2, GetFrozenDigest: does not offer this call"):
+            with raises("network.not_offered", "shuffler 2, GetFrozenDigest"):
                 await caller.ask(GET_FROZEN_DIGEST, DIGEST)
 
     run(whole())

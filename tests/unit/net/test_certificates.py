@@ -10,16 +10,15 @@ from cryptography.hazmat.primitives.serialization import Encoding, load_pem_priv
 from cryptography.x509.oid import NameOID
 
 from peos.crypto.randomness import Randomness
-from peos.errors import WrongInput
 from peos.net.certificates import (
     as_der,
     as_pem,
-    expires,
     fingerprint,
     is_expired,
     make_certificate,
     read_certificate,
 )
+from tests.raising import raises
 from tests.unit.net.ports import EXPIRED, PEER, SERVER, STRANGER
 
 NOON = datetime.datetime(2031, 5, 1, 12, tzinfo=datetime.UTC)
@@ -66,16 +65,22 @@ def test_pem_and_der_have_one_fingerprint() -> None:
 
 def test_a_certificate_is_valid_from_an_hour_before_for_its_days() -> None:
     made = make_certificate("x", Randomness(bytes(32)), days=10, now=NOON).pem
-    assert expires(made) == NOON + datetime.timedelta(days=10)
+    assert read_certificate(made).not_valid_after_utc == NOON + datetime.timedelta(days=10)
     hour, second = datetime.timedelta(hours=1), datetime.timedelta(seconds=1)
-    times = [NOON - hour - second, NOON - hour, NOON, expires(made), expires(made) + second]
+    times = [
+        NOON - hour - second,
+        NOON - hour,
+        NOON,
+        read_certificate(made).not_valid_after_utc,
+        read_certificate(made).not_valid_after_utc + second,
+    ]
     assert [is_expired(made, moment) for moment in times] == [True, False, False, False, True]
     assert (is_expired(EXPIRED.pem), is_expired(PEER.pem)) == (True, False)
 
 
 @pytest.mark.parametrize("name", ["", "x" * 65])
 def test_a_name_has_a_length(name: str) -> None:
-    with pytest.raises(WrongInput, match="1 to 64 characters"):
+    with raises("certificate.name", "64"):
         make_certificate(name, Randomness(bytes(32)))
 
 
@@ -113,27 +118,30 @@ P256 = ec.derive_private_key(5, ec.SECP256R1())
 
 
 @pytest.mark.parametrize(
-    ("data", "sentence"),
+    ("data", "mistake"),
     [
-        (b"", "not a certificate"),
-        (b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "not a certificate"),
-        (SERVER.key, "not a certificate"),
-        (as_der(SERVER.pem)[:-1], "not a certificate"),
-        (as_der(SERVER.pem) + b"\0", "not a certificate"),
-        (SERVER.pem + PEER.pem, "has several"),
-        (signed(ec.derive_private_key(5, ec.SECP384R1()), name="peos.party", ca=False), "on the curve P-256"),
-        (signed(ed25519.Ed25519PrivateKey.from_private_bytes(bytes(32)), name="peos.party", ca=False), "P-256"),
-        (signed(P256, name="example.org", ca=False), "is for peos.party"),
-        (signed(P256, name="peos.party", ca=True), "cannot sign others"),
-        (signed(P256, name="", ca=False), "lacks an extension"),
-        (signed(P256, name="peos.party", ca=False, named=()), "this one names another"),
-        (signed(P256, name="peos.party", ca=False, named=(FIVE.upper(),)), "this one names another"),
-        (signed(P256, name="peos.party", ca=False, named=("0" * 64,)), "this one names another"),
-        (signed(P256, name="peos.party", ca=False, named=(FIVE, "0" * 64)), "this one names another"),
+        (b"", ("certificate.unreadable",)),
+        (b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", ("certificate.unreadable",)),
+        (SERVER.key, ("certificate.unreadable",)),
+        (as_der(SERVER.pem)[:-1], ("certificate.unreadable",)),
+        (as_der(SERVER.pem) + b"\0", ("certificate.unreadable",)),
+        (SERVER.pem + PEER.pem, ("certificate.several",)),
+        (signed(ec.derive_private_key(5, ec.SECP384R1()), name="peos.party", ca=False), ("certificate.curve",)),
+        (
+            signed(ed25519.Ed25519PrivateKey.from_private_bytes(bytes(32)), name="peos.party", ca=False),
+            ("certificate.curve",),
+        ),
+        (signed(P256, name="example.org", ca=False), ("certificate.purpose", "peos.party")),
+        (signed(P256, name="peos.party", ca=True), ("certificate.purpose",)),
+        (signed(P256, name="", ca=False), ("certificate.extension",)),
+        (signed(P256, name="peos.party", ca=False, named=()), ("certificate.subject",)),
+        (signed(P256, name="peos.party", ca=False, named=(FIVE.upper(),)), ("certificate.subject",)),
+        (signed(P256, name="peos.party", ca=False, named=("0" * 64,)), ("certificate.subject",)),
+        (signed(P256, name="peos.party", ca=False, named=(FIVE, "0" * 64)), ("certificate.subject",)),
     ],
 )
-def test_what_is_no_certificate_of_a_port_is_refused_for_its_reason(data: bytes, sentence: str) -> None:
-    with pytest.raises(WrongInput, match=sentence):
+def test_what_is_no_certificate_of_a_port_is_refused_for_its_reason(data: bytes, mistake: tuple[str, ...]) -> None:
+    with raises(*mistake):
         read_certificate(data)
 
 

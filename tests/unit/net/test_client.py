@@ -1,25 +1,28 @@
 """Calls that are repeated: which, how often, and with what pauses."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 
 import pytest
 
 from peos.collection.freeze import FrozenDigest
 from peos.crypto.randomness import Randomness
-from peos.errors import Closed, Full, NotYet, PeosError, RemoteFault
+from peos.errors import Closed, Full, NotYet, PeosError, Refused, RemoteFault
 from peos.net import calls
-from peos.net.client import Backoff, channel, retrying_blocking
+from peos.net.client import channel
 from peos.net.guard import Context
+from peos.net.retry import Retry, is_refused, retrying_blocking
 from peos.net.tls import grpc
 from peos.wire.methods import GET_FROZEN_DIGEST
+from tests.raising import raises
 from tests.unit.net.ports import DIGEST, RNG, SERVER, listening, run
 
-QUICK = Backoff(attempts=4, base=0.001, ceiling=0.002)
+QUICK = Retry(attempts=4, base=0.001, ceiling=0.002)
 
 
 def test_pauses_grow_up_to_the_ceiling_and_are_spread_over_the_whole_of_it(rng: Randomness) -> None:
-    backoff = Backoff(base=0.1, ceiling=3.0)
+    backoff = Retry(base=0.1, ceiling=3.0)
     n = 2000
     for failures, most in ((1, 0.1), (2, 0.2), (5, 1.6), (6, 3.0), (60, 3.0), (6000, 3.0)):
         drawn = [backoff.pause(failures, rng) for _ in range(n)]
@@ -49,7 +52,7 @@ def asked_of(flaky: Flaky, waited: list[tuple[str, float]]) -> Awaitable[FrozenD
         async with listening(behaviour=flaky) as running:
             opened = channel(f"127.0.0.1:{running.port}", SERVER.pem)
             caller = calls.Caller(
-                *(opened, "shuffler 2", RNG), backoff=QUICK, waiting=lambda why, pause: waited.append((str(why), pause))
+                *(opened, "shuffler 2", RNG), policy=QUICK, waiting=lambda why, pause: waited.append((str(why), pause))
             )
             try:
                 answer: FrozenDigest = await caller.ask(GET_FROZEN_DIGEST, DIGEST, step="freeze")
@@ -72,9 +75,9 @@ def test_what_may_succeed_later_is_tried_again_and_each_wait_has_its_reason(erro
 
 def test_after_the_last_attempt_the_sentence_is_raised() -> None:
     flaky = Flaky(9, NotYet("test.notyet", "its list is not closed yet"))
-    with pytest.raises(NotYet, match="shuffler 2, freeze: its list is not closed yet"):
+    with raises("test.notyet", "shuffler 2, freeze", kind=NotYet):
         run(asked_of(flaky, []))
-    assert flaky.calls == QUICK.attempts
+    assert flaky.calls == 4
 
 
 @pytest.mark.parametrize("error", [Closed("test.closed", "it is closed"), KeyError("x")])
@@ -106,20 +109,20 @@ def test_a_blocking_call_is_repeated_alike() -> None:
         return "answer"
 
     def asked(call: Callable[[], str]) -> str:
-        return retrying_blocking(call, party="shuffler 3", step="status", rng=RNG, backoff=QUICK, sleep=slept.append)
+        return retrying_blocking(call, QUICK, rng=RNG, sleep=slept.append)
 
     assert (asked(once), len(slept)) == ("answer", 2)
     left = [_Down() for _ in range(9)]
-    with pytest.raises(RemoteFault, match="shuffler 3, status: does not answer at its address"):
+    with pytest.raises(_Down):
         asked(once)
-    assert len(left) == 9 - QUICK.attempts
+    assert len(left) == 9 - 4
 
 
 def test_a_party_that_is_not_there_is_named_with_what_to_do() -> None:
     async def whole() -> RemoteFault:
         async with listening() as running:
             address = f"127.0.0.1:{running.port}"
-        caller = calls.Caller(channel(address, SERVER.pem), "shuffler 2", RNG, backoff=QUICK)
+        caller = calls.Caller(channel(address, SERVER.pem), "shuffler 2", RNG, policy=QUICK)
         with pytest.raises(RemoteFault) as caught:
             await caller.ask(GET_FROZEN_DIGEST, DIGEST, step="freeze")
         await caller.close()
@@ -138,9 +141,20 @@ def test_a_call_that_takes_too_long_ends_at_its_deadline() -> None:
     async def whole() -> None:
         async with listening(behaviour=slow) as running:
             opened = channel(f"127.0.0.1:{running.port}", SERVER.pem)
-            caller = calls.Caller(opened, "shuffler 2", RNG, backoff=Backoff(attempts=1))
-            with pytest.raises(RemoteFault, match="shuffler 2, freeze: did not answer in time"):
+            caller = calls.Caller(opened, "shuffler 2", RNG, policy=Retry(attempts=1))
+            with raises("network.timeout", "shuffler 2, freeze"):
                 await caller.ask(GET_FROZEN_DIGEST, DIGEST, step="freeze", timeout=0.1)
             await caller.close()
 
     run(whole())
+
+
+def test_what_is_final_is_not_tried_again_and_what_is_late_is_the_last(rng: Randomness) -> None:
+    policy = Retry(seconds=5.0, final=is_refused)
+    now = time.monotonic()
+    for error in (NotYet("test.notyet", "later"), Full("test.full", "no room"), RemoteFault("test.gone", "gone")):
+        assert policy.after(error, 1, now, rng) is not None
+        assert policy.after(error, 1, now - 6.0, rng) is None, "too late for another"
+        assert Retry(final=is_refused).after(error, 10**6, now - 10**6, rng) is not None, "without an end it has none"
+    for final in (Closed("test.closed", "over"), Refused("test.no", "no"), KeyError("x"), OSError()):
+        assert policy.after(final, 1, now, rng) is None

@@ -24,6 +24,7 @@ from peos.net.errors import TABLE, TEXT_LIMIT, from_rpc_error, is_retryable, to_
 from peos.net.guard import Context
 from peos.net.tls import grpc
 from peos.wire.methods import GET_FROZEN_DIGEST
+from tests.raising import raises
 from tests.unit.net.ports import asked, caller, listening, run
 
 QUOTED = "0123456789abcdef secret"
@@ -102,7 +103,7 @@ def test_text_from_another_party_cannot_write_over_a_terminal_or_go_on_for_ever(
 def test_a_bad_encoding_is_answered_with_its_reason() -> None:
     async def whole() -> None:
         async with listening() as running, caller(running) as made:
-            with pytest.raises(Refused, match="shuffler 1, freeze: an inquiry's collection has 5 bytes, not 32"):
+            with raises("encoding.length", "shuffler 1, freeze", "an inquiry's collection", "5", "32", kind=Refused):
                 await made.ask(GET_FROZEN_DIGEST, b"short", step="freeze")
 
     run(whole())

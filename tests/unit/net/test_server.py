@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from peos.collection.freeze import FrozenDigest
-from peos.errors import Full, LocalFault, RemoteFault, WrongInput
+from peos.errors import Full, RemoteFault
 from peos.net import calls, server
 from peos.net.client import channel
 from peos.net.guard import Context
@@ -16,6 +16,7 @@ from peos.net.logs import Log
 from peos.net.tls import Trust, grpc, health_pb2, health_pb2_grpc, reflection_pb2, reflection_pb2_grpc, user_port
 from peos.wire.methods import DELIVER, GET_FROZEN_DIGEST, PROPOSE
 from peos.wire.strict import MESSAGE_LIMIT
+from tests.raising import raises
 from tests.unit.net.ports import DIGEST, PEER, SERVER, asked, caller, listening, run
 
 SERVICE = "peos.v1.Peers"
@@ -86,7 +87,7 @@ def test_a_port_in_use_is_one_sentence() -> None:
     async def whole() -> None:
         async with listening() as running:
             address = f"127.0.0.1:{running.port}"
-            with pytest.raises(WrongInput, match=f"cannot listen at {address}"):
+            with raises("network.listen", address):
                 await server.serve(address, user_port(SERVER), [], log=Log("test"))
 
     run(whole())
@@ -94,7 +95,7 @@ def test_a_port_in_use_is_one_sentence() -> None:
 
 @pytest.mark.parametrize("address", ["", "7001", "localhost", "a b:1", "127.0.0.1:70000", "127.0.0.1:", "[::1:5"])
 def test_an_address_is_host_and_port(address: str) -> None:
-    with pytest.raises(WrongInput, match="an address is host:port"):
+    with raises("config.address"):
         run(server.serve(address, user_port(SERVER), [], log=Log("test")))
 
 
@@ -162,5 +163,5 @@ def test_the_codecs_limit_is_met_before_grpcs_and_beyond_both_the_call_is_refuse
 
 
 def test_a_service_is_offered_by_itself() -> None:
-    with pytest.raises(LocalFault, match="here are 2"):
+    with raises("network.service", "2"):
         calls.service({DELIVER: None, GET_FROZEN_DIGEST: None})  # type: ignore[dict-item]  # never called

@@ -12,11 +12,12 @@ from peos.collection.party import Answer
 from peos.collection.prepare import prepare
 from peos.collection.submission import Part
 from peos.crypto.randomness import Randomness
-from peos.errors import LocalFault, Refused, RemoteFault, Unknown
+from peos.errors import Refused, RemoteFault
 from peos.net.certificates import as_der, make_certificate
 from peos.net.submit import WINDOW, describe, send_parts
 from peos.protocols.peos import ShareSplitter
 from peos.wire.submissions import encode_part
+from tests.raising import raises
 from tests.unit.collection.made import receipt_of
 from tests.unit.user_client.town import Town, full_key, refuse
 
@@ -112,7 +113,7 @@ def test_a_refusal_that_asks_for_patience_gets_it(town: Town, rng: Randomness) -
 
 def test_who_asks_for_patience_for_ever_is_named_with_its_reason(town: Town, rng: Randomness) -> None:
     town.shufflers[1].before = refuse("full at the moment", retry=True)
-    with pytest.raises(RemoteFault, match=r"shuffler 2 \(org-2\), submission: kept asking to wait: full at the moment"):
+    with raises("submit.closed", "shuffler 2 (org-2), submission", "full at the moment", kind=RemoteFault):
         send_parts(town.cards, made(town, rng, 2), rng=rng, deadline=0.8)
 
 
@@ -147,7 +148,7 @@ def test_an_answer_to_another_part_ends_it(town: Town, rng: Randomness) -> None:
     town.shufflers[0].before = lambda part: Answer(
         part.collection, b"\x09" * 16, b"\x09" * 48, receipt=receipt_of(town.shufflers[0].identity, part)
     )
-    with pytest.raises(RemoteFault, match=r"shuffler 1 \(org-1\), submission: answered another part"):
+    with raises("submit.other_part", "shuffler 1 (org-1), submission"):
         send_parts(town.cards, made(town, rng, 1), rng=rng)
 
 
@@ -167,16 +168,16 @@ def test_a_shuffler_that_says_nothing_is_not_waited_for_beyond_the_deadline(town
         time.sleep(2.5)
 
     town.shufflers[1].before = sleep
-    with pytest.raises(RemoteFault, match=r"shuffler 2 \(org-2\), submission: did not answer in time"):
+    with raises("network.timeout", "shuffler 2 (org-2), submission"):
         send_parts(town.cards[:2], [made(town, rng, 1)[0][1:2]], rng=rng, deadline=0.5)
 
 
 def test_another_certificate_than_the_cards_is_refused_at_once(town: Town, rng: Randomness) -> None:
     cards = list(town.cards)
     stranger = replace(cards[1], user_certificate=cards[0].user_certificate)
-    with pytest.raises(RemoteFault, match=r"shuffler 2 \(org-2\), submission: showed another certificate"):
+    with raises("network.certificate", "shuffler 2 (org-2), submission"):
         send_parts([cards[0], stranger, cards[2]], made(town, rng, 1), rng=rng)
-    with pytest.raises(RemoteFault, match=r"org-2.*document: showed another certificate"):
+    with raises("network.certificate", "org-2", "document"):
         describe(stranger, town.digest)
     assert not town.shufflers[1].parts
 
@@ -190,9 +191,9 @@ def test_parts_that_are_missing_alone_can_be_sent(town: Town, rng: Randomness) -
 
 def test_parts_of_two_submissions_are_not_sent_as_one(town: Town, rng: Randomness) -> None:
     first, second = made(town, rng, 2)
-    with pytest.raises(LocalFault, match="not of one submission"):
+    with raises("submit.mixed_parts"):
         send_parts(town.cards, [(*first[:2], second[2])], rng=rng)
-    with pytest.raises(LocalFault, match="each of the shufflers"):
+    with raises("submit.part_count"):
         send_parts(town.cards[:2], [first], rng=rng)
     assert not any(one.parts for one in town.shufflers)
 
@@ -200,7 +201,7 @@ def test_parts_of_two_submissions_are_not_sent_as_one(town: Town, rng: Randomnes
 def test_a_document_comes_as_it_was_signed(town: Town) -> None:
     for one in town.shufflers:
         assert describe(one.card, town.digest) == one.signed
-    with pytest.raises(Unknown, match=r"org-1.*document: there is no such collection here"):
+    with raises("collection.unknown", "org-1", "document"):
         describe(town.cards[0], b"\x11" * 32)
 
 
@@ -247,6 +248,6 @@ def test_a_call_that_is_refused_is_not_repeated(town: Town, rng: Randomness) -> 
         raise Refused("test.refused", "users are not served here")
 
     town.shufflers[1].before = answer
-    with pytest.raises(Refused, match=r"shuffler 2 \(org-2\), submission: users are not served here"):
+    with raises("test.refused", "shuffler 2 (org-2), submission", kind=Refused):
         send_parts(town.cards, made(town, rng, 1), rng=rng)
     assert town.shufflers[1].streams == 1

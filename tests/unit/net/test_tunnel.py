@@ -6,9 +6,10 @@ from contextlib import suppress
 
 import pytest
 
-from peos.errors import RemoteFault, WrongInput
+from peos.errors import RemoteFault
 from peos.net.tunnel import Proxy, Tunnel
 from tests import proxies
+from tests.raising import raises
 
 
 def _echo() -> tuple[socket.socket, list[str]]:
@@ -47,7 +48,7 @@ def test_what_is_sent_comes_out_at_the_address_from_the_proxys_own(kind: str) ->
 def test_a_proxy_that_does_not_connect_is_named(kind: str) -> None:
     with proxies.Proxy(kind, refuse=True) as proxy:
         asked = Proxy.parse(proxy.url)
-        with pytest.raises(RemoteFault, match=r"does not connect to shuffler\.example:7001") as caught:
+        with raises("proxy.target", "shuffler.example:7001") as caught:
             asked.connect("shuffler.example", 7001)
         assert str(asked) in str(caught.value)
         with Tunnel(asked, "shuffler.example:7001") as tunnel:
@@ -60,7 +61,7 @@ def test_a_proxy_that_does_not_connect_is_named(kind: str) -> None:
 def test_a_proxy_that_is_not_there_and_one_that_speaks_something_else_are_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]
-    with pytest.raises(RemoteFault, match="cannot be reached"):
+    with raises("proxy.unreachable"):
         Proxy.parse(f"socks5://127.0.0.1:{port}").connect("a.example", 1)
     listener, _ = _echo()
     with listener:
@@ -72,7 +73,7 @@ def test_a_proxy_that_is_not_there_and_one_that_speaks_something_else_are_named(
 
 @pytest.mark.parametrize("text", ["", "127.0.0.1:9050", "socks4://a:1", "socks5://a", "http://a:0", "http://a:70000"])
 def test_what_is_no_proxy_is_refused(text: str) -> None:
-    with pytest.raises(WrongInput, match="is no proxy"):
+    with raises("config.proxy"):
         Proxy.parse(text)
 
 

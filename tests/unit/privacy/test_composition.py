@@ -17,6 +17,7 @@ from peos.privacy import composition
 from peos.privacy.composition import Composed, Release, composed, spent
 from peos.privacy.exact import bound, epsilon
 from peos.privacy.losses import losses
+from tests.full import full
 from tests.unit.privacy.outcomes import grr, view
 
 DELTA = 1e-9
@@ -160,7 +161,7 @@ def test_a_smaller_delta_costs_a_little_more_and_no_way_of_composing_ends() -> N
         assert found[4].epsilon < 2.2 * found[0].epsilon
 
 
-@pytest.mark.parametrize("step", [2e-3, 1e-2])
+@pytest.mark.parametrize("step", [full(2e-3), 1e-2])
 def test_a_smaller_delta_costs_no_relative_accuracy(step: float) -> None:
     """Randomised response of ε = 1, many times: its δ is a sum over a binomial, in fractions."""
     rounds, keep = 24, 1 / (1 + math.exp(-1.0))

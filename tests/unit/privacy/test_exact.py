@@ -9,13 +9,14 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import betainc
 
-from peos.errors import WrongInput
 from peos.ldp import GRR, SUE, LocalHash
 from peos.ldp.base import PureMechanism
 from peos.ldp.blanket import least_collision
 from peos.privacy import binomial
-from peos.privacy.closed_form import epsilon_server, epsilon_users, fourteen
 from peos.privacy.exact import MOST_CELLS, bound, delta, epsilon, least_epsilon
+from peos.privacy.theorem import epsilon_server, epsilon_users, fourteen
+from tests.full import full
+from tests.raising import raises
 from tests.unit.privacy.clones import clones_epsilon
 from tests.unit.privacy.test_true_delta import exact_delta
 
@@ -41,7 +42,7 @@ def test_the_claims_that_privacy_md_quotes(mechanism: PureMechanism, quoted: flo
     assert found == pytest.approx(quoted, rel=1.2e-3), "four digits, and a thousandth of slack"
 
 
-@pytest.mark.parametrize(("cells", "local", "quoted"), [(44, 4.49, 0.0930), (705, 7.251, 0.4050)])
+@pytest.mark.parametrize(("cells", "local", "quoted"), [full(44, 4.49, 0.0930), (705, 7.251, 0.4050)])
 def test_the_clones_bound_of_2021_claims_nearly_twice_as_much(cells: int, local: float, quoted: float) -> None:
     """Feldman, McMillan, Talwar (FOCS 2021), evaluated numerically by code that shares nothing with ours."""
     clones = clones_epsilon(local, N, DELTA)
@@ -256,14 +257,14 @@ def test_the_work_does_not_grow_with_users_or_cells(
     ("users", "fakes", "known"), [(0, 0, 0), (10, -1, 0), (10, 0, 10), (10, 0, -1)], ids=["none", "-", "all", "-k"]
 )
 def test_collections_that_cannot_be_are_refused(users: int, fakes: int, known: int) -> None:
-    with pytest.raises(WrongInput, match="make no collection"):
+    with raises("plan.sizes"):
         delta(GRR(4, 1.0), users, fakes, 0.5, known=known)
 
 
 def test_targets_that_make_no_sense_are_refused() -> None:
-    with pytest.raises(WrongInput, match="epsilon is at least 0, not -1"):
+    with raises("plan.epsilon", "-1"):
         delta(GRR(4, 1.0), 10, 0, -1.0)
-    with pytest.raises(WrongInput, match="epsilon is at least 0, not nan"):
+    with raises("plan.epsilon", "nan"):
         delta(GRR(4, 1.0), 10, 0, math.nan)
-    with pytest.raises(WrongInput, match="delta lies between 0 and 1"):
+    with raises("plan.delta"):
         epsilon(GRR(4, 1.0), 10, 0, 0.0)

@@ -14,9 +14,10 @@ from peos.privacy import exact_search, guarantees, plan
 from peos.privacy.curves import asked_of, curves_of, laplace_variance
 from peos.privacy.exact import bound
 from peos.privacy.exact_search import best, promising
+from peos.privacy.infeasible import USELESS
 from peos.privacy.planner import LARGEST_EPSILON_LOCAL
-from peos.privacy.refusals import USELESS
 from peos.privacy.targets import Size, checked
+from tests.full import full
 
 KOSARAK: dict[str, Any] = {"users": 990_002, "domain": 42_178, "delta": 1e-9}
 SMALL: dict[str, Any] = {"users": 2000, "domain": 64, "delta": 1e-6}
@@ -53,7 +54,7 @@ def test_a_plan_keeps_to_every_target_when_its_figures_are_taken_at_their_word(r
     assert max(used) > 0.97 or (no_choice and claims.local > 0.999 * request_["eps_local"]), used
 
 
-@pytest.mark.parametrize("request_", REQUESTS[:6], ids=range(6))
+@pytest.mark.parametrize("request_", [REQUESTS[0], *map(full, REQUESTS[1:6])], ids=range(6))
 def test_nothing_on_a_grid_is_better_than_the_plan(request_: dict[str, Any]) -> None:
     """GRR and powers of two, 12 values of ε_l, 24 of n_r; each judged by the exact bound itself."""
     n, d, limit = request_["users"], request_["domain"], request_["eps_local"]
@@ -255,7 +256,7 @@ INFEASIBLE: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("asked", INFEASIBLE, ids=range(len(INFEASIBLE)))
+@pytest.mark.parametrize("asked", [INFEASIBLE[0], *map(full, INFEASIBLE[1:])], ids=range(len(INFEASIBLE)))
 def test_what_leaves_no_useful_estimate_is_refused_by_name_and_each_choice_proposed_is_feasible(
     asked: dict[str, Any],
 ) -> None:

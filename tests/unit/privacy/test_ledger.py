@@ -6,6 +6,7 @@ from peos.errors import Refused, WrongInput
 from peos.ldp import GRR
 from peos.privacy.composition import Release
 from peos.privacy.ledger import Budget, Ledger
+from tests.raising import raises
 
 
 def asked(name: str, local: float = 4.0) -> Release:
@@ -40,12 +41,12 @@ def test_a_collection_that_exceeds_the_budget_by_itself_is_refused_without_blami
 
 def test_of_many_collections_five_are_named_and_the_rest_counted() -> None:
     ledger = Ledger(Budget(2.0, 1e-9), tuple(asked(f"week {week}") for week in range(8)))
-    with pytest.raises(Refused, match="spent by week 0, week 1, week 2, week 3, week 4 and 3 more"):
+    with raises("budget.spent", "week 0, week 1, week 2, week 3, week 4 and 3 more"):
         ledger.with_release(asked("week 8"))
 
 
 def test_a_name_is_entered_once() -> None:
-    with pytest.raises(WrongInput, match="spring is in the ledger already"):
+    with raises("budget.name", "spring"):
         Ledger(Budget(2.0, 1e-9)).with_release(asked("spring")).with_release(asked("spring"))
 
 

@@ -14,7 +14,8 @@ from peos.errors import Refused, WrongInput
 from peos.ldp import GRR, MAX_ENUMERABLE, LocalHash
 from peos.privacy import guarantees
 from peos.privacy import plan as find_plan
-from peos.privacy.closed_form import ideal_variance, mean_needed, optimal_cells
+from peos.privacy.theorem import ideal_variance, mean_needed, optimal_cells
+from tests.raising import raises
 
 plan = partial(find_plan, accounting="theorem")
 KOSARAK: dict[str, Any] = {"users": 990_002, "domain": 42_178, "delta": 1e-9}
@@ -228,7 +229,7 @@ def test_an_infeasible_target_is_refused_by_name_and_each_choice_proposed_is_fea
 
 @pytest.mark.parametrize("asked", [{"eps_server": 1.0}, {"eps_users": 1.0}])
 def test_sue_is_refused_where_a_claim_is_asked_that_it_cannot_make(asked: dict[str, float]) -> None:
-    with pytest.raises(Refused, match=r"^sue can claim its local epsilon only: .* theorem 9\.3\.1 is false"):
+    with raises("plan.local_only", "sue", "theorem 9.3.1 is false"):
         plan(**SMALL, **asked, eps_local=4.0, mechanism="sue")  # type: ignore[arg-type] # keyword by keyword
 
 

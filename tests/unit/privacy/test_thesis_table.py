@@ -12,7 +12,7 @@ import pytest
 from peos.errors import Refused
 from peos.ldp.base import Mechanism
 from peos.privacy import Plan, plan
-from peos.privacy.closed_form import ideal_variance, largest_epsilon_local
+from peos.privacy.theorem import ideal_variance, largest_epsilon_local
 
 N, D, DELTA = 990_002, 42_178, 1e-9
 MEASURED = 3e-3  # how far the printed, measured errors stray from their expectation, besides being rounded

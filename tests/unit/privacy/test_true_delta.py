@@ -15,7 +15,7 @@ from scipy.stats import binom
 from peos.ldp import GRR, LocalHash
 from peos.ldp.base import PureMechanism
 from peos.privacy import plan
-from peos.privacy.closed_form import epsilon_server, epsilon_users, mean_needed
+from peos.privacy.theorem import epsilon_server, epsilon_users, mean_needed
 
 
 def exact_delta(reports: int, cells: int, collision: float, blanket: float, epsilon: float) -> float:

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 import pytest
 
 from peos.shuffle.delivery import OPENER, Delivery
+from peos.shuffle.delivery_state import Place
 from peos.shuffle.effects import Deadline, Effect, Event, Expired, Heard, Output, Restarted, Tell, Tick, TimedOut
 from peos.shuffle.messages import Notice, NoticeKind
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.standing import Place
 
 SCHEDULE = Schedule(3)
 TRANSCRIPTS = {1: (b"x", b"y"), 2: (b"z",)}
@@ -181,6 +181,7 @@ def test_the_check_sees_a_shuffler_that_leaves_what_it_stored() -> None:
     assert stuck(explored(start(Hasty), attempts=1))
 
 
+@pytest.mark.full
 def test_the_check_sees_a_shuffler_that_forgets_what_it_stored() -> None:
     assert "two outputs" in {broken(world) for world in explored(start(Forgetful), deadline=False)}
 

@@ -9,12 +9,12 @@ from peos.crypto.kdf import Context, StreamKey
 from peos.crypto.onion import Layer, OnionKeys, OnionPrivateKey
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed
-from peos.errors import LocalFault, Refused, RemoteFault
 from peos.shuffle import merkle
 from peos.shuffle.effects import CIPHERTEXTS, Peel, Split
 from peos.shuffle.fakes import fake_shares, wrapping
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
 from peos.shuffle.relay import Line, Relay, peeled
+from tests.raising import raises
 
 CONTEXT = Context(b"c" * 32, b"f" * 32)
 PRIVATE = [OnionPrivateKey.generate(Randomness(bytes([number]) * 32)) for number in range(1, 5)]
@@ -109,7 +109,7 @@ def test_with_fewer_reports_left_than_the_minimum_nothing_is_handed_on(rng: Rand
     first.vectors[CIPHERTEXTS] = good
     first.work(peel())
     first.vectors[CIPHERTEXTS] = good[:8]
-    with pytest.raises(Refused, match="8 reports are left of 20, too few to be handed on"):
+    with raises("shuffle.too_few", "8", "20"):
         first.work(peel(2))
     assert "1/pass/2" not in first.vectors
 
@@ -118,7 +118,7 @@ def test_the_fakes_of_those_before_are_no_reports(rng: Randomness) -> None:
     """Shuffler 2 gets three fakes of shuffler 1: seven rows are four reports."""
     second = relay(2, least=5)
     second.vectors[CIPHERTEXTS] = onions(rng.uint64((7, 1)), rng, first=2)
-    with pytest.raises(Refused, match="4 reports are left"):
+    with raises("shuffle.too_few", "4"):
         second.work(peel(2))
 
 
@@ -134,7 +134,7 @@ def test_a_hand_over_is_named_once_and_a_different_one_refused() -> None:
     assert handle is not None
     second.take_in(handle, header, np.zeros((REPORTS + 3, width), np.uint8))
     assert second.expect(header) is None
-    with pytest.raises(RemoteFault, match="shuffler 1, round 1, handover: sent two different vectors"):
+    with raises("shuffle.two_vectors", "shuffler 1, round 1, handover"):
         second.expect(announced(REPORTS, width, hash_="others"))
     second.discard(1)
     assert handle not in second.vectors
@@ -144,10 +144,10 @@ def test_a_hand_over_is_named_once_and_a_different_one_refused() -> None:
 @pytest.mark.parametrize(("more", "wider"), [(1, 0), (0, 1), (0, -1), (10**6, 0)])
 def test_more_rows_than_there_are_reports_and_fakes_or_longer_ones_are_refused(more: int, wider: int) -> None:
     second = relay(2)
-    with pytest.raises(RemoteFault, match="cannot be those of the step"):
+    with raises("shuffle.onions"):
         second.expect(announced(REPORTS + 3 + more, KEYS.row_bytes(8, 2) + wider))
 
 
 def test_tasks_of_the_other_shuffle_are_not_worked() -> None:
-    with pytest.raises(LocalFault, match="no such step"):
+    with raises("shuffle.no_step"):
         relay().work(Split(1, "shares", (), "1/part/1"))

@@ -7,14 +7,14 @@ import pytest
 
 from peos.crypto.kdf import Context, StreamKey
 from peos.crypto.randomness import Randomness
-from peos.errors import RemoteFault
 from peos.shuffle import merkle
-from peos.shuffle.analyzer import Part, combine, without_dummies
+from peos.shuffle.combine import Part, combine, without_dummies
 from peos.shuffle.effects import Mix, Pass, Split
 from peos.shuffle.fakes import fake_shares
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.vectors import Workbench, as_rows, as_words, composed
 from tests.keys import small_key
+from tests.raising import raises
 
 FROZEN = Context(b"c" * 32, b"f" * 32)
 ROWS, WORDS = 20, 2
@@ -138,16 +138,16 @@ def test_the_analyzer_refuses_parts_of_two_shuffles(rng: Randomness) -> None:
         (Context(b"c" * 32, b"f" * 32, 1), b"u" * 32),
     ):
         other = {**delivered, 3: Part(context, transcript, delivered[3].vector)}
-        with pytest.raises(RemoteFault, match="shuffler 3, delivery: delivered another shuffle"):
+        with raises("delivery.other_shuffle", "shuffler 3, delivery"):
             combine(Schedule(3), other, KEY, rng)
 
 
 def test_the_analyzer_says_who_has_not_delivered_or_delivered_another_shape(rng: Randomness) -> None:
     delivered = parts(rng, rng.uint64((4, 1)))
-    with pytest.raises(RemoteFault, match="shuffler 3, delivery: has not delivered"):
+    with raises("delivery.missing", "shuffler 3, delivery"):
         combine(Schedule(3), {2: delivered[2]}, KEY, rng)
     short = Part(delivered[3].context, delivered[3].transcript, delivered[3].vector[:3])
-    with pytest.raises(RemoteFault, match="another shape"):
+    with raises("delivery.vector_shape"):
         combine(Schedule(3), {2: delivered[2], 3: short}, KEY, rng)
 
 
@@ -163,5 +163,5 @@ def test_a_dummy_that_did_not_come_out_stops_everything(rng: Randomness) -> None
     reports, dummies = rng.uint64((50, WORDS)), rng.uint64((5, WORDS))
     damaged = dummies.copy()
     damaged[2, 1] ^= np.uint64(1)
-    with pytest.raises(RemoteFault, match="1 of 5 dummies did not come out"):
+    with raises("result.dummies_lost", "1", "5"):
         without_dummies(np.concatenate((reports, damaged)), dummies)

@@ -15,6 +15,7 @@ from peos.settings import keys_of
 from peos.wire.parties import sign_card
 from shuffler import keys
 from shuffler.config import Config, read
+from tests.raising import raises
 
 DEPLOY: Final = Path(__file__).parents[3] / "deploy"
 MINIMAL: Final = (DEPLOY / "shuffler.minimal.toml").read_text(encoding="utf-8")
@@ -99,10 +100,10 @@ def test_each_fault_is_one_sentence_with_the_file_and_the_key(
 
 def test_a_card_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     config = read(written(tmp_path, MINIMAL))
-    with pytest.raises(WrongInput, match=r"policy.analyzers: .*analyzer.card cannot be read"):
+    with raises("card.missing", "policy.analyzers", "analyzer.card"):
         config.policy()
     (tmp_path / "analyzer.card").write_bytes(b"no card")
-    with pytest.raises(WrongInput, match=r"policy.analyzers: .*analyzer.card is not a card"):
+    with raises("card.unreadable", "policy.analyzers", "analyzer.card"):
         config.policy()
 
 
@@ -115,22 +116,22 @@ def test_the_policy_knows_the_analyzers_by_their_cards(tmp_path: Path) -> None:
 
 def test_keys_are_drawn_once_and_kept_from_others(tmp_path: Path) -> None:
     config = read(written(tmp_path, MINIMAL))
-    with pytest.raises(WrongInput, match="does not exist"):
+    with raises("key.no_folder"):
         keys.load(config)
     made = keys.make(config)
     files = [path for path in config.folder.iterdir() if path.is_file()]
     assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
     assert config.folder.stat().st_mode & 0o777 == 0o700
     assert made.identity.secret.hex() not in repr(made)
-    with pytest.raises(WrongInput, match="has keys already"):
+    with raises("key.exists"):
         keys.make(config)
     assert keys.load(config).identity.public == made.identity.public
     key = config.folder / "peers.key"
     key.chmod(0o640)
-    with pytest.raises(WrongInput, match=r"peers.key is open to others"):
+    with raises("key.open_to_others", "peers.key"):
         keys.load(config)
     key.unlink()
-    with pytest.raises(WrongInput, match="has no keys of a shuffler"):
+    with raises("key.no_shuffler"):
         keys.load(config)
 
 
@@ -139,5 +140,5 @@ def test_a_folder_that_is_open_to_others_is_refused(tmp_path: Path) -> None:
     config.folder.mkdir()
     config.folder.chmod(0o755)  # whatever the umask
     for what in (keys.make, keys.load):
-        with pytest.raises(WrongInput, match="is open to other users"):
+        with raises("store.open_to_others"):
             what(config)

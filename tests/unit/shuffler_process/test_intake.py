@@ -17,7 +17,7 @@ from peos.store.base import Judged, Submission
 from peos.store.memory import MemoryStore
 from shuffler import intake as intake_
 from shuffler.intake import Intake
-from shuffler.storing import Stored
+from shuffler.store_thread import Stored
 from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION, SHUFFLERS, parts
 from tests.unit.store.made import ASKED
 

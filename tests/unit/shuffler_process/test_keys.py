@@ -8,9 +8,10 @@ import pytest
 
 from peos.crypto import vault
 from peos.errors import Full, WrongInput
-from peos.store.folder import write_durably
+from peos.store.private_files import write_durably
 from shuffler import keys
 from shuffler.config import Config, read
+from tests.raising import raises
 from tests.unit.shuffler_process.test_config import MINIMAL, written
 
 WRITES = 7  # the vault's key, the identity, two certificates, their two keys, the card
@@ -71,7 +72,7 @@ def test_an_init_on_a_full_disk_says_so_and_the_next_completes_it(
 def test_a_card_that_was_removed_is_written_anew_from_the_same_keys(tmp_path: Path) -> None:
     config = read(written(tmp_path, MINIMAL))
     made = keys.make(config)
-    with pytest.raises(WrongInput, match="has keys already") as caught:
+    with raises("key.exists") as caught:
         keys.make(config)
     assert "remove only its card" in caught.value.hint
     (config.folder / keys.CARD).unlink()
@@ -87,7 +88,7 @@ def test_a_damaged_certificate_or_key_is_named_before_anything_listens(tmp_path:
     config = read(written(tmp_path, MINIMAL))
     keys.make(config)
     (config.folder / name).write_bytes(b"\xff\xfe")
-    with pytest.raises(WrongInput, match=rf"north/{name[:5]}.pem and .key are damaged"):
+    with raises("key.port_damaged", f"north/{name[:5]}"):
         keys.load(config)
     for end in ("pem", "key"):
         (config.folder / f"{name[:5]}.{end}").unlink()
@@ -120,12 +121,12 @@ def test_under_a_passphrase_no_key_lies_in_clear_and_nothing_else_opens_them(tmp
     for name, content in files(config).items():
         assert not any(secret in content for secret in secrets(made)), name
     (tmp_path / "passphrase").write_bytes(b"another")
-    with pytest.raises(WrongInput, match=r"^the passphrase does not open the keys$"):
+    with raises("key.passphrase"):
         keys.load(config)
     without = read(written(tmp_path, MINIMAL))
-    with pytest.raises(WrongInput, match="are under a passphrase, and passphrase_file is not set"):
+    with raises("key.no_passphrase"):
         keys.load(without)
-    with pytest.raises(WrongInput, match="has keys already"):
+    with raises("key.exists"):
         keys.make(locked(tmp_path))
 
 
@@ -136,7 +137,7 @@ def test_keys_that_lie_open_are_refused_under_a_passphrase_until_init_has_sealed
 ) -> None:
     made = keys.make(read(written(tmp_path, MINIMAL)))
     config = locked(tmp_path)
-    with pytest.raises(WrongInput, match=r"vault\.key is not under the passphrase") as caught:
+    with raises("key.lies_open", "vault.key") as caught:
         keys.load(config)
     assert "peos shuffler init" in caught.value.hint
     cut_off_after(writes, KeyboardInterrupt(), monkeypatch)

@@ -14,24 +14,26 @@ import pytest
 from gmpy2 import mpz
 from numpy.typing import NDArray
 
+from peos.chunks import chunks, rows_of
 from peos.compute import Inline
 from peos.crypto.kdf import StreamKey
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed, PublicKey, ZeroSource
-from peos.errors import Full, RemoteFault
+from peos.errors import Full
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Pass
+from peos.shuffle.inspect.evidence import open_rows
 from peos.shuffle.messages import Header, Kind, SignedReveal, Step, VectorHeader
-from peos.shuffle.opening import open_rows
-from peos.shuffle.rows import Moved, cut_bytes, stretches
 from peos.shuffle.schedule import HandOver
-from peos.shuffle.standing import Place, Standing
+from peos.shuffle.streaming import Moved, cut_bytes
 from peos.shuffle.vectors import in_rows
 from peos.store.mapped import Passing, let_go, mapped
 from peos.wire import shuffles
-from shuffler.arrivals import Arrivals
-from shuffler.bench import Bench
-from shuffler.scratch import Scratch
+from shuffler.inbox import Arrivals
+from shuffler.spill import Scratch
+from shuffler.workbench import Bench
 from tests.keys import small_key
+from tests.raising import raises
 from tests.unit.collection.made import DOCUMENT
 from tests.unit.shuffler_process.played import HERE, run
 
@@ -136,7 +138,7 @@ def test_laying_out_a_pass_and_its_root_hold_no_third_copy(
     """Beside vectors there are blocks of a megabyte, and the words."""
     bench = Bench(MANY, 1, Wide(mpz(1)), Inline(rng), folder=tmp_path if in_files else None, long_from=0)
     frozen = bench.frozen_room(1)
-    for where in stretches(MANY - 500, WIDE):
+    for where in chunks(MANY - 500, rows_of(WIDE)):
         frozen[where] = bench.zeros.zeros(where.stop - where.start)
     bench.complete(1, frozen, rng.uint64((500, 1)))
     bench.vectors[SHARES] = rng.uint64((MANY, 1))
@@ -199,7 +201,7 @@ def test_a_vector_that_arrives_is_written_as_it_comes_and_tried_again_after_a_fu
             written.append(len(data))
             return honest(descriptor, data, at)
 
-        monkeypatch.setattr("shuffler.scratch.os.pwrite", pwrite)
+        monkeypatch.setattr("shuffler.spill.os.pwrite", pwrite)
 
         async def sent() -> AsyncIterator[bytes]:
             for chunk in chunks:
@@ -224,7 +226,7 @@ def test_what_is_no_ciphertext_is_seen_in_a_file_too(tmp_path: Path, rng: Random
     rows = bench.room(MANY, WIDE)
     rows[MANY - 1 : MANY] = np.full((1, WIDE), 255, np.uint8)
     header = VectorHeader(HEADER, MANY, WIDE, bytes(32))
-    with pytest.raises(RemoteFault, match="handed over what is no ciphertext"):
+    with raises("shuffle.not_ciphertexts"):
         bench.take_in("1/from 1", header, rows)
     assert bench.vectors == {}
 

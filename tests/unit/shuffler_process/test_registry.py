@@ -28,7 +28,7 @@ from peos.wire.parties import decode_proposal, encode_proposal, sign_card
 from shuffler import config, keys
 from shuffler import registry as registry_
 from shuffler.registry import CollectionRegistry
-from shuffler.storing import Stored
+from shuffler.store_thread import Stored
 from tests.unit.collection.made import ANALYZER, DOCUMENT, ENCRYPTION
 from tests.unit.shuffler_process.played import HERE, LOG, run
 

@@ -14,20 +14,20 @@ from peos.crypto.kdf import Context, StreamKey
 from peos.crypto.onion import Layer, OnionKeys, OnionPrivateKey
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed
-from peos.errors import Refused
 from peos.protocols import Assignment
 from peos.protocols.sequential import OnionEncryption
+from peos.shuffle.delivery_state import Place
 from peos.shuffle.effects import CIPHERTEXTS, Heard, Peel
 from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, Step, VectorHeader
 from peos.shuffle.relay import Line, peeled
 from peos.shuffle.sequential import SequentialSchedule, SequentialShuffler
-from peos.shuffle.standing import Place
 from shuffler import keys
 from shuffler.background import in_background
-from shuffler.bench import RelayBench
-from shuffler.conductor import Conductor
 from shuffler.config import read
-from shuffler.storing import Stored
+from shuffler.shuffle_runner import Conductor
+from shuffler.store_thread import Stored
+from shuffler.workbench import RelayBench
+from tests.raising import raises
 from tests.unit.collection.made import COLLECTION, SHUFFLERS
 from tests.unit.collection.test_sequential import ONIONS
 from tests.unit.shuffler_process.played import HERE, LOG, Other, Told, memory, run
@@ -165,5 +165,5 @@ def test_a_card_shows_the_onion_key_that_follows_from_the_identity(tmp_path: Pat
 
 def test_a_refusal_is_what_a_bench_says_of_too_few(rng: Randomness) -> None:
     here = bench(1, wrapped(rng.uint64((REPORTS, 1)), rng), least=REPORTS + 1)
-    with pytest.raises(Refused, match="12 reports are left of 12"):
+    with raises("shuffle.too_few", "12", "12"):
         here.work(peel(CIPHERTEXTS))

@@ -18,17 +18,18 @@ from peos.collection.status import line_of
 from peos.compute import Inline
 from peos.crypto.randomness import Randomness
 from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, RemoteFault, Unknown
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.messages import Notice, NoticeKind, SignedNotice
-from peos.shuffle.standing import Place, Standing
 from peos.store.memory import MemoryStore
 from peos.wire.freezes import encode_announcements, stretches
 from peos.wire.methods import GET_ANNOUNCEMENTS, GET_FROZEN_DIGEST, GET_LIST, Method
-from shuffler import freezing as freezing_
+from shuffler import freeze_runner as freezing_
 from shuffler import session as session_
 from shuffler.meter import Meter
 from shuffler.session import CollectionSession
 from shuffler.status import status
-from shuffler.storing import Stored
+from shuffler.store_thread import Stored
+from tests.raising import raises
 from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION, SHUFFLERS
 from tests.unit.shuffler_process.played import (
     HERE,
@@ -174,7 +175,7 @@ def test_a_draft_cannot_be_closed_and_opens_at_the_operators_word() -> None:
     async def test(store: MemoryStore, stored: Stored) -> None:
         session = alive(store, stored)
         running = asyncio.ensure_future(session.run())
-        with pytest.raises(NotYet, match="operator has not accepted"):
+        with raises("collection.not_accepted_yet"):
             await session.order(CLOSE)
         assert "acceptance" in (await status(session)).step
         await session.accept()
@@ -323,7 +324,7 @@ def test_a_lost_store_ends_its_collections_and_hears_nothing() -> None:
     async def test(store: MemoryStore, stored: Stored) -> None:
         session = alive(store, stored, lost=True)
         asked = SignedNotice.sign(SHUFFLERS[0], HERE, Notice(NoticeKind.ASK, 1, 2))
-        with pytest.raises(Closed, match="restored from a backup"):
+        with raises("collection.lost"):
             await session.hear(asked)
         await session.run()
         assert "restored from a backup" in store.collection(COLLECTION).reason

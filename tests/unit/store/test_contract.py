@@ -9,10 +9,11 @@ import pytest
 from peos.collection.lifecycle import SHUFFLER, State
 from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
-from peos.errors import Closed, Conflict, LocalFault, Refused, Unknown, WrongInput
+from peos.errors import Conflict, LocalFault, Unknown, WrongInput
 from peos.ldp.base import Question
-from peos.shuffle.standing import Place, Standing
+from peos.shuffle.delivery_state import Place, Standing
 from peos.store.base import ShufflerStore, Submission
+from tests.raising import raises
 from tests.unit.store.made import ANNOUNCED, ASKED, DIGEST, FROZEN, OTHER, frozen, opened, stored, submission, vector
 
 
@@ -76,7 +77,7 @@ def test_a_collection_that_was_aborted_while_it_was_sent_counts_as_asked(store: 
 
 def test_a_collection_begins_as_a_draft_or_open(store: ShufflerStore) -> None:
     for state in set(State) - {State.DRAFT, State.OPEN}:
-        with pytest.raises(LocalFault, match="does not begin"):
+        with raises("store.first_state"):
             store.put_collection(DIGEST, b"", b"", ASKED, state)
     assert store.collections() == []
 
@@ -100,7 +101,7 @@ def test_what_is_not_kept_is_unknown_to_every_call(store: ShufflerStore) -> None
         lambda: store.erase(DIGEST),
     ]
     for call in calls:
-        with pytest.raises(Unknown, match="0101010101010101"):
+        with raises("collection.unknown", "0101010101010101"):
             call()
 
 
@@ -139,15 +140,15 @@ def test_a_change_that_is_there_already_is_a_success_and_changes_nothing(store: 
 
 def test_something_else_than_what_is_there_is_no_repetition(store: ShufflerStore) -> None:
     frozen(store)
-    with pytest.raises(LocalFault, match="frozen cannot become frozen"):
+    with raises("collection.transition", "frozen", "frozen"):
         store.put_frozen(DIGEST, b"\x00" * 32, ANNOUNCED, [])
     store.set_state(DIGEST, State.SHUFFLING)
-    with pytest.raises(LocalFault, match="shuffling cannot become frozen"):
+    with raises("collection.transition", "shuffling", "frozen"):
         store.put_frozen(DIGEST, FROZEN, ANNOUNCED, [])  # it is further than that
     store.put_standing(DIGEST, stored(1), vector(1))
     for place in (Place.STORED, Place.SENDING):
         store.put_standing(DIGEST, stored(1, place))
-        with pytest.raises(LocalFault, match="another final vector is kept for this standing"):
+        with raises("store.vector_differs"):
             store.put_standing(DIGEST, stored(1, place), vector(2))
         assert np.array_equal(store.final_vector(DIGEST), vector(1))
 
@@ -232,14 +233,14 @@ def test_before_opening_and_after_closing_nothing_new_is_taken_but_what_is_known
 ) -> None:
     store.put_collection(DIGEST, b"", b"", ASKED)
     one, late = submission(1), submission(2)
-    with pytest.raises(Closed, match="not open yet"):
+    with raises("submit.not_open"):
         store.submit(DIGEST, one.row, one.share)
     store.set_state(DIGEST, State.OPEN)
     assert store.submit(DIGEST, one.row, one.share) is Verdict.STORE
     store.set_state(DIGEST, State.CLOSED)
     assert store.submit(DIGEST, one.row, one.share) is Verdict.KNOWN
     assert store.submit(DIGEST, _other_splitting(1).row, b"") is Verdict.CONFLICT
-    with pytest.raises(Closed, match="it is closed"):
+    with raises("submit.closed", "closed"):
         store.submit(DIGEST, late.row, late.share)
     assert store.count(DIGEST) == 1
 
@@ -279,9 +280,9 @@ def test_the_freeze_keeps_what_counts_in_the_order_of_the_rows(store: ShufflerSt
     store.fill_shares(DIGEST, out)
     assert out[:6_000].tobytes() == b"".join(one.share for one in counted)
     assert not out[6_000:].any()
-    with pytest.raises(LocalFault, match="do not fit"):
+    with raises("store.shares_shape"):
         store.fill_shares(DIGEST, out[:5_999])
-    with pytest.raises(LocalFault, match="do not fit"):
+    with raises("store.shares_shape"):
         store.fill_shares(DIGEST, out[:, :16])
 
 
@@ -303,7 +304,7 @@ def test_what_is_not_kept_here_cannot_be_frozen(store: ShufflerStore, wrong: str
         "unsorted": made[::-1],
         "twice": [made[0], made[0]],
     }
-    with pytest.raises(LocalFault, match="not kept here"):
+    with raises("store.frozen_missing"):
         store.put_frozen(DIGEST, FROZEN, ANNOUNCED, lists[wrong])
     assert (store.collection(DIGEST).state, store.collection(DIGEST).frozen) == (State.CLOSED, None)
     store.put_frozen(DIGEST, FROZEN, ANNOUNCED, made)
@@ -315,7 +316,7 @@ def test_only_a_closed_collection_is_frozen_and_only_once(store: ShufflerStore) 
     with pytest.raises(LocalFault):
         store.put_frozen(DIGEST, FROZEN, ANNOUNCED, [])
     store.set_state(DIGEST, State.CLOSED)
-    with pytest.raises(LocalFault, match="together with"):
+    with raises("store.frozen_state"):
         store.set_state(DIGEST, State.FROZEN)
     store.put_frozen(DIGEST, FROZEN, ANNOUNCED, [])
     with pytest.raises(LocalFault):
@@ -326,7 +327,7 @@ def test_only_a_closed_collection_is_frozen_and_only_once(store: ShufflerStore) 
 def test_shares_are_there_from_the_freeze_on(store: ShufflerStore) -> None:
     opened(store)
     for call in (store.shares, store.frozen_rows):
-        with pytest.raises(LocalFault, match="from the freeze"):
+        with raises("store.shares_state"):
             list(call(DIGEST))
 
 
@@ -345,7 +346,7 @@ def test_a_question_that_was_delivered_is_refused_under_another_digest(store: Sh
     else:
         store.set_state(DIGEST, State.DELIVERED)
     assert store.delivered_before(ASKED) == DIGEST
-    with pytest.raises(Refused, match="answered by collection 0101010101010101… already"):
+    with raises("collection.answered", "0101010101010101"):
         opened(store, OTHER)
     for other in (Question(b"b", ASKED.question, ASKED.epoch), Question(ASKED.analyzer, ASKED.question, "2030-02")):
         assert store.delivered_before(other) is None
@@ -370,7 +371,7 @@ def test_of_two_collections_of_one_question_one_is_frozen(store: ShufflerStore) 
     opened(store, OTHER)
     frozen(store)
     store.set_state(OTHER, State.CLOSED)
-    with pytest.raises(Refused, match="already"):
+    with raises("collection.answered"):
         store.put_frozen(OTHER, FROZEN, ANNOUNCED, [])
     store.set_state(DIGEST, State.ABORTED)
     store.put_frozen(OTHER, FROZEN, ANNOUNCED, [])

@@ -7,8 +7,9 @@ from peos.collection.lifecycle import State
 from peos.crypto.randomness import Randomness
 from peos.errors import Closed, LocalFault
 from peos.ldp.base import Question
-from peos.shuffle.standing import Place, Standing
+from peos.shuffle.delivery_state import Place, Standing
 from peos.store.base import ShufflerStore
+from tests.raising import raises
 from tests.unit.store.made import (
     ANNOUNCED,
     ASKED,
@@ -33,26 +34,26 @@ def test_the_seed_of_the_fakes_is_drawn_once(store: ShufflerStore, rng: Randomne
 
 def test_there_are_no_fakes_before_the_freeze_nor_after_the_erasure(store: ShufflerStore, rng: Randomness) -> None:
     opened(store)
-    with pytest.raises(LocalFault, match="seed of the fakes"):
+    with raises("store.shares_state"):
         store.fake_seed(DIGEST, rng)
     store.set_state(DIGEST, State.CLOSED)
     store.put_frozen(DIGEST, bytes(32), ANNOUNCED, [])
     store.fake_seed(DIGEST, rng)
     store.erase(DIGEST)
-    with pytest.raises(LocalFault, match="seed of the fakes"):
+    with raises("store.shares_state"):
         store.fake_seed(DIGEST, rng)
 
 
 def test_standings_follow_one_another_with_their_vector(store: ShufflerStore) -> None:
     frozen(store)
     assert store.standing(DIGEST) == Standing()
-    with pytest.raises(LocalFault, match="no final vector"):
+    with raises("store.no_vector"):
         store.final_vector(DIGEST)
     store.put_standing(DIGEST, Standing(attempt=1))
     store.put_standing(DIGEST, stored(1), vector(1))
     assert np.array_equal(store.final_vector(DIGEST), vector(1))
     store.put_standing(DIGEST, Standing(Place.FREE, 1, 1))
-    with pytest.raises(LocalFault, match="no final vector"):
+    with raises("store.no_vector"):
         store.final_vector(DIGEST)
     store.put_standing(DIGEST, Standing(attempt=2, left=1))
     store.put_standing(DIGEST, Standing(Place.STORED, 2, 1, TRANSCRIPT), vector(2))
@@ -63,7 +64,7 @@ def test_standings_follow_one_another_with_their_vector(store: ShufflerStore) ->
     with pytest.raises(ValueError, match="read-only"):
         kept[0, 0] = 1
     store.put_standing(DIGEST, Standing(Place.DONE, 2, 1, TRANSCRIPT))
-    with pytest.raises(LocalFault, match="no final vector"):
+    with raises("store.no_vector"):
         store.final_vector(DIGEST)
 
 
@@ -79,21 +80,21 @@ def test_attempts_never_fall(store: ShufflerStore) -> None:
     frozen(store)
     store.put_standing(DIGEST, Standing(attempt=5, left=4))
     for standing in (Standing(attempt=4, left=4), Standing(attempt=5, left=3)):
-        with pytest.raises(LocalFault, match="never entered or left again"):
+        with raises("store.attempt"):
             store.put_standing(DIGEST, standing)
     assert store.standing(DIGEST) == Standing(attempt=5, left=4)
 
 
 def test_a_vector_belongs_to_a_standing_that_keeps_one(store: ShufflerStore) -> None:
     frozen(store)
-    with pytest.raises(LocalFault, match="no final vector is kept"):
+    with raises("store.vector_state"):
         store.put_standing(DIGEST, Standing(attempt=1), vector(1))
-    with pytest.raises(LocalFault, match="has the final vector of that attempt"):
+    with raises("store.vector_missing"):
         store.put_standing(DIGEST, stored(1))
     store.put_standing(DIGEST, stored(1), vector(1))
-    with pytest.raises(LocalFault, match="has the final vector of that attempt"):
+    with raises("store.vector_missing"):
         store.put_standing(DIGEST, stored(2, Place.SENDING))
-    with pytest.raises(LocalFault, match="rows of bytes"):
+    with raises("store.vector_type"):
         store.put_standing(DIGEST, stored(2), vector(2).reshape(-1))
     assert store.standing(DIGEST) == stored(1)
     assert np.array_equal(store.final_vector(DIGEST), vector(1))
@@ -128,7 +129,7 @@ def test_an_open_collection_that_was_erased_takes_nothing_more(store: ShufflerSt
     opened(store)
     store.erase(DIGEST)
     one = submission(1)
-    with pytest.raises(Closed, match="it was erased"):
+    with raises("submit.erased"):
         store.submit(DIGEST, one.row, one.share)
 
 
@@ -154,7 +155,7 @@ def test_the_audit_log_tells_the_story_and_chains(store: ShufflerStore) -> None:
 
 @pytest.mark.parametrize("secret", [b"bytes", np.zeros(3), None, [1]])
 def test_the_audit_log_holds_text_and_numbers_only(store: ShufflerStore, secret: object) -> None:
-    with pytest.raises(LocalFault, match="text and numbers"):
+    with raises("store.audit_field"):
         store.audit("operator", {"share": secret})  # type: ignore[dict-item]  # what the test is about
     assert store.verify_audit() == 1
 

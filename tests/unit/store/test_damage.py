@@ -15,6 +15,7 @@ from peos.errors import LocalFault
 from peos.ldp.base import Question
 from peos.store.sqlite import SqliteStore
 from peos.store.submissions import SubmissionFile
+from tests.raising import raises
 from tests.unit.store.made import ANNOUNCED, DIGEST, FROZEN, OTHER, opened, sqlite, stored, submission
 from tests.unit.store.made import vector as vector_of
 
@@ -100,7 +101,7 @@ def test_a_changed_submission_is_named_with_its_file_and_what_to_do(tmp_path: Pa
     data, there = file.read_bytes(), one.share if share else one.row[ID_BYTES:]
     file.write_bytes(data.replace(there, bytes([there[0] ^ 1]) + there[1:]))
     what = "the share of submission 4" if share else "submission 4"
-    with pytest.raises(LocalFault, match=rf"submissions/{OTHER.hex()}\.sqlite is damaged \({what}\)") as found:
+    with raises("store.damaged", f"submissions/{OTHER.hex()}.sqlite", what) as found:
         sqlite(tmp_path)
     assert "from a backup" in found.value.hint
 
@@ -112,7 +113,7 @@ def test_a_standing_that_was_changed_sends_nothing(tmp_path: Path) -> None:
     data = file.read_bytes()
     assert data.count(b"stored") >= 1
     file.write_bytes(data.replace(b"stored", b"passed"))
-    with pytest.raises(LocalFault, match=r"store\.sqlite is damaged"):
+    with raises("store.damaged", "store.sqlite"):
         sqlite(tmp_path)
 
 
@@ -127,6 +128,6 @@ def test_what_is_damaged_after_the_start_is_seen_when_it_is_read(tmp_path: Path)
     ):
         path.write_bytes(data.replace(cell, bytes(len(cell))))
         file = SubmissionFile(path)  # as it is opened again and again beside those of other collections
-        with pytest.raises(LocalFault, match=rf"is damaged \({what}\)"):
+        with raises("store.damaged", f"{what}"):
             list(read(file))
         file.close()

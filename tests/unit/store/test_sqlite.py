@@ -13,10 +13,11 @@ import pytest
 from peos.collection.lifecycle import State
 from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
-from peos.errors import Closed, Full, LocalFault, NotYet, WrongInput
+from peos.errors import Closed, LocalFault
 from peos.ldp.base import Question
-from peos.shuffle.standing import Place, Standing
+from peos.shuffle.delivery_state import Place, Standing
 from peos.store.sqlite import SqliteStore
+from tests.raising import raises
 from tests.unit.store.made import ANNOUNCED, DIGEST, FROZEN, OTHER, frozen, opened, sqlite, stored, submission
 from tests.unit.store.made import vector as vector_of
 
@@ -64,7 +65,7 @@ def test_a_folder_or_file_that_others_can_reach_is_refused(tmp_path: Path, name:
     sqlite(tmp_path).close()
     target = tmp_path / "party" / name
     target.chmod(mode)
-    with pytest.raises(WrongInput, match="open to other users") as refused:
+    with raises("store.open_to_others") as refused:
         sqlite(tmp_path)
     assert "chmod 0" in refused.value.hint
 
@@ -72,12 +73,12 @@ def test_a_folder_or_file_that_others_can_reach_is_refused(tmp_path: Path, name:
 def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sqlite(tmp_path).close()
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    with pytest.raises(WrongInput, match="belongs to another user"):
+    with raises("store.owner"):
         sqlite(tmp_path)
 
 
 def test_two_processes_do_not_use_one_folder_and_closing_lets_the_next_one_in(tmp_path: Path) -> None:
-    with sqlite(tmp_path), pytest.raises(WrongInput, match="another process is using"):
+    with sqlite(tmp_path), raises("store.in_use"):
         sqlite(tmp_path)
     sqlite(tmp_path).close()
 
@@ -101,7 +102,7 @@ def test_a_store_belongs_to_the_thread_that_opened_it(tmp_path: Path) -> None:
 def test_use_after_closing_is_one_sentence(tmp_path: Path) -> None:
     store = sqlite(tmp_path)
     store.close()
-    with pytest.raises(LocalFault, match="after its end"):
+    with raises("store.misused"):
         store.collections()
 
 
@@ -125,7 +126,7 @@ def test_a_store_older_than_any_that_can_be_brought_up_is_refused(tmp_path: Path
 def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path) -> None:
     sqlite(tmp_path).close()
     database(tmp_path).write_bytes(b"not a database, but long enough to have a header of its own" * 40)
-    with pytest.raises(LocalFault, match=r"store\.sqlite is damaged \(SQLITE_NOTADB\)"):
+    with raises("store.damaged", "store.sqlite", "SQLITE_NOTADB"):
         sqlite(tmp_path)
 
 
@@ -151,7 +152,7 @@ def test_what_is_fixed_cannot_be_changed_by_a_slip(tmp_path: Path, rng: Randomne
         frozen(store)
         store.fake_seed(DIGEST, rng)
         store.put_standing(DIGEST, stored(1), vector_of(1))
-        with pytest.raises(LocalFault, match="CONSTRAINT"):
+        with raises("store.failed", "CONSTRAINT"):
             store._database.run(statement)
 
 
@@ -159,7 +160,7 @@ def test_what_is_fixed_cannot_be_changed_by_a_slip(tmp_path: Path, rng: Randomne
 def test_submissions_cannot_be_changed_by_a_slip(tmp_path: Path, statement: str) -> None:
     with sqlite(tmp_path) as store:
         frozen(store)
-        with pytest.raises(LocalFault, match="CONSTRAINT"):
+        with raises("store.failed", "CONSTRAINT"):
             store._file(DIGEST)._database.run(statement)
 
 
@@ -219,7 +220,7 @@ def test_a_damaged_vector_is_not_given_out(tmp_path: Path, damage: str) -> None:
         path.unlink()
         if damage != "gone":
             path.write_bytes(whole[:-1] + b"?" if damage == "changed" else whole[:-1])
-        with pytest.raises(LocalFault, match="damaged or gone"):
+        with raises("store.vector_damaged"):
             store.final_vector(DIGEST)
 
 
@@ -230,7 +231,7 @@ def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
         database = store._file(DIGEST)._database
         pages = database.row("PRAGMA page_count")[0]
         database.row(f"PRAGMA max_page_count = {pages + 1}")
-        with pytest.raises(Full, match="no room left"):
+        with raises("store.no_room"):
             store.submit_many([submission(number, share=bytes(5_000)) for number in range(2, 20)])
         assert (store.count(DIGEST), len(list(store.rows(DIGEST)))) == (1, 1)
         database.row("PRAGMA max_page_count = 1000000")
@@ -308,11 +309,11 @@ def test_an_erasure_that_a_reader_holds_up_is_not_called_done_and_is_completed_l
             reader.execute("BEGIN")
             reader.execute("SELECT count(*) FROM collections").fetchone()
             for _ in range(2):
-                with pytest.raises(NotYet, match="another process reads it"):
+                with raises("store.erasing"):
                     store.erase(DIGEST)
             assert "erased" not in [entry.event for entry in store.audit_entries()]
             assert _is_somewhere(tmp_path, seed), "or the test shows nothing"
-            with pytest.raises(LocalFault, match="seed of the fakes"):
+            with raises("store.shares_state"):
                 store.fake_seed(DIGEST, rng)
         with sqlite(tmp_path) as store:  # whoever reads does not keep it from opening
             assert _is_somewhere(tmp_path, seed)
@@ -358,7 +359,7 @@ def test_a_store_restored_from_a_backup_is_refused_and_once_accepted_signs_nothi
         store.set_state(digests["open"], State.CLOSED)  # after the backup: forgotten by it
     shutil.copy(backup, database(tmp_path))
     for _ in range(2):  # a refusal changes nothing
-        with pytest.raises(LocalFault, match=r"at generation \d+, and its witness at \d+: it was restored"):
+        with raises("store.older"):
             sqlite(tmp_path)
     with sqlite(tmp_path, restored=True) as store:
         lost = {state for state, digest in digests.items() if store.collection(digest).lost}
@@ -372,7 +373,7 @@ def test_a_store_restored_from_a_backup_is_refused_and_once_accepted_signs_nothi
                 lambda digest=digest: store.set_state(digest, State.SHUFFLING),
             )
             for call in refused:
-                with pytest.raises(LocalFault, match="restored from a backup"):
+                with raises("collection.restored"):
                     call()
             assert store.delivered_before(Question(b"a", state)) == digest
             store.set_state(digest, State.ABORTED, "restored from a backup")
@@ -397,7 +398,7 @@ def test_a_store_without_its_witness_or_a_witness_without_its_store_is_refused(t
         witness.unlink()
     else:
         shutil.rmtree(tmp_path / "party")  # with a backup of nothing at all, even the folder is new
-    with pytest.raises(LocalFault, match="it was restored from a backup, or is lost"):
+    with raises("store.older"):
         sqlite(tmp_path, witness=witness)
     with sqlite(tmp_path, witness=witness, restored=True) as store:
         assert store.generation > generation
@@ -409,7 +410,7 @@ def test_a_crash_between_a_change_and_its_witness_is_not_mistaken_for_a_backup(
 ) -> None:
     store = sqlite(tmp_path)
     opened(store)
-    monkeypatch.setattr("peos.store.folder.write_mark", _interrupted)
+    monkeypatch.setattr("peos.store.private_files.write_mark", _interrupted)
     with pytest.raises(KeyboardInterrupt):
         store.set_state(DIGEST, State.CLOSED)
     monkeypatch.undo()
@@ -421,7 +422,7 @@ def test_a_crash_between_a_change_and_its_witness_is_not_mistaken_for_a_backup(
 def test_a_first_opening_cut_short_is_not_mistaken_for_a_backup(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("peos.store.folder.write_mark", _interrupted)
+    monkeypatch.setattr("peos.store.private_files.write_mark", _interrupted)
     with pytest.raises(KeyboardInterrupt):
         sqlite(tmp_path)
     monkeypatch.undo()
@@ -432,7 +433,7 @@ def test_a_witness_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
     sqlite(tmp_path).close()
     for text in ("", "peos store 1\nxyz\n", "peos store 2\n00\n1\n1\n00\n"):
         (tmp_path / "party" / "witness").write_text(text)
-        with pytest.raises(LocalFault, match="cannot be read"):
+        with raises("store.witness"):
             sqlite(tmp_path)
 
 
@@ -441,7 +442,7 @@ def test_a_collection_whose_submissions_are_gone_is_noticed(tmp_path: Path) -> N
         frozen(store)
         frozen(store, 3, OTHER, Question(b"another"))
     (tmp_path / "party" / "submissions" / f"{OTHER.hex()}.sqlite").unlink()
-    with pytest.raises(LocalFault, match="the submissions of 1 collections are gone"):
+    with raises("store.older", "1 collections"):
         sqlite(tmp_path)
     with sqlite(tmp_path, restored=True) as store:
         assert store.collection(OTHER).lost
@@ -453,17 +454,19 @@ def test_a_collection_whose_submissions_are_gone_is_noticed(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("tampering", "sentence"),
+    ("tampering", "mistake"),
     [
-        ("UPDATE audit SET event = 'another' WHERE number = 3", "entry 3 .* was changed"),
-        ("UPDATE audit SET at = at + 1 WHERE number = 2", "entry 2 .* was changed"),
-        ("UPDATE audit SET fields = '{}' WHERE number = 2", "entry 2 .* was changed"),
-        ("DELETE FROM audit WHERE number = 2", "entry 2 .* missing"),
-        ("DELETE FROM audit WHERE number = 1", "entry 1 .* missing"),
-        ("DELETE FROM audit WHERE number > 3", "does not agree with its witness: it has 3"),
+        ("UPDATE audit SET event = 'another' WHERE number = 3", ("store.audit_chain", "3")),
+        ("UPDATE audit SET at = at + 1 WHERE number = 2", ("store.audit_chain", "2")),
+        ("UPDATE audit SET fields = '{}' WHERE number = 2", ("store.audit_chain", "2")),
+        ("DELETE FROM audit WHERE number = 2", ("store.audit_chain", "2")),
+        ("DELETE FROM audit WHERE number = 1", ("store.audit_chain", "1")),
+        ("DELETE FROM audit WHERE number > 3", ("store.audit_witness", "3")),
     ],
 )
-def test_an_audit_log_that_was_tampered_with_is_noticed(tmp_path: Path, tampering: str, sentence: str) -> None:
+def test_an_audit_log_that_was_tampered_with_is_noticed(
+    tmp_path: Path, tampering: str, mistake: tuple[str, ...]
+) -> None:
     with sqlite(tmp_path) as store:
         frozen(store)
         assert store.verify_audit() == 4
@@ -471,7 +474,7 @@ def test_an_audit_log_that_was_tampered_with_is_noticed(tmp_path: Path, tamperin
         for trigger in ("audit_fixed", "audit_stay"):
             connection.execute(f"DROP TRIGGER {trigger}")
         connection.execute(tampering)
-        with pytest.raises(LocalFault, match=sentence):
+        with raises(*mistake):
             store.verify_audit()
 
 

@@ -19,6 +19,7 @@ from peos.collection.party import Answer
 from peos.collection.submission import Part
 from peos.collection.ticket import Ticket, mint
 from peos.ldp import GRR
+from tests.full import full
 from tests.unit.user_client.town import Town, refuse
 from user_client.cli import app
 
@@ -296,7 +297,7 @@ def paused_after(parts: int) -> Any:
     return before
 
 
-@pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 130), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -9), full(signal.SIGTERM, 130), full(signal.SIGINT, 130)])
 def test_after_a_kill_in_the_middle_the_same_command_completes_with_the_same_bytes(
     desk: Desk, how: signal.Signals, code: int
 ) -> None:
@@ -323,6 +324,7 @@ def test_after_a_kill_in_the_middle_the_same_command_completes_with_the_same_byt
         assert len(set(one.parts)) == 200, f"{one.name} was sent {len(set(one.parts))} different parts by 200 users"
 
 
+@pytest.mark.full
 def test_two_runs_at_the_same_time_in_one_memory_prepare_each_answer_once(desk: Desk) -> None:
     desk.write(150)
     both = [command(desk), command(desk)]

@@ -17,10 +17,11 @@ from peos.collection.submission import Part, plain_share
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed, ZeroSource
 from peos.crypto.schemes.paillier import PaillierPublicKey
-from peos.errors import Full, PeosError, Refused, RemoteFault, WrongInput
+from peos.errors import Refused, RemoteFault, WrongInput
 from peos.ldp import GRR
 from peos.v1 import submission_pb2 as pb
 from peos.wire import strict
+from tests.raising import raises
 from tests.unit.user_client.conftest import Open
 from tests.unit.user_client.town import Town, full_key, refuse
 from user_client.config import Config
@@ -101,7 +102,7 @@ def test_after_a_stop_between_two_shufflers_the_rest_gets_the_same_submission(
 def test_a_lost_acknowledgement_is_asked_for_with_the_same_bytes(town: Town, client: Open, draws: list[int]) -> None:
     collection = client().open(town.invitation)
     town.shufflers[1].before = refuse("full at the moment", retry=True)
-    with pytest.raises(RemoteFault, match="kept asking to wait: full at the moment"):
+    with raises("submit.closed", "full at the moment", kind=RemoteFault):
         collection.submit(17, town.ticket(1), deadline=0.7)
     town.shufflers[1].before = None
     assert client().open(town.invitation).submit(17, town.ticket(1)).accepted
@@ -135,8 +136,8 @@ def test_if_it_cannot_be_kept_nothing_is_sent(town: Town, client: Open, monkeypa
         raise error
 
     with monkeypatch.context() as patched:
-        patched.setattr("user_client.memory.Memory.keep", full)
-        with pytest.raises(Full, match="there is no room left where the memory is"):
+        patched.setattr("user_client.store.Memory.keep", full)
+        with raises("store.no_room", "the memory"):
             collection.submit(17, town.ticket(1))
     assert not any(one.parts for one in town.shufflers)
     assert client().ledger().own_spent == 0
@@ -158,7 +159,7 @@ def test_a_conflicting_answer_is_a_refusal_with_its_reason(
 
 def test_another_ticket_does_not_make_a_second_answer(town: Town, client: Open, draws: list[int]) -> None:
     client().open(town.invitation).submit(17, town.ticket(1))
-    with pytest.raises(Refused, match="this collection was answered already, under the ticket 00000000…"):
+    with raises("consent.answered", "00000000…"):
         client().open(town.invitation).submit(17, town.ticket(2))
     assert draws == [1]
 
@@ -168,7 +169,7 @@ def test_the_same_question_in_another_collection_is_refused_without_tombstones(
 ) -> None:
     client().open(town.invitation).submit(17, town.ticket(1))
     town.publish(town.document(fakes=99))
-    with pytest.raises(Refused, match="only with tombstones"):
+    with raises("consent.answered_question"):
         client().open(town.invitation).submit(17, town.ticket(1))
     assert draws == [1]
 
@@ -197,7 +198,7 @@ def test_a_charge_is_rounded_up_and_the_budget_down() -> None:
 
 @pytest.mark.parametrize("value", [-1, 64, 10**30, True])
 def test_a_value_outside_the_domain_is_refused_and_not_repeated(town: Town, client: Open, value: int) -> None:
-    with pytest.raises(WrongInput, match="not a whole number from 0 to 63") as caught:
+    with raises("input.answers", "0", "63") as caught:
         client().open(town.invitation).submit(value, town.ticket(1))
     assert str(value) not in str(caught.value)
     assert client().status() == ()
@@ -205,7 +206,7 @@ def test_a_value_outside_the_domain_is_refused_and_not_repeated(town: Town, clie
 
 def test_a_ticket_of_another_collection_costs_nothing(town: Town, client: Open, draws: list[int]) -> None:
     wrong = replace(town.ticket(1), signature=town.ticket(2).signature)
-    with pytest.raises(WrongInput, match="the ticket is not valid for this collection"):
+    with raises("input.answers", "ticket"):
         client().open(town.invitation).submit(1, wrong)
     assert draws == []
     assert client().ledger().own_spent == 0
@@ -256,7 +257,7 @@ def test_a_memory_that_is_damaged_is_refused(client: Open, config: Config) -> No
     client().close()
     for path in config.folder.iterdir():
         path.write_bytes(b"not a database" * 100)
-    with pytest.raises(PeosError, match="is damaged"):
+    with raises("store.damaged"):
         client()
 
 

@@ -8,10 +8,10 @@ import pytest
 from peos.collection.document import Document
 from peos.crypto.onion import ONION, Layer, OnionPrivateKey
 from peos.crypto.randomness import Randomness
-from peos.errors import Refused, RemoteFault
 from peos.protocols.peos import PEOS
 from peos.protocols.sequential import SEQUENTIAL
 from peos.shuffle.relay import peeled
+from tests.raising import raises
 from tests.unit.user_client.conftest import Open
 from tests.unit.user_client.town import Town
 
@@ -27,14 +27,14 @@ def sequential(town: Town) -> Document:
 
 def test_who_does_not_allow_it_does_not_answer(town: Town, client: Open) -> None:
     town.publish(sequential(town))
-    with pytest.raises(Refused, match="its protocol is ss, you answer by peos") as caught:
+    with raises("consent.protocol", "ss", "peos") as caught:
         client().open(town.invitation)
     assert "`protocols` of client.toml" in caught.value.hint
 
 
 def test_who_allows_only_it_does_not_answer_by_another(town: Town, client: Open) -> None:
     town.publish()
-    with pytest.raises(Refused, match="its protocol is peos, you answer by ss"):
+    with raises("consent.protocol", "peos", "ss"):
         client(protocols=(SEQUENTIAL.name,)).open(town.invitation)
 
 
@@ -44,7 +44,7 @@ def test_a_layer_that_is_not_its_shufflers_is_refused(town: Town, client: Open, 
     keys = list(sequential(town).onion_keys)
     keys[number - 1] = OnionPrivateKey.generate(Randomness(b"\x32" * 32)).point
     town.publish(replace(sequential(town), onion_keys=tuple(keys)))
-    with pytest.raises(RemoteFault, match=f"onion key of org-{number} is not the one of its card"):
+    with raises("proposal.onion_key", f"org-{number}"):
         client(protocols=BOTH).open(town.invitation)
 
 

@@ -9,10 +9,9 @@ from peos.collection.reveal import Revealed
 from peos.collection.submission import Part
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import Randomness
-from peos.errors import BadEncoding
+from peos.shuffle.inspect.evidence import Nothing, Opening, Place, Shown, What
 from peos.shuffle.merkle import Proof
 from peos.shuffle.messages import Header, Kind, SignedReveal, Step, VectorHeader
-from peos.shuffle.opening import Nothing, Opening, Place, Shown, What
 from peos.v1 import shuffle_pb2 as pb
 from peos.wire.inspections import (
     OPENING_LIMIT,
@@ -27,6 +26,7 @@ from peos.wire.inspections import (
     gathered,
     revealed_parts,
 )
+from tests.raising import raises
 
 ROWS = np.arange(24, dtype=np.uint8).reshape(3, 8)
 SIGNED = SignedReveal(b"h" * 32, b"g" * 64)
@@ -69,61 +69,64 @@ def test_who_shows_nothing_says_why(why: Nothing, revealed: SignedReveal | None)
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "mistake"),
     [
-        ({"paths": [b"\x00" * 5]}, "does not name the places"),
-        ({"paths": [b""]}, "does not name the places"),
-        ({"shown": [pb.Shown(round=1, what=9, row_bytes=8, rows=bytes(8))]}, "what is opened is 9"),
+        ({"paths": [b"\x00" * 5]}, ("inspection.path",)),
+        ({"paths": [b""]}, ("inspection.path",)),
+        ({"shown": [pb.Shown(round=1, what=9, row_bytes=8, rows=bytes(8))]}, ("encoding.range", "what", "opened is 9")),
         (
             {"shown": [pb.Shown(round=1, what=1, other=10, row_bytes=8, rows=bytes(8))]},
-            "other shuffler of an opening is 10",
+            ("encoding.range", "other shuffler of an opening", "10"),
         ),
-        ({"shown": [pb.Shown(round=1, what=1, row_bytes=8, rows=bytes(9))]}, "length that they claim"),
-        ({"shown": [pb.Shown(round=1, what=1, row_bytes=8)]}, "length that they claim"),
-        ({"shown": [pb.Shown(round=1, what=1, row_bytes=1, rows=bytes(65))]}, "length that they claim"),
-        ({"shown": [pb.Shown(round=1, what=1, row_bytes=0, rows=bytes(8))]}, "opened row is 0"),
-        ({"shown": [pb.Shown(round=1, what=1, row_bytes=8, rows=bytes(8))] * 2}, "says something twice"),
-        ({"shown": [pb.Shown(round=1, what=4, row_bytes=8, rows=bytes(8), proofs=[bytes(17)])]}, "proof of a row"),
+        ({"shown": [pb.Shown(round=1, what=1, row_bytes=8, rows=bytes(9))]}, ("inspection.opening_length",)),
+        ({"shown": [pb.Shown(round=1, what=1, row_bytes=8)]}, ("inspection.opening_length",)),
+        ({"shown": [pb.Shown(round=1, what=1, row_bytes=1, rows=bytes(65))]}, ("inspection.opening_length",)),
+        ({"shown": [pb.Shown(round=1, what=1, row_bytes=0, rows=bytes(8))]}, ("encoding.range", "opened row", "0")),
+        ({"shown": [pb.Shown(round=1, what=1, row_bytes=8, rows=bytes(8))] * 2}, ("inspection.opening_repeats",)),
+        (
+            {"shown": [pb.Shown(round=1, what=4, row_bytes=8, rows=bytes(8), proofs=[bytes(17)])]},
+            ("inspection.row_proof",),
+        ),
         (
             {"shown": [pb.Shown(round=1, what=4, row_bytes=8, rows=bytes(8), proofs=[bytes(16 + 32 * 33)])]},
-            "proof of a row",
+            ("inspection.row_proof",),
         ),
-        ({"said": [pb.Said(round=1, kind=1, sender=1, body=bytes(32))]}, "not said to all"),
-        ({"said": [pb.Said(round=1, kind=6, sender=10, body=bytes(32))]}, "sender is 10"),
-        ({"said": [pb.Said(round=1, kind=6, sender=1, body=bytes(31))]}, "a word has 31 bytes"),
-        ({"version": 2}, "another version"),
-        ({"revealed": b""}, "signed hash of the dummies has 0 bytes"),
-        ({"revealed": bytes(95), "nothing": 1}, "signed hash of the dummies has 95 bytes"),
-        ({"nothing": 3}, "why nothing is shown is 3"),
-        ({"nothing": 1, "claim": bytes(4)}, "says that it shows nothing"),
-        ({"nothing": 2, "paths": [bytes(4)]}, "says that it shows nothing"),
-        ({"claim": bytes(3)}, "does not name the places"),
-        ({"nothing": 1, "dummies": bytes(4)}, "says that it shows nothing"),
-        ({"dummies": b""}, "does not name the places"),
-        ({"dummies": bytes(8)}, "does not say whose rows it shows"),
-        ({"dummies": (64).to_bytes(4, "little")}, "does not say whose rows it shows"),
-        ({"paths": [bytes(8)]}, "does not say whose rows it shows"),
+        ({"said": [pb.Said(round=1, kind=1, sender=1, body=bytes(32))]}, ("inspection.receivers",)),
+        ({"said": [pb.Said(round=1, kind=6, sender=10, body=bytes(32))]}, ("encoding.range", "sender", "10")),
+        ({"said": [pb.Said(round=1, kind=6, sender=1, body=bytes(31))]}, ("encoding.length", "a word", "31")),
+        ({"version": 2}, ("encoding.version",)),
+        ({"revealed": b""}, ("encoding.length", "signed hash of the dummies", "0")),
+        ({"revealed": bytes(95), "nothing": 1}, ("encoding.length", "signed hash of the dummies", "95")),
+        ({"nothing": 3}, ("encoding.range", "why nothing is shown", "3")),
+        ({"nothing": 1, "claim": bytes(4)}, ("inspection.opening_nothing",)),
+        ({"nothing": 2, "paths": [bytes(4)]}, ("inspection.opening_nothing",)),
+        ({"claim": bytes(3)}, ("inspection.path",)),
+        ({"nothing": 1, "dummies": bytes(4)}, ("inspection.opening_nothing",)),
+        ({"dummies": b""}, ("inspection.path",)),
+        ({"dummies": bytes(8)}, ("inspection.opening_owner",)),
+        ({"dummies": (64).to_bytes(4, "little")}, ("inspection.opening_owner",)),
+        ({"paths": [bytes(8)]}, ("inspection.opening_owner",)),
     ],
 )
-def test_an_opening_that_is_none_is_refused_for_its_reason(change: dict[str, object], sentence: str) -> None:
+def test_an_opening_that_is_none_is_refused_for_its_reason(change: dict[str, object], mistake: tuple[str, ...]) -> None:
     whole = {"version": 1, "revealed": bytes(96)} | ({} if "nothing" in change else {"dummies": bytes(4)})
     message = pb.Opening(**{**whole, **change})  # type: ignore[arg-type]  # fields by name
-    with pytest.raises(BadEncoding, match=sentence):
+    with raises(*mistake):
         decode_opening(1, rows_of(message))
 
 
 def test_an_opening_with_something_left_over_is_refused() -> None:
     rows = encode_opening(OPENING)
-    with pytest.raises(BadEncoding, match="left over"):
+    with raises("encoding.not_canonical"):
         decode_opening(2, np.concatenate((rows, np.array([[0x28], [1]], np.uint8))))
 
 
 def test_a_path_comes_out_as_it_went_in_and_names_some_rows() -> None:
     assert decode_path(encode_path((3, 1, 4_000_000_000), SIGNED)) == ((3, 1, 4_000_000_000), SIGNED)
     for places in (b"", bytes(4 * 65), bytes(7)):
-        with pytest.raises(BadEncoding, match="does not name the places"):
+        with raises("inspection.path"):
             decode_path(rows_of(pb.Path(version=1, places=places, revealed=bytes(96))))
-    with pytest.raises(BadEncoding, match="signed hash of the dummies has 95 bytes"):
+    with raises("encoding.length", "signed hash of the dummies", "95"):
         decode_path(rows_of(pb.Path(version=1, places=bytes(4), revealed=bytes(95))))
 
 
@@ -144,7 +147,7 @@ def test_what_is_announced_is_judged_before_it_is_read(kind: Kind, rows: int, ro
     if fits:
         check_announced(announced)
     else:
-        with pytest.raises(BadEncoding, match="not what an inspection sends"):
+        with raises("inspection.rows"):
             check_announced(announced)
 
 
@@ -161,18 +164,18 @@ def test_dummies_that_are_not_whole_or_not_words_are_refused(rng: Randomness) ->
     whole = Revealed(b"x" * 32, rng.uint64(1), tuple(part(number) for number in (1, 2, 3)))
     *parts, _ = revealed_parts([whole], SIGNED)
     for wrong in (parts, [*parts[:-1], SIGNED], [*parts * 65, SIGNED], []):
-        with pytest.raises(BadEncoding, match="not whole, too many, or not signed"):
+        with raises("inspection.revealed"):
             gathered(wrong)
-    with pytest.raises(BadEncoding, match="go on behind the analyzer's signature"):
+    with raises("inspection.after_signature"):
         gathered([SIGNED, *parts, SIGNED])
     last = parts[-1]
     assert isinstance(last, RevealedPart)
-    with pytest.raises(BadEncoding, match="salt has 31 bytes"):
+    with raises("encoding.length", "salt", "31"):
         decode_revealed(encode_revealed(replace(last, salt=b"x" * 31)))
     both = pb.RevealedPart(version=1, salt=b"x" * 32, signature=bytes(96))
-    with pytest.raises(BadEncoding, match="came in one"):
+    with raises("inspection.mixed_end"):
         decode_revealed(both.SerializeToString(deterministic=True))
-    with pytest.raises(BadEncoding, match="signed hash of the dummies has 64 bytes"):
+    with raises("encoding.length", "signed hash of the dummies", "64"):
         decode_revealed(pb.RevealedPart(version=1, signature=bytes(64)).SerializeToString(deterministic=True))
-    with pytest.raises(BadEncoding, match="whole words"):
+    with raises("inspection.dummy_words"):
         decode_revealed(encode_revealed(RevealedPart(part(3), b"x" * 32)))

@@ -7,11 +7,11 @@ import pytest
 from peos.collection.party import Answer, Card
 from peos.collection.receipts import Acknowledgement, Receipt
 from peos.crypto.identity import Identity
-from peos.errors import BadEncoding
 from peos.v1 import services_pb2 as pb
 from peos.wire import parties
 from peos.wire.strict import serialize
 from peos.wire.submissions import encode_acknowledgement
+from tests.raising import raises
 
 OWN, OTHER = Identity(b"\x01" * 32), Identity(b"\x02" * 32)
 CARD = Card("Ufficio", OWN.public, "host:1", b"peer certificate", "host:2", b"user certificate")
@@ -28,25 +28,25 @@ def test_a_card_is_signed_by_its_own_identity_and_nobody_else() -> None:
     altered = pb.SignedCard.FromString(SIGNED)
     altered.card = pb.SignedCard.FromString(resigned(replace(CARD, peer_address="host:3"))).card
     for data in (parties.sign_card(CARD, OTHER), serialize(altered)):
-        with pytest.raises(BadEncoding, match="a card is not signed by its own identity"):
+        with raises("card.signature"):
             parties.decode_card(data)
 
 
 @pytest.mark.parametrize(
-    ("card", "sentence"),
+    ("card", "mistake"),
     [
-        (replace(CARD, name=""), "the length of a card's name is 0"),
-        (replace(CARD, name="x" * 1025), "the length of a card's name is 1025"),
-        (replace(CARD, peer_address="x" * 1025), "the length of a card's address is 1025"),
-        (replace(CARD, user_address="x" * 1025), "the length of a card's address is 1025"),
-        (replace(CARD, peer_certificate=b""), "the length of a peer certificate is 0"),
-        (replace(CARD, peer_certificate=bytes(4097)), "the length of a peer certificate is 4097"),
-        (replace(CARD, user_certificate=bytes(4097)), "the length of a user certificate is 4097"),
+        (replace(CARD, name=""), ("encoding.range", "the length of a card's name", "0")),
+        (replace(CARD, name="x" * 1025), ("encoding.range", "the length of a card's name", "1025")),
+        (replace(CARD, peer_address="x" * 1025), ("encoding.range", "the length of a card's address", "1025")),
+        (replace(CARD, user_address="x" * 1025), ("encoding.range", "the length of a card's address", "1025")),
+        (replace(CARD, peer_certificate=b""), ("encoding.range", "the length of a peer certificate", "0")),
+        (replace(CARD, peer_certificate=bytes(4097)), ("encoding.range", "the length of a peer certificate", "4097")),
+        (replace(CARD, user_certificate=bytes(4097)), ("encoding.range", "the length of a user certificate", "4097")),
     ],
     ids=lambda given: str(given)[:40] if isinstance(given, str) else "",
 )
-def test_what_a_card_says_has_its_lengths(card: Card, sentence: str) -> None:
-    with pytest.raises(BadEncoding, match=sentence):
+def test_what_a_card_says_has_its_lengths(card: Card, mistake: tuple[str, ...]) -> None:
+    with raises(*mistake):
         parties.decode_card(resigned(card))
 
 
@@ -54,7 +54,7 @@ def test_what_a_card_says_has_its_lengths(card: Card, sentence: str) -> None:
 def test_an_invitation_names_no_shuffler_that_users_cannot_reach(missing: str) -> None:
     assert parties.decode_invitation(parties.encode_invitation(COLLECTION, (SIGNED,) * 3)).shufflers == (CARD,) * 3
     closed = resigned(replace(CARD, **{missing: ""} if missing == "user_address" else {missing: b""}))
-    with pytest.raises(BadEncoding, match="a shuffler without a port for users"):
+    with raises("card.no_user_port"):
         parties.decode_invitation(parties.encode_invitation(COLLECTION, (SIGNED, SIGNED, closed)))
 
 
@@ -64,12 +64,12 @@ def test_cards_are_as_many_as_organisations_can_be(count: int) -> None:
     if 3 <= count <= 9:
         parties.decode_invitation(parties.encode_invitation(COLLECTION, signed))
     else:
-        with pytest.raises(BadEncoding, match=f"the number of an invitation's cards is {count}, outside 3 … 9"):
+        with raises("encoding.range", "the number of an invitation's cards", f"{count}", "3 … 9"):
             parties.decode_invitation(parties.encode_invitation(COLLECTION, signed))
     if 4 <= count <= 10:
         assert parties.decode_proposal(parties.encode_proposal(b"document", signed)).signed_cards == signed
     else:
-        with pytest.raises(BadEncoding, match=f"the number of a proposal's cards is {count}, outside 4 … 10"):
+        with raises("encoding.range", "the number of a proposal's cards", f"{count}", "4 … 10"):
             parties.decode_proposal(parties.encode_proposal(b"document", signed))
 
 
@@ -88,24 +88,27 @@ TAKEN = encode_acknowledgement(Acknowledgement(COLLECTION, ID + DIGEST, RECEIPT)
 
 
 @pytest.mark.parametrize(
-    ("answer", "sentence"),
+    ("answer", "mistake"),
     [
-        (pb.Answer(version=1, id=ID), "an answer is an acknowledgement or a refusal"),
-        (pb.Answer(version=1, id=ID, acknowledgement=TAKEN, refusal="no"), "an answer is an acknowledgement or a"),
-        (pb.Answer(version=1, id=bytes(16), acknowledgement=TAKEN), "an answer acknowledges another part"),
-        (pb.Answer(version=1, id=ID, acknowledgement=TAKEN[:-1]), "these bytes are not an Acknowledgement"),
-        (pb.Answer(version=1, id=ID, acknowledgement=TAKEN, hint="try"), "comes with a hint or asks for another"),
-        (pb.Answer(version=1, id=ID, acknowledgement=TAKEN, retry=True), "comes with a hint or asks for another"),
-        (pb.Answer(version=1, id=ID, acknowledgement=TAKEN, error="submit.closed"), "comes with a hint or asks for"),
-        (pb.Answer(version=1, id=ID, refusal="no"), "a refusal does not name its id"),
-        (pb.Answer(version=1, id=ID, refusal="no", error="submit.\x1b[2J"), "a refusal does not name its id"),
-        (pb.Answer(version=1, id=ID, refusal="no", error="submit." + "x" * 99), "a refusal does not name its id"),
-        (pb.Answer(version=1, id=ID, refusal="x" * 1025), "the length of a refusal is 1025"),
-        (pb.Answer(version=1, id=ID, refusal="no", hint="x" * 1025), "the length of a refusal is 1025"),
+        (pb.Answer(version=1, id=ID), ("submit.answer_form",)),
+        (pb.Answer(version=1, id=ID, acknowledgement=TAKEN, refusal="no"), ("submit.answer_form",)),
+        (pb.Answer(version=1, id=bytes(16), acknowledgement=TAKEN), ("submit.answer_part",)),
+        (pb.Answer(version=1, id=ID, acknowledgement=TAKEN[:-1]), ("encoding.unreadable", "an Acknowledgement")),
+        (pb.Answer(version=1, id=ID, acknowledgement=TAKEN, hint="try"), ("submit.answer_mixed",)),
+        (pb.Answer(version=1, id=ID, acknowledgement=TAKEN, retry=True), ("submit.answer_mixed",)),
+        (pb.Answer(version=1, id=ID, acknowledgement=TAKEN, error="submit.closed"), ("submit.answer_mixed",)),
+        (pb.Answer(version=1, id=ID, refusal="no"), ("submit.answer_unnamed",)),
+        (pb.Answer(version=1, id=ID, refusal="no", error="submit.\x1b[2J"), ("submit.answer_unnamed",)),
+        (pb.Answer(version=1, id=ID, refusal="no", error="submit." + "x" * 99), ("submit.answer_unnamed",)),
+        (pb.Answer(version=1, id=ID, refusal="x" * 1025), ("encoding.range", "a refusal", "1025")),
+        (
+            pb.Answer(version=1, id=ID, refusal="no", hint="x" * 1025),
+            ("encoding.range", "a refusal", "1025"),
+        ),
     ],
 )
-def test_an_answer_takes_a_part_or_refuses_it_and_means_one_thing(answer: pb.Answer, sentence: str) -> None:
-    with pytest.raises(BadEncoding, match=sentence):
+def test_an_answer_takes_a_part_or_refuses_it_and_means_one_thing(answer: pb.Answer, mistake: tuple[str, ...]) -> None:
+    with raises(*mistake):
         parties.decode_answer(serialize(answer))
 
 

@@ -1,0 +1,177 @@
+"""The inspection at the analyzer: the dummies revealed once an output is here, the openings kept, and judged.
+
+Blocking: called from threads. The openings lie beside the vectors and are erased with them.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyzer.delivery_receiver import VECTORS
+from analyzer.store import Kept
+from analyzer.workspace import Home
+from peos.collection.delivery_rules import require_sender
+from peos.collection.document import Document
+from peos.collection.lifecycle import State
+from peos.collection.reveal import Revealed, known_case, reveal, sign_reveal
+from peos.crypto.randomness import U64
+from peos.crypto.schemes.base import Packed, PrivateKey
+from peos.errors import Closed, NotYet, Refused
+from peos.shuffle.inspect.evidence import Opening
+from peos.shuffle.inspect.verdict import Delivered, Finding, common_start, judge, not_seen
+from peos.shuffle.messages import SignedReceipt, SignedReveal, VectorHeader
+from peos.store.private_files import private_folder, write_durably
+from peos.wire.inspections import RevealedPart, check_announced, decode_opening, revealed_parts
+from peos.wire.shuffles import decode_receipt
+
+PATIENCE: Final = 150.0  # seconds in which the shufflers are to open their rows: twice a step of theirs, and some
+_ROWS_A_SECOND: Final = 5_000
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """What came of it: what was found, and whose rows were not seen."""
+
+    dummies: int  # whose rows were opened
+    missing: tuple[int, ...]  # who showed nothing, or less than the others
+    findings: tuple[Finding, ...]
+
+
+class Inspecting:
+    """Reveals, keeps and judges."""
+
+    def __init__(self, home: Home, *, patience: float = PATIENCE) -> None:
+        self._home = home
+        self._patience = patience
+
+    def reveal(self, digest: bytes, certificate: bytes) -> Iterator[RevealedPart | SignedReveal]:
+        """The dummies, for a shuffler of the collection, and never before the output is complete."""
+        kept = self._home.store.get(digest)
+        document = self._home.signed(kept).document
+        if certificate not in {member.certificate for member in document.shufflers}:
+            raise Refused("inspection.caller", "the dummies are shown to the collection's shufflers only")
+        if not document.protocol.inspects:
+            raise Refused(
+                "inspection.none", f"nothing is inspected in a shuffle by the protocol {document.protocol.name}"
+            )
+        self._require_delivered(kept)
+        revealed = self._revealed(kept)
+        return revealed_parts(revealed, self._signed(kept, revealed))
+
+    def expect(self, header: VectorHeader, certificate: bytes) -> None:
+        """Whether an opening with this header is to be taken in."""
+        kept = self._home.store.get(header.header.context.collection)
+        require_sender(self._home.signed(kept).document, header.header.sender, certificate)
+        self._require_delivered(kept)
+        if _receipt(kept).context != header.header.context:
+            raise Refused("inspection.opening_output", "the opening is of another output")
+        check_announced(header)
+
+    def keep(self, header: VectorHeader, rows: NDArray[np.uint8]) -> None:
+        """Keep an opening that came whole; of one shuffler the first stays."""
+        kept = self._home.store.get(header.header.context.collection)
+        decode_opening(header.header.sender, rows)
+        self._require_delivered(kept)
+        path = self._path(kept, header.header.sender)
+        private_folder(path.parent)
+        if not path.exists():
+            write_durably(path, [rows.tobytes()])
+
+    def is_awaited(self, kept: Kept) -> bool:
+        """Whether openings are still to come, and worth waiting for."""
+        document = self._home.signed(kept).document
+        shufflers = len(document.shufflers)
+        if not document.protocol.inspects:
+            return False
+        if all(self._path(kept, who).exists() for who in range(1, shufflers + 1)):
+            return False
+        return time.time() < self.awaited_until(kept)
+
+    def awaited_until(self, kept: Kept) -> float:
+        """How long openings are waited for."""
+        rows = max((header.rows for header in self._home.store.deliveries(kept.digest)), default=0)
+        return kept.since + self._patience + rows / _ROWS_A_SECOND
+
+    def accepted(self, kept: Kept) -> frozenset[int]:
+        """Without whose rows the analyst said to publish."""
+        return self._home.store.unopened(kept.digest)
+
+    def came(self, kept: Kept) -> frozenset[int]:
+        """Whose openings are here, whatever they show."""
+        shufflers = len(self._home.signed(kept).document.shufflers)
+        return frozenset(who for who in range(1, shufflers + 1) if self._path(kept, who).exists())
+
+    def unseen(self, kept: Kept) -> dict[int, str]:
+        """Whose rows were not seen, and why, as far as it is known here."""
+        document = self._home.signed(kept).document
+        if not document.protocol.inspects:
+            return {}
+        openings = self._openings(kept, len(document.shufflers))
+        rows = max((header.rows for header in self._home.store.deliveries(kept.digest)), default=0)
+        return {who: _why(openings.get(who)) for who in self._unseen(document, rows, openings)}
+
+    def _unseen(self, document: Document, rows: int, openings: Mapping[int, Opening]) -> tuple[int, ...]:
+        start = common_start(document.schedule, openings)
+        if start is not None:
+            return not_seen(document.schedule, rows, start[1], openings)
+        everybody = range(1, len(document.shufflers) + 1)
+        silent = tuple(who for who in everybody if who not in openings or not openings[who].paths)
+        return silent or tuple(everybody)  # or more than c of them deviate
+
+    def judged(self, kept: Kept, vectors: Mapping[int, U64 | Packed]) -> Inspected:
+        """What the openings that are here show."""
+        document = self._home.signed(kept).document
+        openings = self._openings(kept, len(document.shufflers))
+        rows, start = len(next(iter(vectors.values()))), common_start(document.schedule, openings)
+        missing = self._unseen(document, rows, openings)
+        if start is None:
+            return Inspected(0, missing, ())
+        key = self._home.private_key(kept)
+        assert isinstance(key, PrivateKey), "rows are followed where they are re-randomised under a key"
+        receipt, revealed = _receipt(kept), self._revealed(kept)
+        signed = self._signed(kept, revealed)
+        case = known_case(document, key.public, receipt.context, receipt.transcript, rows, start, revealed, signed)
+        found = tuple(judge(case, openings, Delivered(key, vectors)))
+        return Inspected(len(case.start), missing, found)
+
+    def _revealed(self, kept: Kept) -> list[Revealed]:
+        assert kept.parts is not None, "they are erased when the collection ends"
+        document = self._home.signed(kept).document
+        row = document.mechanism.words * document.encryption_key(floor=self._home.floor).ciphertext_bytes
+        return reveal(self._home.dummies(kept), self._home.open_parts(kept, kept.parts), row)
+
+    def _signed(self, kept: Kept, revealed: list[Revealed]) -> SignedReveal:
+        return sign_reveal(self._home.keys.identity, _receipt(kept).context, revealed)
+
+    def _openings(self, kept: Kept, shufflers: int) -> dict[int, Opening]:
+        found = {}
+        for who in range(1, shufflers + 1):
+            path = self._path(kept, who)
+            if path.exists():
+                found[who] = decode_opening(who, np.frombuffer(path.read_bytes(), np.uint8).reshape(-1, 1))
+        return found
+
+    def _path(self, kept: Kept, sender: int) -> Path:
+        return self._home.folder(kept) / VECTORS / f"{sender}.opening"
+
+    def _require_delivered(self, kept: Kept) -> None:
+        if kept.state in (State.PUBLISHED, State.ABORTED):
+            raise Closed("inspection.over", f"the collection is {kept.state}: the inspection is over")
+        if kept.state is not State.DELIVERED:
+            raise NotYet("delivery.incomplete", "the output is not complete yet")
+
+
+def _why(opening: Opening | None) -> str:
+    if opening is None:
+        return "nothing was heard of it"
+    return str(opening.nothing) if opening.nothing else "it showed less than the others"
+
+
+def _receipt(kept: Kept) -> SignedReceipt:
+    assert kept.receipt is not None, "what is delivered has one"
+    return decode_receipt(kept.receipt)

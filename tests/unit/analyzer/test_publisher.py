@@ -1,0 +1,281 @@
+"""From a complete output to a result: exact dummies or nothing, estimates within their errors, all else erased."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analyzer import decryption
+from analyzer.delivery_receiver import VECTORS
+from analyzer.publisher import RESULT, Publishing
+from analyzer.report import REPORT
+from analyzer.store import Kept
+from analyzer.workspace import Home
+from peos.collection.lifecycle import State
+from peos.compute import Engine, Inline
+from peos.errors import LocalFault
+from peos.net.logs import Log
+from peos.privacy import guarantees
+from tests.raising import raises
+from tests.unit.analyzer.world import FAKES, World, take
+
+VALUES = np.repeat(np.arange(4), [150, 30, 15, 5])
+FREQUENCIES = np.array([0.75, 0.15, 0.075, 0.025])
+LARGEST = 5.7  # standard errors: four two-sided normal tails beyond it have probability 5e-8, under alpha = 1e-6
+ROWS = 200 + 32 + FAKES
+
+
+def _delivered(world: World, home: Home, *, dummies: bool = True) -> Kept:
+    kept = world.open(home)
+    receiving = world.receiving(home)
+    for sender, sent in world.deliveries(home, kept, world.output(home, kept, VALUES, dummies=dummies)).items():
+        take(receiving, sent, world.certificate(sender))
+    return home.kept("fruit")
+
+
+def _publishing(world: World, home: Home, engine: Engine | None = None) -> Publishing:
+    return Publishing(home, world.receiving(home), world.inspecting(home), engine or Inline(), Log("tests.analyzer"))
+
+
+def _result(home: Home) -> dict[str, Any]:
+    found = home.kept("fruit").result
+    assert found is not None
+    read: dict[str, Any] = json.loads(found)
+    return read
+
+
+def test_the_estimates_are_within_their_errors_of_the_truth(world: World) -> None:
+    home = world.home()
+    _publishing(world, home).publish(_delivered(world, home))
+    found = _result(home)
+    off = np.abs(np.array(found["frequency"]) - FREQUENCIES) / np.array(found["stderr"])
+    assert off.max() < LARGEST, (found["frequency"], found["stderr"])
+    assert off.max() > 0, "an estimate without noise would not be private"
+
+
+def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
+    home = world.home()
+    kept = _delivered(world, home)
+    _publishing(world, home).publish(kept)
+    found = _result(home)
+    assert set(found) == {
+        *("schema", "ok", "digest", "collection", "users", "dropped", "fakes", "parameters", "labels", "frequency"),
+        *(
+            "stderr",
+            "interval95",
+            "significant",
+            "truth",
+            "guarantees",
+            "together",
+            "cost",
+            "checks",
+            "inspection",
+            "lists",
+        ),
+    }
+    assert (found["schema"], found["ok"], found["digest"]) == (1, False, kept.digest.hex())
+    assert (found["users"], found["dropped"], found["fakes"], found["truth"]) == (200, None, FAKES, None)
+    document = home.signed(kept).document
+    assert found["parameters"] == {
+        "mechanism": "grr",
+        "eps_local": document.mechanism.epsilon_local,
+        "d_prime": None,
+        "mechanism_parameters": {},
+        "domain": 4,
+        "scheme": "paillier",
+        "protocol": "peos",
+        "shufflers": 3,
+        "fakes": FAKES,
+        "delta": 1e-6,
+    }
+    asked = found["collection"]
+    assert asked.pop("published_at") <= time.time()
+    assert asked == {
+        "question": "Which fruit?",
+        "epoch": "2024",
+        "analyzer": "statistics office",
+        "shufflers": ["organisation 1", "organisation 2", "organisation 3"],
+        "minimum": 20,
+        "closes_at": document.closes_at,
+    }
+    assert found["labels"] == ["0", "1", "2", "3"]
+    assert [len(found[name]) for name in ("frequency", "stderr", "interval95")] == [4, 4, 4]
+    assert all(low < middle < high for (low, high), middle in zip(found["interval95"], found["frequency"], strict=True))
+    assert found["significant"][0] is True
+    assert [type(one) for one in found["significant"]] == [bool] * 4
+    assert found["together"] is None, "no budget is set, and so no ledger kept"
+    claims = guarantees(document.mechanism, 200, FAKES, 1e-6, 3)
+    assert found["guarantees"] == {**claims.to_json(), "coalitions": list(claims.in_words())}
+    (cost,) = found["cost"]
+    assert set(cost) == {"party", "seconds", "sent", "received", "peak_rss"}
+    assert cost["party"] == "analyzer"
+    assert cost["received"] == ROWS * (128 + 8)
+    assert cost["sent"] > 32 * (128 + 8 + 8)
+    assert cost["peak_rss"] > 1 << 20
+    assert found["checks"] == {"dummies": True, "digests": True, "inspection": None}, "nobody has shown any rows"
+    assert found["inspection"] == {"dummies": 0, "not_opened": [1, 2, 3]}
+
+
+def test_published_there_are_result_and_page_and_nothing_else_of_the_reports(world: World) -> None:
+    home = world.home()
+    kept = _delivered(world, home)
+    folder = home.folder(kept)
+    assert (folder / VECTORS).is_dir()
+    _publishing(world, home).publish(kept)
+    assert {path.name for path in folder.iterdir()} == {RESULT, REPORT}
+    assert json.loads((folder / RESULT).read_text()) == _result(home)
+    after = home.kept("fruit")
+    assert after.state is State.PUBLISHED
+    assert after.key is None
+    with raises("key.erased"):
+        home.private_key(after)
+    assert kept.key is not None
+    for path in world.config.folder.glob("analyzer.sqlite*"):
+        assert kept.key not in path.read_bytes(), path
+
+
+def test_without_the_dummies_nothing_is_published(world: World) -> None:
+    home = world.home()
+    kept = _delivered(world, home, dummies=False)
+    _publishing(world, home).publish(kept)
+    after = home.kept("fruit")
+    assert after.state is State.ABORTED
+    assert "32 of 32 dummies did not come out of the shuffle" in after.reason
+    assert after.result is None
+    assert after.key is None
+    assert list(home.folder(kept).iterdir()) == []
+
+
+def test_a_single_altered_dummy_is_enough(world: World) -> None:
+    home = world.home()
+    kept = world.open(home)
+    rows = world.output(home, kept, VALUES)
+    victim = home.dummies(kept)[7].words
+    rows[np.flatnonzero((rows == victim).all(axis=1))[0]] ^= np.uint64(1)
+    receiving = world.receiving(home)
+    for sender, sent in world.deliveries(home, kept, rows).items():
+        take(receiving, sent, world.certificate(sender))
+    _publishing(world, home).publish(home.kept("fruit"))
+    assert "1 of 32 dummies did not come out" in home.kept("fruit").reason
+
+
+class _Stopping(Engine):
+    """Decrypts so many blocks, and is then closed by a stop of the process."""
+
+    def __init__(self, blocks: int) -> None:
+        self._inline = Inline()
+        self.blocks = blocks
+        self.rows = 0
+        self.passes: set[int] = set()
+
+    def decrypt(
+        self, private: Any, rows: Any, progress: Callable[[int, int], None] | None = None, *, passes: int = 0
+    ) -> Any:
+        """As the engine of a process that is told to end."""
+        if not self.blocks:
+            raise LocalFault("compute.stopped", "the work was given up, because this process is about to end")
+        self.blocks -= 1
+        self.rows += len(rows)
+        self.passes.add(passes)
+        return self._inline.decrypt(private, rows, progress, passes=passes)
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+    def _run(self, *_: Any) -> None:
+        raise AssertionError("only decryption is asked for")
+
+
+def test_a_stop_during_decryption_aborts_nothing_and_the_next_start_goes_on_from_there(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decryption, "BLOCK", 50)
+    home = world.home()
+    kept = _delivered(world, home)
+    first = _Stopping(blocks=2)
+    with pytest.raises(LocalFault, match="given up"):
+        _publishing(world, home, first).publish(kept)
+    assert (first.rows, home.kept("fruit").state) == (100, State.DELIVERED)
+    words = home.folder(kept) / VECTORS / "decrypted.words"
+    with words.open("ab") as file:
+        file.write(b"abc")  # of a word that was being written
+    home = world.home()
+    second = _Stopping(blocks=99)
+    _publishing(world, home, second).publish(home.kept("fruit"))
+    assert second.rows == ROWS - 100
+    assert first.passes == second.passes == {2}, "as many as three shufflers make: it decides the width of slots"
+    assert home.kept("fruit").state is State.PUBLISHED
+
+
+@pytest.mark.parametrize("at", [0, 399, 405, 500], ids=["a word", "the last word", "a seal", "the second block"])
+def test_words_that_changed_on_the_disk_are_decrypted_again(
+    world: World, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    monkeypatch.setattr(decryption, "BLOCK", 50)
+    home = world.home()
+    kept = _delivered(world, home)
+    with pytest.raises(LocalFault, match="given up"):
+        _publishing(world, home, _Stopping(blocks=2)).publish(kept)
+    words = home.folder(kept) / VECTORS / "decrypted.words"
+    _flip(words, at)
+    engine = _Stopping(blocks=99)
+    _publishing(world, home, engine).publish(home.kept("fruit"))
+    assert engine.rows == ROWS - (50 if at == 500 else 0)
+    found = _result(home)
+    assert (np.abs(np.array(found["frequency"]) - FREQUENCIES) / np.array(found["stderr"])).max() < LARGEST
+
+
+@pytest.mark.parametrize("sender", [2, 3])
+def test_a_vector_that_changed_on_the_disk_is_named_and_nothing_is_published(world: World, sender: int) -> None:
+    home = world.home()
+    kept = _delivered(world, home)
+    (path,) = (home.folder(kept) / VECTORS).glob(f"{sender}-*.rows")
+    _flip(path, 77)
+    with raises("delivery.damaged", path.name, f"shuffler {sender}"):
+        _publishing(world, home).publish(kept)
+    assert home.kept("fruit").state is State.DELIVERED
+    _flip(path, 77)
+    _publishing(world, home).publish(home.kept("fruit"))
+    assert home.kept("fruit").state is State.PUBLISHED
+
+
+def _flip(path: Path, at: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+
+
+def test_a_stop_between_the_result_and_the_erasure_is_made_good(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = world.home()
+    kept = _delivered(world, home)
+    with monkeypatch.context() as stopping:
+        stopping.setattr(Publishing, "clear", _stopped)
+        with pytest.raises(LocalFault, match="stopped here"):
+            _publishing(world, home).publish(kept)
+    home = world.home()
+    assert home.kept("fruit").state is State.PUBLISHED
+    assert home.kept("fruit").key is not None
+    assert not (home.folder(kept) / RESULT).exists()
+    _publishing(world, home).clear(home.kept("fruit"))
+    assert {path.name for path in home.folder(kept).iterdir()} == {RESULT, REPORT}
+    assert home.kept("fruit").key is None
+
+
+def _stopped(*_: object) -> None:
+    raise LocalFault("test.localfault", "stopped here")
+
+
+def test_progress_is_there_for_status_while_it_decrypts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decryption, "BLOCK", 100)
+    home = world.home()
+    kept = _delivered(world, home)
+    engine = _Stopping(blocks=2)
+    with pytest.raises(LocalFault):
+        _publishing(world, home, engine).publish(kept)
+    after = home.kept("fruit")
+    assert after.total == ROWS
+    assert 0 <= after.done <= 200
