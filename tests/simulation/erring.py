@@ -9,7 +9,8 @@ from peos.collection.lifecycle import State
 from peos.collection.party import Status
 from peos.shuffle.delivery_state import Place
 from peos.shuffle.effects import Persist, Tell
-from tests.simulation.member import Acknowledged, Member, Submit
+from tests.simulation.member import Member
+from tests.simulation.messages import Acknowledged, Submit
 from tests.simulation.office import Office, User
 from tests.simulation.whole import Kinds
 

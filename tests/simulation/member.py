@@ -5,7 +5,6 @@ inspection and erases. Each change of what is durable is one write, and may fail
 """
 
 from collections import deque
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from peos.collection import session as life
@@ -18,8 +17,9 @@ from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.effects import Deadline, Event, Expired, Heard, Persist, Receipt, Tell
 from peos.shuffle.messages import Header, Word
 from peos.shuffle.vectors import Vector
+from tests.simulation.messages import Acknowledged, Answer, Ask, Life, Shown, Submit
 from tests.simulation.operations import ANALYZER, Cut, Faulty, Torn
-from tests.simulation.party import TICK, CarriedVector, Durable, Party, Taken
+from tests.simulation.party import TICK, CarriedVector, Party, Taken
 from tests.simulation.watch import ENDS, words
 
 if TYPE_CHECKING:
@@ -28,61 +28,6 @@ if TYPE_CHECKING:
 PATIENCE: Final = 40  # ticks in which the inspection must be over
 _LASTING: Final = (life.Wait, life.Pause, life.Freeze, life.Fix, life.Shuffle, life.Inspect)
 _DURABLE: Final = (life.SetState, life.Fix, life.Erase, life.ForgetEvidence, Persist)
-
-
-@dataclass
-class Life(Durable):
-    """All that outlives the process."""
-
-    state: State = State.OPEN
-    why: str = ""  # of the state
-    rows: dict[bytes, bytes] = field(default_factory=dict)  # row by user: her id begins it
-    parts: dict[bytes, int] = field(default_factory=dict)  # her share, by row
-    counted: tuple[bytes, ...] = ()
-    announced: Announcements | None = None
-    frozen: bytes | None = None
-    evidence: int = 0  # the attempt that is kept for the inspection
-
-
-# What members, users and the analyzer say to each other, besides the messages of the shuffle.
-
-
-@dataclass(frozen=True)
-class Submit:
-    """A user's part."""
-
-    row: bytes
-    share: int  # where it stands among those that were prepared
-
-
-@dataclass(frozen=True)
-class Acknowledged:
-    """It is durable, or was refused for good."""
-
-    row: bytes
-    refused: bool = False
-
-
-@dataclass(frozen=True)
-class Ask:
-    """A question: "announcements", "list", "digest", "status"; or the analyzer's order, "close" or "abort"."""
-
-    what: str
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The answer to a question: what it asked for, or the error."""
-
-    what: str
-    found: Any
-
-
-@dataclass(frozen=True)
-class Shown:
-    """What a shuffler opens for the inspection, of which attempt; 0 if nothing is left."""
-
-    attempt: int
 
 
 class Shuffling(Party):

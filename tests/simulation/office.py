@@ -16,7 +16,7 @@ from peos.errors import PeosError, Refused, RemoteFault
 from peos.shuffle.effects import Receipt
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
 from peos.shuffle.vectors import Vector
-from tests.simulation.member import Acknowledged, Answer, Ask, Shown, Submit
+from tests.simulation.messages import Acknowledged, Answer, Ask, Shown, Submit
 from tests.simulation.operations import ANALYZER
 from tests.simulation.party import TICK, Delivered, IsThereAReceipt, Taken
 from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION

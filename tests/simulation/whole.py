@@ -22,7 +22,8 @@ from peos.crypto.kdf import Context
 from peos.shuffle.delivery_state import Place
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.vectors import Vector
-from tests.simulation.member import Life, Member
+from tests.simulation.member import Member
+from tests.simulation.messages import Life
 from tests.simulation.office import Office, User
 from tests.simulation.operations import ANALYZER, Again, Faulty, Gone, Hurried, KillUser, Operation, Order, Trial
 from tests.simulation.party import TICK, Durable, Party

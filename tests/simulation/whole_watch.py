@@ -10,7 +10,7 @@ from peos.shuffle.delivery_state import Place
 from tests.simulation.watch import Watch, broken
 
 if TYPE_CHECKING:
-    from tests.simulation.member import Life
+    from tests.simulation.messages import Life
 
 MINIMUM_ROWS = 3  # two reports and the dummy
 
