@@ -250,7 +250,7 @@ MISTAKES: Final = (
     ),
     _of(
         "all come back at the same moment after a failure",
-        "peos/net/client.py",
+        "peos/net/retry.py",
         "return rng.integer_below(int(most * 1000) + 1) / 1000",
         "return most",
         "unit/net/test_client.py",
