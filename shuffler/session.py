@@ -23,10 +23,10 @@ from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, Refused
 from peos.net.calls import Caller
 from peos.net.logs import Log
 from peos.protocols import Assignment
+from peos.shuffle.delivery_state import Standing
 from peos.shuffle.effects import Heard, Persist, Tell
-from peos.shuffle.inspection import Record
+from peos.shuffle.inspect.machine import Record
 from peos.shuffle.messages import SignedNotice, SignedReceipt
-from peos.shuffle.standing import Standing
 from peos.store.base import Collection, ShufflerStore
 from peos.store.base import Frozen as Kept
 from peos.wire.documents import SignedDocument

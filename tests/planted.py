@@ -96,7 +96,7 @@ MISTAKES: Final = (
     ),
     _of(
         "a dummy that was lost is not missed",
-        "peos/shuffle/analyzer.py",
+        "peos/shuffle/combine.py",
         "    if lost:",
         "    if lost > 1:",
         "unit/shuffle/test_vectors.py",
@@ -229,7 +229,7 @@ MISTAKES: Final = (
     ),
     _of(
         "an inspection does not see rows that were replaced",
-        "peos/shuffle/judging.py",
+        "peos/shuffle/inspect/verdict.py",
         "and np.any(found != expected + taken + masks)",
         "and not np.any(found)",
         "security/test_inspection.py",

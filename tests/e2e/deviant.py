@@ -16,7 +16,7 @@ from peos.crypto.randomness import U64
 from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import Packed
 from peos.shuffle.effects import Mix
-from peos.shuffle.rows import Moved
+from peos.shuffle.streaming import Moved
 from peos.store.submissions import SubmissionFile
 from shuffler.evidence import Evidence
 from shuffler.inspecting import Inspecting

@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from peos.collection.lifecycle import State
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.effects import Mix, Pass, Split, Task
 from peos.shuffle.messages import Kind, Step
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.standing import Place, Standing
 
 Arguments = Mapping[str, Any]
 

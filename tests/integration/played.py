@@ -39,10 +39,10 @@ from peos.net.server import Running, serve
 from peos.net.submit import send_parts
 from peos.net.tls import Trust, peer_port
 from peos.protocols.peos import ShareSplitter
-from peos.shuffle import analyzer
-from peos.shuffle.judging import Delivered, Finding, common_start, judge, not_seen
+from peos.shuffle import combine as analyzer
+from peos.shuffle.inspect.evidence import Opening
+from peos.shuffle.inspect.verdict import Delivered, Finding, common_start, judge, not_seen
 from peos.shuffle.messages import Kind, SignedReceipt, SignedReveal, VectorHeader
-from peos.shuffle.opening import Opening
 from peos.shuffle.vectors import as_words
 from peos.wire import documents, inspections, parties, shuffles
 from peos.wire.methods import CLOSE, DELIVER, GET_DUMMIES, GET_RECEIPT, PROPOSE, STATUS, VECTOR_HEADER

@@ -17,10 +17,10 @@ from peos.collection.reveal import Revealed, known_case
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.ldp import GRR
-from peos.shuffle.inspection import Inspection
-from peos.shuffle.judging import Case, Finding
+from peos.shuffle.inspect.evidence import Nothing
+from peos.shuffle.inspect.machine import Inspection
+from peos.shuffle.inspect.verdict import Case, Finding
 from peos.shuffle.messages import SignedReveal
-from peos.shuffle.opening import Nothing
 from peos.simulate import Node, Simulation
 from peos.simulate.node import ANALYZER
 from peos.wire.inspections import RevealedPart

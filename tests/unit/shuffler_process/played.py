@@ -13,8 +13,8 @@ from peos.crypto.vault import Vault
 from peos.errors import NotYet, PeosError
 from peos.net.calls import Caller
 from peos.net.logs import Log
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.messages import SignedNotice
-from peos.shuffle.standing import Place, Standing
 from peos.store.base import Submission, Vector
 from peos.store.memory import MemoryStore
 from peos.wire.documents import SignedDocument
