@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from peos.collection.document import MechanismChoice
-from peos.collection.party import Status
+from peos.collection.replies import Status
 from peos.crypto.kdf import Context, StreamKey
 from peos.crypto.randomness import Randomness
 from peos.errors import PeosError, Refused

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from peos.cli.running import run
-from peos.collection.party import Answer
+from peos.collection.replies import Answer
 from peos.collection.submission import Part
 from peos.collection.ticket import Ticket, mint
 from peos.ldp import GRR
