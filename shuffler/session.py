@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from peos.collection import session as life
-from peos.collection.lifecycle import OVER, State
-from peos.collection.party import Card, Order
+from peos.collection.cards import Card
+from peos.collection.lifecycle import OVER, Order, State
 from peos.compute import Engine
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
@@ -34,9 +34,9 @@ from peos.wire.freezes import encode_announcements
 from shuffler.background import in_background
 from shuffler.evidence import Evidence
 from shuffler.freeze_runner import Freezing, Frozen
-from shuffler.inspecting import Inspecting, receipt_of
+from shuffler.inspection_runner import Inspecting, receipt_of
 from shuffler.meter import Meter
-from shuffler.post import Post
+from shuffler.outbox import Post
 from shuffler.shuffle_runner import Conductor
 from shuffler.store_thread import Stored
 from shuffler.workbench import Benches, InProcess

@@ -32,10 +32,10 @@ from peos.shuffle.machine import Shuffler
 from peos.shuffle.messages import Header, Notice, NoticeKind, SignedNotice, VectorHeader, Word
 from peos.shuffle.vectors import in_rows
 from shuffler.background import in_background
-from shuffler.delivering import Delivering
+from shuffler.delivery_runner import Delivering
 from shuffler.evidence import Evidence
 from shuffler.inbox import Arrivals
-from shuffler.post import Post
+from shuffler.outbox import Post
 from shuffler.store_thread import Stored
 from shuffler.workbench import InProcess
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 
 from peos.collection.lifecycle import OVER, State
-from peos.collection.party import Status
+from peos.collection.replies import Status
 from peos.collection.status import LIMIT, Waiting
 from peos.shuffle.delivery_state import Place
 from peos.shuffle.messages import Kind, Step

@@ -19,7 +19,7 @@ from peos.shuffle.effects import Mix
 from peos.shuffle.streaming import Moved
 from peos.store.submissions import SubmissionFile
 from shuffler.evidence import Evidence
-from shuffler.inspecting import Inspecting
+from shuffler.inspection_runner import Inspecting
 from shuffler.workbench import Bench
 from tests.networks.launcher import shift_clock
 

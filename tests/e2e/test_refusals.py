@@ -11,7 +11,7 @@ import pytest
 
 from analyzer.config import read
 from analyzer.draft import draft
-from analyzer.peers import Peers
+from analyzer.shuffler_clients import Peers
 from analyzer.store import Kept
 from analyzer.workspace import Home
 from peos.cli.progress import Progress

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from analyzer.config import read
 from analyzer.workspace import Home
-from peos.collection.party import Card
+from peos.collection.cards import Card
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
 from peos.localcluster import LocalCluster, Party

@@ -15,10 +15,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from peos.collection.cards import Card
 from peos.collection.delivery_rules import check_delivery, judge_delivery
 from peos.collection.document import Document, Dummy, MechanismChoice
-from peos.collection.party import Card, Status
 from peos.collection.prepare import prepare
+from peos.collection.replies import Status
 from peos.collection.reveal import Revealed, known_case, reveal, sign_reveal
 from peos.collection.submission import Part, Verdict
 from peos.collection.ticket import issue

@@ -20,7 +20,7 @@ from peos.store.memory import MemoryStore
 from peos.wire.documents import SignedDocument
 from peos.wire.freezes import encode_announcements
 from peos.wire.methods import Method
-from shuffler.post import Post
+from shuffler.outbox import Post
 from tests.unit.collection.made import COLLECTION, SHUFFLERS, row
 from tests.unit.store.made import ASKED, FROZEN, TRANSCRIPT, vector
 

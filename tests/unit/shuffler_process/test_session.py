@@ -11,8 +11,7 @@ import pytest
 
 from peos.collection.document import Document
 from peos.collection.freeze import Freeze, sign_frozen
-from peos.collection.lifecycle import State
-from peos.collection.party import Order
+from peos.collection.lifecycle import Order, State
 from peos.collection.session import FAULTS, ORDERED
 from peos.collection.status import line_of
 from peos.compute import Inline

@@ -33,7 +33,7 @@ from peos.wire.methods import DELIVER, GET_DUMMIES, GET_RECEIPT
 from peos.wire.shuffles import VectorReader
 from shuffler.background import in_background
 from shuffler.evidence import Evidence, Told
-from shuffler.post import Post, send_vector
+from shuffler.outbox import Post, send_vector
 from shuffler.workbench import InProcess
 
 _AGAIN: Final = Retry(ceiling=1.0, final=is_refused)

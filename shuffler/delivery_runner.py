@@ -16,7 +16,7 @@ from peos.shuffle.effects import Receipt
 from peos.shuffle.messages import Header, Kind, SignedReceipt, Step
 from peos.store.mapped import Passing
 from peos.wire.methods import DELIVER, GET_RECEIPT
-from shuffler.post import send_vector
+from shuffler.outbox import send_vector
 from shuffler.store_thread import Stored
 
 ANALYZER: Final = 0
