@@ -6,7 +6,7 @@ from peos.client.ledger import Ledger
 from peos.collection import analysis
 from peos.collection import session as life
 from peos.collection.lifecycle import State
-from peos.collection.party import Status
+from peos.collection.replies import Status
 from peos.shuffle.delivery_state import Place
 from peos.shuffle.effects import Persist, Tell
 from tests.simulation.member import Member

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from peos.collection import session as life
 from peos.collection.freeze import Announcements, Freeze, FrozenDigest, Stretch
 from peos.collection.lifecycle import OVER, State
-from peos.collection.party import Status
+from peos.collection.replies import Status
 from peos.crypto.kdf import Context
 from peos.errors import Closed, LocalFault, NotYet, PeosError
 from peos.shuffle.delivery_state import Place, Standing

@@ -9,7 +9,7 @@ from peos.client.ledger import Ledger, charge, charge_of
 from peos.collection import analysis
 from peos.collection.delivery_rules import judge_delivery, output
 from peos.collection.lifecycle import OVER, State, way
-from peos.collection.party import Status
+from peos.collection.replies import Status
 from peos.collection.submission import Verdict
 from peos.crypto.kdf import Context
 from peos.errors import PeosError, Refused, RemoteFault
