@@ -70,7 +70,7 @@ def test_while_it_is_opened_no_inspection_is_waited_for(world: World) -> None:
         home.store.move(kept.digest, state)
     home.store.progress(kept.digest, 10, 10)
     (line,) = status(home, [home.kept("fruit")])
-    assert line["waiting"]["step"] == "decryption"
+    assert line.here.waiting.step == "decryption"
 
 
 def test_fakes_that_were_asked_for_stay_and_those_of_a_plan_are_scaled_up(world: World) -> None:

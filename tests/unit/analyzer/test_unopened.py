@@ -10,7 +10,7 @@ import pytest
 from analyzer import orders
 from analyzer.inspection_runner import Inspecting
 from analyzer.publisher import Publishing
-from analyzer.status import in_words, status
+from analyzer.status import status
 from analyzer.store import Kept
 from analyzer.workspace import Home
 from peos.collection.lifecycle import State
@@ -55,7 +55,7 @@ def say_nothing(home: Home, who: int, why: Nothing = Nothing.LOST) -> None:
 
 
 def told(home: Home) -> str:
-    return "\n".join(in_words(status(home, [kept(home)])[0]))
+    return str(status(home, [kept(home)])[0])
 
 
 def result(home: Home) -> dict[str, Any]:
