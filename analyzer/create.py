@@ -10,14 +10,15 @@ from typing import Final
 
 from analyzer.draft import draft
 from analyzer.dummies import Dummies
-from analyzer.peers import Peers
+from analyzer.shuffler_clients import Peers
 from analyzer.store import Kept
 from analyzer.workspace import Home
 from peos.cli.progress import Progress
 from peos.collection import analysis
 from peos.collection.analysis import Answer
+from peos.collection.cards import Card, party
 from peos.collection.lifecycle import State
-from peos.collection.party import Card, Status, party
+from peos.collection.replies import Status
 from peos.errors import PeosError
 from peos.net.errors import is_retryable
 from peos.spec import CollectionSpec

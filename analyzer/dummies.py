@@ -15,9 +15,10 @@ import numpy as np
 from analyzer.store import Kept
 from analyzer.workspace import Home
 from peos.collection.analysis import Answer
+from peos.collection.cards import Card
 from peos.collection.dummies import Spread, answered
-from peos.collection.party import Card, Status
 from peos.collection.prepare import prepare
+from peos.collection.replies import Status
 from peos.collection.submission import Part
 from peos.collection.ticket import issue
 from peos.crypto.identity import Identity

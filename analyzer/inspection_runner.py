@@ -22,9 +22,9 @@ from peos.collection.reveal import Revealed, known_case, reveal, sign_reveal
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import Packed, PrivateKey
 from peos.errors import Closed, NotYet, Refused
-from peos.shuffle.judging import Delivered, Finding, common_start, judge, not_seen
+from peos.shuffle.inspect.evidence import Opening
+from peos.shuffle.inspect.verdict import Delivered, Finding, common_start, judge, not_seen
 from peos.shuffle.messages import SignedReceipt, SignedReveal, VectorHeader
-from peos.shuffle.opening import Opening
 from peos.store.private_files import private_folder, write_durably
 from peos.wire.inspections import RevealedPart, check_announced, decode_opening, revealed_parts
 from peos.wire.shuffles import decode_receipt

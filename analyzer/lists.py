@@ -7,7 +7,7 @@ import asyncio
 import time
 from typing import Any, Final
 
-from analyzer.peers import Peers
+from analyzer.shuffler_clients import Peers
 from analyzer.store import Kept
 from analyzer.workspace import Home
 from peos.collection.membership import FrozenLists

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from analyzer.dummies import Dummies
 from analyzer.inspection_runner import Inspecting
-from analyzer.peers import Peers
+from analyzer.shuffler_clients import Peers
 from analyzer.store import Kept
 from analyzer.workspace import Home
 from peos.collection import analysis

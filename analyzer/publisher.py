@@ -33,7 +33,7 @@ from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import Packed, PrivateKey
 from peos.errors import RemoteFault
 from peos.net.logs import Log
-from peos.shuffle.analyzer import Part, without_dummies
+from peos.shuffle.combine import Part, without_dummies
 from peos.shuffle.vectors import as_words
 from peos.store.private_files import write_durably
 

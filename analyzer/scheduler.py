@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from analyzer.delivery_receiver import Receiving
 from analyzer.dummies import Dummies
-from analyzer.peers import Peers
 from analyzer.publisher import Publishing
+from analyzer.shuffler_clients import Peers
 from analyzer.store import Kept
 from analyzer.troubles import Troubles
 from analyzer.workspace import Home

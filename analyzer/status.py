@@ -7,12 +7,13 @@ from typing import Any
 
 from analyzer import troubles
 from analyzer.inspection_runner import Inspecting
-from analyzer.peers import Peers
+from analyzer.shuffler_clients import Peers
 from analyzer.store import Kept
 from analyzer.workspace import Home
 from peos.collection.analysis import Answer, in_their_place
+from peos.collection.cards import Card, party, plain_text
 from peos.collection.lifecycle import OVER, State
-from peos.collection.party import Card, Status, party, plain_text
+from peos.collection.replies import Status
 
 
 def status(home: Home, found: Sequence[Kept]) -> list[dict[str, Any]]:

@@ -25,9 +25,9 @@ from typing import Any, Final
 from analyzer import keys as analyzer_keys
 from analyzer.config import read as read_analyzer
 from analyzer.workspace import Home, pack_dummies
+from peos.collection.cards import Card
 from peos.collection.document import Document, Dummy, MechanismChoice, digest
 from peos.collection.lifecycle import State
-from peos.collection.party import Card
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness, system
 from peos.crypto.schemes import scheme

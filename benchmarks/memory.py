@@ -33,10 +33,10 @@ from peos.crypto.randomness import Randomness, system
 from peos.crypto.schemes import scheme
 from peos.crypto.schemes.base import Packed, PrivateKey
 from peos.ldp import LocalHash
-from peos.shuffle.analyzer import Part, add_up, without_dummies
+from peos.shuffle.combine import Part, add_up, without_dummies
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Pass
+from peos.shuffle.inspect.evidence import open_rows
 from peos.shuffle.messages import Header, Kind, SignedReveal, Step
-from peos.shuffle.opening import open_rows
 from peos.shuffle.schedule import HandOver, Schedule
 from peos.shuffle.vectors import in_rows
 from peos.store.mapped import Passing, mapped

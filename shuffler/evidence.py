@@ -21,9 +21,9 @@ from peos.crypto.schemes.base import Packed
 from peos.crypto.vault import SEAL_BYTES, Vault
 from peos.errors import LocalFault, in_words
 from peos.shuffle.effects import Handle, Mix, Pass, Split
-from peos.shuffle.inspection import Record
+from peos.shuffle.inspect.evidence import Trail
+from peos.shuffle.inspect.machine import Record
 from peos.shuffle.messages import Header, Kind, Step
-from peos.shuffle.opening import Trail
 from peos.shuffle.schedule import Deliver, HandOver, Hide, Leave, Schedule
 from peos.shuffle.vectors import Vector, as_words, in_rows
 from peos.store.private_files import private_folder, wipe, write_durably

@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 
 from peos.errors import Closed, NotYet, RemoteFault
 from peos.shuffle.attempt import awaited
+from peos.shuffle.delivery_state import Standing
 from peos.shuffle.effects import Handle
 from peos.shuffle.messages import Step, VectorHeader
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.standing import Standing
 from peos.wire.shuffles import VectorReader
 from shuffler.background import in_background
 from shuffler.workbench import InProcess

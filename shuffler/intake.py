@@ -13,8 +13,8 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from peos.collection.document import ID_BYTES, Document
-from peos.collection.party import Answer
 from peos.collection.receipts import Acknowledged, Receipt, receipts
+from peos.collection.replies import Answer
 from peos.collection.submission import Part, Verdict, check_part
 from peos.crypto.identity import Identity
 from peos.errors import Closed, Full, NotYet, PeosError, RemoteFault, Unknown

@@ -4,9 +4,9 @@ import time
 from collections.abc import AsyncIterator
 
 from peos.collection.freeze import Announcements, FrozenDigest, Stretch
-from peos.collection.lifecycle import OVER
+from peos.collection.lifecycle import OVER, Order
 from peos.collection.membership import FrozenLists
-from peos.collection.party import Order, Status
+from peos.collection.replies import Status
 from peos.errors import BadEncoding, Closed, NotYet, Refused, Unknown
 from peos.net.calls import Behaviour, Service, service
 from peos.net.guard import Context, peer_fingerprint
@@ -28,7 +28,7 @@ from peos.wire.methods import (
     Method,
 )
 from shuffler.freeze_runner import Freezing, Frozen
-from shuffler.inspecting import Inspecting
+from shuffler.inspection_runner import Inspecting
 from shuffler.proving import Proving
 from shuffler.registry import CollectionRegistry, require_sender
 from shuffler.session import CollectionSession

@@ -14,9 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from peos.collection.cards import Card, check_roster
 from peos.collection.lifecycle import OVER, State
-from peos.collection.party import Card, Status, check_roster
 from peos.collection.policy import DAY
+from peos.collection.replies import Status
 from peos.compute import Background, Engine
 from peos.crypto.randomness import system
 from peos.errors import Closed, PeosError, Refused, Unknown, WrongInput

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from peos.collection import session as life
-from peos.collection.lifecycle import OVER, State
-from peos.collection.party import Card, Order
+from peos.collection.cards import Card
+from peos.collection.lifecycle import OVER, Order, State
 from peos.compute import Engine
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
@@ -23,10 +23,10 @@ from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, Refused
 from peos.net.calls import Caller
 from peos.net.logs import Log
 from peos.protocols import Assignment
+from peos.shuffle.delivery_state import Standing
 from peos.shuffle.effects import Heard, Persist, Tell
-from peos.shuffle.inspection import Record
+from peos.shuffle.inspect.machine import Record
 from peos.shuffle.messages import SignedNotice, SignedReceipt
-from peos.shuffle.standing import Standing
 from peos.store.base import Collection, ShufflerStore
 from peos.store.base import Frozen as Kept
 from peos.wire.documents import SignedDocument
@@ -34,9 +34,9 @@ from peos.wire.freezes import encode_announcements
 from shuffler.background import in_background
 from shuffler.evidence import Evidence
 from shuffler.freeze_runner import Freezing, Frozen
-from shuffler.inspecting import Inspecting, receipt_of
+from shuffler.inspection_runner import Inspecting, receipt_of
 from shuffler.meter import Meter
-from shuffler.post import Post
+from shuffler.outbox import Post
 from shuffler.shuffle_runner import Conductor
 from shuffler.store_thread import Stored
 from shuffler.workbench import Benches, InProcess

@@ -12,6 +12,7 @@ from peos.crypto.kdf import Context
 from peos.errors import BadEncoding, Full, LocalFault, PeosError, Refused, RemoteFault
 from peos.net.calls import Caller
 from peos.net.logs import Log
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.driver import Driver
 from peos.shuffle.effects import (
     Deadline,
@@ -27,15 +28,14 @@ from peos.shuffle.effects import (
     Tick,
     TimedOut,
 )
+from peos.shuffle.machine import Shuffler
 from peos.shuffle.messages import Header, Notice, NoticeKind, SignedNotice, VectorHeader, Word
-from peos.shuffle.shuffler import Shuffler
-from peos.shuffle.standing import Place, Standing
 from peos.shuffle.vectors import in_rows
 from shuffler.background import in_background
-from shuffler.delivering import Delivering
+from shuffler.delivery_runner import Delivering
 from shuffler.evidence import Evidence
 from shuffler.inbox import Arrivals
-from shuffler.post import Post
+from shuffler.outbox import Post
 from shuffler.store_thread import Stored
 from shuffler.workbench import InProcess
 

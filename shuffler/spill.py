@@ -116,7 +116,7 @@ class Scratch:
         return Scratch(self._file, self.shape[0] - row, self.shape[1], at=self._at + row * self.shape[1])
 
     def as_packed(self) -> Packed:
-        """This, for whoever asks no more of packed rows than `peos.shuffle.rows.Rows` has."""
+        """This, for whoever asks no more of packed rows than `peos.shuffle.streaming.Rows` has."""
         return cast(Packed, self)
 
 

@@ -4,10 +4,10 @@ import time
 from collections.abc import Mapping
 
 from peos.collection.lifecycle import OVER, State
-from peos.collection.party import Status
+from peos.collection.replies import Status
 from peos.collection.status import LIMIT, Waiting
+from peos.shuffle.delivery_state import Place
 from peos.shuffle.messages import Kind, Step
-from peos.shuffle.standing import Place
 from shuffler.freeze_runner import Freezing
 from shuffler.session import CollectionSession
 from shuffler.shuffle_runner import Conductor

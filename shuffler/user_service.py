@@ -6,7 +6,7 @@ from typing import Final
 
 from peos.collection.lifecycle import State
 from peos.collection.membership import MembershipProof, MembershipRequest
-from peos.collection.party import Answer
+from peos.collection.replies import Answer
 from peos.collection.submission import Part
 from peos.errors import NotYet
 from peos.net.calls import Behaviour, Service, service

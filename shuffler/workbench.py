@@ -21,7 +21,7 @@ from peos.shuffle.bench import AbstractBench
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Handle, Pass, Task
 from peos.shuffle.messages import Kind, VectorHeader
 from peos.shuffle.relay import Line, Relay
-from peos.shuffle.rows import Moved
+from peos.shuffle.streaming import Moved
 from peos.shuffle.vectors import Workbench, as_rows, as_words, composed
 from shuffler import spill as scratch
 

@@ -96,7 +96,7 @@ MISTAKES: Final = (
     ),
     _of(
         "a dummy that was lost is not missed",
-        "peos/shuffle/analyzer.py",
+        "peos/shuffle/combine.py",
         "    if lost:",
         "    if lost > 1:",
         "unit/shuffle/test_vectors.py",
@@ -152,10 +152,10 @@ MISTAKES: Final = (
     ),
     _of(
         "a signature is good for something else",
-        "peos/collection/membership.py",
-        '_LABEL: Final = "membership"',
-        '_LABEL: Final = "submission"',
-        "unit/wire",
+        "peos/crypto/identity.py",
+        'struct.pack(">I", len(field)) + field for field',
+        "field for field",
+        "unit/crypto/test_identity.py",
     ),
     _of(
         "a commit does not wait for the disk",
@@ -229,7 +229,7 @@ MISTAKES: Final = (
     ),
     _of(
         "an inspection does not see rows that were replaced",
-        "peos/shuffle/judging.py",
+        "peos/shuffle/inspect/verdict.py",
         "and np.any(found != expected + taken + masks)",
         "and not np.any(found)",
         "security/test_inspection.py",
@@ -250,7 +250,7 @@ MISTAKES: Final = (
     ),
     _of(
         "all come back at the same moment after a failure",
-        "peos/net/client.py",
+        "peos/net/retry.py",
         "return rng.integer_below(int(most * 1000) + 1) / 1000",
         "return most",
         "unit/net/test_client.py",

@@ -5,6 +5,7 @@ Each rule is also shown to be able to fail, on a planted violation.
 
 import ast
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -317,3 +318,9 @@ def test_a_file_that_has_grown_too_long_is_seen(tmp_path: Path) -> None:
     planted.parent.mkdir(parents=True)
     planted.write_text("pass\n" * (CEILING + 1))
     assert max(lengths(tmp_path).values()) > CEILING
+
+
+def test_every_room_is_in_the_wheel() -> None:
+    named = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
+    rooms = (path.parent.relative_to(ROOT) for top in ("peos", *ROLES) for path in (ROOT / top).rglob("__init__.py"))
+    assert sorted(named) == sorted(".".join(one.parts) for one in rooms)

@@ -5,9 +5,9 @@ import pytest
 
 from peos.crypto.randomness import Randomness
 from peos.ldp import GRR, SUE, LocalHash, Mechanism, Question
+from peos.shuffle.delivery_state import Place
 from peos.shuffle.messages import Kind
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.standing import Place
 from peos.simulate import ANALYZER, Collected, Simulation, run_collection
 from tests.full import full
 from tests.keys import small_key

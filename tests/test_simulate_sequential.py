@@ -10,9 +10,9 @@ from peos.crypto.randomness import U64, Randomness
 from peos.ldp import GRR, SUE, LocalHash, Mechanism
 from peos.privacy.sequential import SequentialGuarantees
 from peos.protocols.sequential import SEQUENTIAL, OnionEncryption
+from peos.shuffle.delivery_state import Place
 from peos.shuffle.messages import Kind
 from peos.shuffle.relay import PRESENT
-from peos.shuffle.standing import Place
 from peos.simulate import Simulation, run_collection
 from peos.wire.submissions import encode_part
 from tests.raising import raises

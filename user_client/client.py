@@ -9,8 +9,8 @@ from peos.chunks import chunks
 from peos.client.answering import is_ticket_of, values_of
 from peos.client.consent import Consent, check, require_open, require_pinned
 from peos.client.ledger import budget_of
+from peos.collection.cards import Card, Invitation, plain_text
 from peos.collection.labels import expected
-from peos.collection.party import Card, Invitation, plain_text
 from peos.collection.ticket import Ticket
 from peos.crypto.randomness import Randomness, system
 from peos.errors import Refused, WrongInput

@@ -8,7 +8,8 @@ from peos.chunks import chunks
 from peos.client.answering import answer
 from peos.client.consent import Consent
 from peos.client.ledger import charge
-from peos.collection.party import Answer, plain_text
+from peos.collection.cards import plain_text
+from peos.collection.replies import Answer
 from peos.collection.submission import Part
 from peos.collection.ticket import Ticket
 from peos.crypto.randomness import Randomness

@@ -24,7 +24,7 @@ from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import PrivateKey, ZeroSource
 from peos.ldp.local_hash import LocalHash
 from peos.protocols import ShuffleProtocol
-from peos.shuffle import analyzer
+from peos.shuffle import combine as analyzer
 from peos.shuffle.effects import Effect, Event, Pass, Peel
 from peos.shuffle.messages import Kind
 from peos.shuffle.vectors import Workbench

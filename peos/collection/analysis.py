@@ -12,7 +12,7 @@ from typing import Final
 from peos.collection.delivery_rules import output
 from peos.collection.document import Document
 from peos.collection.lifecycle import OVER, State
-from peos.collection.party import Status
+from peos.collection.replies import Status
 from peos.errors import Closed, NotYet, PeosError, Refused, WrongInput
 from peos.shuffle.messages import VectorHeader
 

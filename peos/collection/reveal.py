@@ -24,9 +24,9 @@ from peos.crypto.schemes.base import PublicKey
 from peos.errors import RemoteFault
 from peos.protocols import Encryption
 from peos.shuffle.attempt import ENCRYPTED_SHARE
-from peos.shuffle.judging import Case, inspected_dummies
+from peos.shuffle.inspect.paths import Places
+from peos.shuffle.inspect.verdict import Case, inspected_dummies
 from peos.shuffle.messages import SignedReveal
-from peos.shuffle.paths import Places
 
 
 @dataclass(frozen=True, repr=False)

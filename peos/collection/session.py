@@ -19,10 +19,10 @@ from peos.collection.lifecycle import OVER, State
 from peos.crypto.kdf import Context
 from peos.errors import Closed, LocalFault, NotYet, PeosError, Refused
 from peos.shuffle.delivery import Delivery
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.effects import Expired, Heard, Persist, Tell
 from peos.shuffle.messages import Notice, NoticeKind
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.standing import Place, Standing
 
 ORDERED: Final = "the analyzer aborted the collection"
 LOST: Final = "its store was lost or restored from a backup: nothing is signed for it any more"

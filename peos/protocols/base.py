@@ -16,11 +16,11 @@ from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed, PrivateKey, PublicKey
 from peos.ldp.base import Mechanism
 from peos.privacy.guarantees import Guarantees
-from peos.shuffle.analyzer import Part
 from peos.shuffle.bench import AbstractBench
+from peos.shuffle.combine import Part
+from peos.shuffle.machine import Shuffler
 from peos.shuffle.relay import Line
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.shuffler import Shuffler
 
 B_co = TypeVar("B_co", covariant=True)
 B = TypeVar("B", bound=AbstractBench)

@@ -28,11 +28,11 @@ from peos.protocols.base import (
     Terms,
 )
 from peos.registry import DEFAULT_SCHEME
-from peos.shuffle.analyzer import Part, add_up
 from peos.shuffle.attempt import ENCRYPTED_SHARE
+from peos.shuffle.combine import Part, add_up
 from peos.shuffle.fakes import fake_shares
+from peos.shuffle.machine import Shuffler
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.shuffler import Shuffler
 
 WORD_BYTES: Final = 8
 

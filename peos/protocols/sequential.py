@@ -27,7 +27,7 @@ from peos.protocols.base import (
     Terms,
 )
 from peos.registry import DEFAULT_SCHEME
-from peos.shuffle.analyzer import Part
+from peos.shuffle.combine import Part
 from peos.shuffle.fakes import fake_shares
 from peos.shuffle.relay import FIRST, PRESENT, Line, peeled
 from peos.shuffle.schedule import Schedule

@@ -18,6 +18,7 @@ can reach with it. Each step persists before it speaks.
 
 from dataclasses import dataclass, field, replace
 
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.effects import (
     Deadline,
     Discard,
@@ -37,7 +38,6 @@ from peos.shuffle.effects import (
 )
 from peos.shuffle.messages import Notice, NoticeKind
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.standing import Place, Standing
 
 Decision = tuple["Delivery", tuple[Effect, ...]]
 OPENER = 1  # the shuffler that alone opens attempts

@@ -7,6 +7,7 @@ has to be answered by all of them before anything type-checks.
 from abc import ABC, abstractmethod
 from typing import Generic, TypeVar, assert_never
 
+from peos.shuffle.delivery_state import Standing
 from peos.shuffle.effects import (
     Discard,
     Effect,
@@ -25,7 +26,6 @@ from peos.shuffle.effects import (
     Tell,
 )
 from peos.shuffle.messages import Header, Notice, Word
-from peos.shuffle.standing import Standing
 
 R = TypeVar("R")
 

@@ -8,8 +8,8 @@ durable before the next one begins. Tests run the same effects on numbers, and o
 from dataclasses import dataclass, field
 
 from peos.crypto.kdf import StreamKey
+from peos.shuffle.delivery_state import Standing
 from peos.shuffle.messages import Header, Notice, Word
-from peos.shuffle.standing import Standing
 
 Handle = str
 SHARES = "shares"  # the frozen plaintext shares, fakes included: shufflers 2 … r

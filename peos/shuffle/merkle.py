@@ -15,7 +15,7 @@ from peos.chunks import chunks, rows_of
 from peos.crypto import tree
 from peos.crypto.kdf import StreamKey
 from peos.crypto.tree import NODE_BYTES
-from peos.shuffle.rows import Rows
+from peos.shuffle.streaming import Rows
 
 SALT_BYTES: Final = 16
 

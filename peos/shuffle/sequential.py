@@ -14,10 +14,10 @@ from functools import cached_property
 from peos.crypto.kdf import derive
 from peos.shuffle.attempt import Attempt
 from peos.shuffle.effects import Effect, Peel
-from peos.shuffle.inspection import Record
+from peos.shuffle.inspect.machine import Record
+from peos.shuffle.machine import Shuffler
 from peos.shuffle.messages import WORD_BYTES, Kind, Step
 from peos.shuffle.schedule import HandOver, Leave, Schedule
-from peos.shuffle.shuffler import Shuffler
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.shuffle.bench import AbstractBench, fault_of
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Handle, Mix, Pass, Split, Task
 from peos.shuffle.messages import Kind, VectorHeader
-from peos.shuffle.rows import Rows
+from peos.shuffle.streaming import Rows
 
 Vector = U64 | Packed
 """An array; or ciphertexts that a bench of many rows keeps elsewhere, with as much of an array as `Rows` has."""

@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 from peos.crypto.kdf import Context
+from peos.shuffle.delivery_state import Standing
 from peos.shuffle.driver import Driver
 from peos.shuffle.effects import Done, Handle, Pass, Peel, Task
 from peos.shuffle.messages import Header, Kind, Notice, SignedNotice, Step, Word
-from peos.shuffle.standing import Standing
 from peos.simulate.node import ANALYZER, Node, Rpc
 from peos.wire import shuffles
 

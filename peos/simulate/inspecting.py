@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peos.crypto.kdf import Context
-from peos.shuffle.inspection import Effect, Follow, Open, Tell, after
-from peos.shuffle.judging import Case, Finding
+from peos.shuffle.inspect.evidence import Nothing, Opening, open_rows
+from peos.shuffle.inspect.machine import Effect, Follow, Open, Tell, after
+from peos.shuffle.inspect.verdict import Case, Finding
 from peos.shuffle.messages import Header, Kind, SignedReveal, Step
-from peos.shuffle.opening import Nothing, Opening, open_rows
 from peos.simulate.node import ANALYZER, Node, Traffic
 from peos.wire import inspections, shuffles
 

@@ -19,12 +19,12 @@ from peos.crypto.schemes.base import Packed, PublicKey
 from peos.errors import RemoteFault
 from peos.protocols import Assignment
 from peos.shuffle.bench import AbstractBench
+from peos.shuffle.delivery_state import Standing
 from peos.shuffle.effects import Event, ReceivedVector
-from peos.shuffle.inspection import Inspection
+from peos.shuffle.inspect.machine import Inspection
+from peos.shuffle.machine import Shuffler
 from peos.shuffle.messages import Kind
 from peos.shuffle.relay import Line, Relay
-from peos.shuffle.shuffler import Shuffler
-from peos.shuffle.standing import Standing
 from peos.shuffle.vectors import Vector, Workbench
 from peos.wire import documents, shuffles, submissions
 

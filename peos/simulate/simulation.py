@@ -32,7 +32,7 @@ from peos.estimate.frequency import Estimate
 from peos.ldp.base import Mechanism
 from peos.privacy.guarantees import Guarantees
 from peos.protocols import DEFAULT, AnalyzerKey, Encryption, ShuffleProtocol
-from peos.shuffle import analyzer
+from peos.shuffle import combine as analyzer
 from peos.shuffle.effects import (
     Done,
     Effect,
@@ -42,9 +42,9 @@ from peos.shuffle.effects import (
     Received,
     Tick,
 )
-from peos.shuffle.judging import Case, Delivered, Finding, common_start, judge, not_seen
+from peos.shuffle.inspect.evidence import Opening
+from peos.shuffle.inspect.verdict import Case, Delivered, Finding, common_start, judge, not_seen
 from peos.shuffle.messages import Header, SignedReceipt, SignedReveal
-from peos.shuffle.opening import Opening
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.vectors import Vector, as_rows, as_words
 from peos.simulate.driver import InMemory

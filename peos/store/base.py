@@ -27,8 +27,8 @@ from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault, Refused
 from peos.ldp.base import Question
-from peos.shuffle.rows import Rows
-from peos.shuffle.standing import Standing
+from peos.shuffle.delivery_state import Standing
+from peos.shuffle.streaming import Rows
 
 Judged = Verdict | Refused
 """What became of one submission: STORE (durable now) and KNOWN are acknowledged; CONFLICT and a refusal are not."""

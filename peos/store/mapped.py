@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from peos.shuffle.rows import cut_bytes
+from peos.shuffle.streaming import cut_bytes
 
 _BLOCK: Final = 1 << 20
 

@@ -13,8 +13,8 @@ from peos.collection.submission import Verdict, judge
 from peos.crypto.randomness import Randomness
 from peos.errors import Conflict, LocalFault
 from peos.ldp.base import Question
-from peos.shuffle.rows import Rows
-from peos.shuffle.standing import Standing
+from peos.shuffle.delivery_state import Standing
+from peos.shuffle.streaming import Rows
 from peos.store import audit, rules
 from peos.store.base import (
     AuditEntry,

@@ -6,8 +6,8 @@ from typing import Final
 from peos.collection.document import ID_BYTES
 from peos.collection.lifecycle import OVER, State, advance
 from peos.errors import Closed, LocalFault, NotYet, Refused, Unknown, WrongInput
-from peos.shuffle.rows import Rows
-from peos.shuffle.standing import Place, Standing
+from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.streaming import Rows
 from peos.store.base import Collection
 
 KEEPS_VECTOR: Final = (Place.STORED, Place.SENDING)

@@ -32,7 +32,7 @@ _TABLES: Final = (
         frozen_count INTEGER,
         announcements BLOB,                     -- likewise: all shufflers' signed lists, as they were compared
         fake_seed   BLOB,                       -- once set, only ever erased
-        place       TEXT NOT NULL DEFAULT 'free',  -- the standing (peos.shuffle.standing), four columns
+        place       TEXT NOT NULL DEFAULT 'free',  -- the standing (peos.shuffle.delivery_state), four columns
         attempt     INTEGER NOT NULL DEFAULT 0, -- only grows
         left_       INTEGER NOT NULL DEFAULT 0, -- only grows
         transcript  BLOB NOT NULL DEFAULT x'',

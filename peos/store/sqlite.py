@@ -17,8 +17,8 @@ from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import Conflict, LocalFault, NotYet
 from peos.ldp.base import Question
-from peos.shuffle.rows import Rows
-from peos.shuffle.standing import Place, Standing
+from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.streaming import Rows
 from peos.store import audit, rules
 from peos.store import private_files as folder
 from peos.store.base import (

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from peos.errors import LocalFault
-from peos.shuffle.rows import Rows, cut_bytes
+from peos.shuffle.streaming import Rows, cut_bytes
 from peos.store import private_files as folder
 from peos.store.base import Vector
 from peos.store.mapped import mapped, sha256_of

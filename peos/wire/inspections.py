@@ -18,11 +18,11 @@ from peos.crypto.identity import SIGNATURE_BYTES
 from peos.crypto.kdf import DIGEST_BYTES
 from peos.crypto.randomness import U64
 from peos.errors import BadEncoding
-from peos.shuffle.judging import MAX_INSPECTED
+from peos.shuffle.inspect.evidence import Nothing, Opening, Place, Shown, What
+from peos.shuffle.inspect.paths import Places
+from peos.shuffle.inspect.verdict import MAX_INSPECTED
 from peos.shuffle.merkle import SALT_BYTES, Proof
 from peos.shuffle.messages import PUBLIC, WORD_BYTES, Kind, SignedReveal, Step, VectorHeader
-from peos.shuffle.opening import Nothing, Opening, Place, Shown, What
-from peos.shuffle.paths import Places
 from peos.shuffle.schedule import MAX_SHUFFLERS
 from peos.shuffle.transcript import Said
 from peos.v1 import shuffle_pb2 as pb

@@ -24,8 +24,8 @@ from peos.shuffle.messages import (
     VectorHeader,
     Word,
 )
-from peos.shuffle.rows import Rows, cut_bytes
 from peos.shuffle.schedule import MAX_SHUFFLERS
+from peos.shuffle.streaming import Rows, cut_bytes
 from peos.v1 import shuffle_pb2 as pb
 from peos.wire.strict import VERSION, exactly, parse, serialize, within
 

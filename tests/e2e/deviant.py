@@ -16,10 +16,10 @@ from peos.crypto.randomness import U64
 from peos.crypto.schemes import packing as rows
 from peos.crypto.schemes.base import Packed
 from peos.shuffle.effects import Mix
-from peos.shuffle.rows import Moved
+from peos.shuffle.streaming import Moved
 from peos.store.submissions import SubmissionFile
 from shuffler.evidence import Evidence
-from shuffler.inspecting import Inspecting
+from shuffler.inspection_runner import Inspecting
 from shuffler.workbench import Bench
 from tests.networks.launcher import shift_clock
 

@@ -11,14 +11,14 @@ import pytest
 
 from analyzer.config import read
 from analyzer.draft import draft
-from analyzer.peers import Peers
+from analyzer.shuffler_clients import Peers
 from analyzer.store import Kept
 from analyzer.workspace import Home
 from peos.cli.progress import Progress
 from peos.localcluster import Party
 from peos.spec import CollectionSpec
 from peos.wire.parties import encode_invitation
-from tests.e2e.town import Ran, Town, command
+from tests.e2e.town import Ran, Town, command, here
 from tests.e2e.whole_run import DOMAIN, USERS, Concluded
 
 
@@ -65,11 +65,11 @@ def proposed(home: Home, kept: Kept, to: set[int]) -> None:
 
 def require_nothing_sent(town: Town, client: Party, collections: Sequence[str]) -> None:
     """Nobody holds a report, and the user has neither prepared nor spent anything."""
-    assert command("client", "status", "--config", client.config, "--json").json == []
-    ledger = command("client", "ledger", "--config", client.config, "--json").json
+    assert here("client", "status", "--config", client.config, "--json").json == []
+    ledger = here("client", "ledger", "--config", client.config, "--json").json
     assert (float(ledger["spent"]), ledger["charges"], ledger["others"]) == (0.0, [], [])
     for shuffler in town.cluster.shufflers if collections else ():
-        lines = command("shuffler", "status", "--config", shuffler.config, "--json").json
+        lines = here("shuffler", "status", "--config", shuffler.config, "--json").json
         assert not any(line["reports"] for line in lines if line["collection"] in collections)
 
 
@@ -92,7 +92,7 @@ def test_a_user_who_would_get_a_document_of_her_own_sends_nothing(concluded: Con
     client = town.cluster.client("wary", budget=100.0)
     for name, stranger in (("for-all", "shuffler-3"), ("for-one", "shuffler-1")):
         words = ("--invitation", invitations[name], "--ticket-file", ticket, "--value", 1)
-        ran = command("client", "submit", "--config", client.config, *words)
+        ran = here("client", "submit", "--config", client.config, *words)
         require_sentence(ran, 3, stranger, "knows no such collection")
     require_nothing_sent(town, client, [ours.digest.hex(), hers.digest.hex()])
 
@@ -115,12 +115,12 @@ def test_shufflers_that_a_user_does_not_know_are_sent_nothing(concluded: Conclud
     pins = client.config.read_text(encoding="utf-8")
     words = ("--invitation", town.invitation("pinned"), "--ticket-file", ticket, "--value", 1)
     client.config.write_text(pins.replace(known[1], "ab" * 32), encoding="utf-8")
-    ran = command("client", "submit", "--config", client.config, *words)
+    ran = here("client", "submit", "--config", client.config, *words)
     require_sentence(ran, 3, "shuffler 2 (shuffler-2)", "not among the organisations that you trust", known[1])
     assert held() == [False] * 3
     require_nothing_sent(town, client, [])
     client.config.write_text(pins, encoding="utf-8")  # and with the right pins the same command goes through
-    sent = command("client", "submit", "--config", client.config, *words)
+    sent = here("client", "submit", "--config", client.config, *words)
     assert sent.code == 0, sent.err
     assert held() == [True] * 3
 
@@ -137,13 +137,13 @@ def asked(concluded: Concluded) -> Town:
 @pytest.mark.parametrize("role", ["analyzer", "shuffler"])
 def test_a_configuration_that_is_not_there(role: str, tmp_path: Path) -> None:
     for order in ("init", "serve", "status"):
-        require_sentence(command(role, order, "--config", tmp_path / "no.toml"), 2, "no.toml cannot be read")
+        require_sentence(here(role, order, "--config", tmp_path / "no.toml"), 2, "no.toml cannot be read")
 
 
 def test_a_client_without_its_configuration(tmp_path: Path) -> None:
-    require_sentence(command("client", "ledger", "--config", tmp_path / "no.toml"), 2, "no.toml cannot be read")
+    require_sentence(here("client", "ledger", "--config", tmp_path / "no.toml"), 2, "no.toml cannot be read")
     tickets = ("--collection", "x", "--count", 1, "--out", tmp_path / "t")
-    require_sentence(command("enrol", "--config", tmp_path / "no.toml", *tickets), 2, "no.toml cannot be read")
+    require_sentence(here("enrol", "--config", tmp_path / "no.toml", *tickets), 2, "no.toml cannot be read")
 
 
 def test_a_setting_that_does_not_exist(asked: Town, tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_setting_that_does_not_exist(asked: Town, tmp_path: Path) -> None:
     for party, order in ((asked.analyzer, "analyzer"), (asked.cluster.shufflers[0], "shuffler"), (client, "client")):
         wrong = tmp_path / f"{order}.toml"
         wrong.write_text("colour = 3\n" + party.config.read_text(encoding="utf-8"), encoding="utf-8")
-        require_sentence(command(order, "status", "--config", wrong), 2, f"{order}.toml: colour is not a setting")
+        require_sentence(here(order, "status", "--config", wrong), 2, f"{order}.toml: colour is not a setting")
 
 
 def test_an_order_for_a_collection_that_is_not_there(asked: Town) -> None:
@@ -160,7 +160,7 @@ def test_an_order_for_a_collection_that_is_not_there(asked: Town) -> None:
     for name in ("../nowhere", "no where"):
         require_sentence(asked.analyst("result", name), 2, "cannot name a collection")
     shuffler = asked.cluster.shufflers[0].config
-    require_sentence(command("shuffler", "accept", "--config", shuffler, "0123456789"), 2, "0 collections")
+    require_sentence(here("shuffler", "accept", "--config", shuffler, "0123456789"), 2, "0 collections")
 
 
 def test_a_port_that_somebody_else_has(asked: Town, tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_a_port_that_somebody_else_has(asked: Town, tmp_path: Path) -> None:
         text = text.replace(f":{ports[1]}", f":{taken.getsockname()[1]}")
         config.write_text(text, encoding="utf-8")
         free.close()
-        assert command("shuffler", "init", "--config", config).code == 0
+        assert here("shuffler", "init", "--config", config).code == 0
         ran = command("shuffler", "serve", "--config", config)
         sentence = ran.err.splitlines()[-1]  # after its log
         assert (ran.code, ran.out) == (2, "")
@@ -202,7 +202,7 @@ def test_answers_that_cannot_be_given(asked: Town, tmp_path: Path) -> None:
     def submitted(ticket_lines: str, value_lines: str, *more: str) -> Ran:
         tickets.write_text(ticket_lines, encoding="ascii")
         values.write_text(value_lines, encoding="ascii")
-        return command("client", "submit-file", "--config", client.config, *words, *more)
+        return here("client", "submit-file", "--config", client.config, *words, *more)
 
     lines = good.splitlines(keepends=True)
     spoilt = lines[0] + "not a ticket\n" + lines[2]
@@ -215,7 +215,7 @@ def test_answers_that_cannot_be_given(asked: Town, tmp_path: Path) -> None:
     require_sentence(submitted(forged, "1\n"), 2, "line 1: the ticket is not valid for this collection")
     ran = submitted(good, "1\ntwo\n3\n", "--json")
     assert (ran.code, ran.out) == (2, "")
-    assert set(json.loads(ran.err)) == {"error", "where", "hint"}
+    assert set(json.loads(ran.err)) == {"id", "error", "where", "hint"}
     require_nothing_sent(asked, client, [])
 
 
@@ -248,6 +248,6 @@ def test_with_json_errors_are_objects(words: tuple[str, ...], tmp_path: Path) ->
     ran = command(*words, "--json", folder=tmp_path)
     assert (ran.code, ran.out) == (2, "")
     told = json.loads(ran.err)
-    assert set(told) == {"error", "where", "hint"}
+    assert set(told) == {"id", "error", "where", "hint"}
     assert told["error"]
     assert told["where"].startswith(f"peos {words[0]}")

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from peos.collection.party import Card, Status
+from peos.collection.cards import Card
+from peos.collection.replies import Status
 from peos.crypto.randomness import Randomness
 from peos.errors import PeosError, Refused
 from peos.net.calls import Caller

@@ -10,14 +10,14 @@ from typing import Any, Final
 
 from analyzer.config import read
 from analyzer.workspace import Home
-from peos.collection.party import Card
+from peos.collection.cards import Card
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
 from peos.localcluster import LocalCluster, Party
 from peos.net.certificates import Certificate, as_der, make_certificate
 from peos.wire.parties import sign_card
 from tests.e2e import leaks
-from tests.e2e.town import Town, digest_of, until
+from tests.e2e.town import Town, digest_of, here, until
 from tests.e2e.watch import Watch
 from tests.full import FULL
 
@@ -88,6 +88,7 @@ def whole_run(folder: Path) -> Iterator[Concluded]:
             until(
                 lambda: town.analyst("status", "few", "--json").json["state"] == "aborted", "the end of `few`", every=1
             )
+        town.run = here
         yield Concluded(town, results, digests, watch, clients, private)
 
 

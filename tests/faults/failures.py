@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from peos.collection.lifecycle import State
-from peos.shuffle.standing import Place
+from peos.shuffle.delivery_state import Place
 from tests.faults import points
 from tests.faults.points import (
     ANALYZER,

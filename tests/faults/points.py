@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from peos.collection.lifecycle import State
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.effects import Mix, Pass, Split, Task
 from peos.shuffle.messages import Kind, Step
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.standing import Place, Standing
 
 Arguments = Mapping[str, Any]
 
@@ -179,7 +179,9 @@ def _creating() -> list[Point]:
     fresh = Stage.FRESH
     return [
         Point("create: kept as a draft, told nobody", f"{ANALYZER}.add", _AFTER, ("create",), fresh),
-        Point("create: proposed to every shuffler", "analyzer.peers:Peers.propose", _AFTER, ("create",), fresh),
+        Point(
+            "create: proposed to every shuffler", "analyzer.shuffler_clients:Peers.propose", _AFTER, ("create",), fresh
+        ),
         Point("create: the dummies' parts are kept, not opened", f"{ANALYZER}.put_parts", _AFTER, ("create",), fresh),
         Point("create: all but the invitation", "analyzer.create:write_durably", _BEFORE, ("create",), fresh),
         Point("propose: not kept yet", f"{STORE}.put_collection", _BEFORE, EVERY, fresh),
@@ -242,7 +244,7 @@ def _rounds() -> list[Point]:
             said = kind.name.lower()
             step = Step(number, kind)
             found += [
-                Point(f"{name}: {said} not said", "shuffler.post:Post.word", _BEFORE, parties, only=_posted(step)),
+                Point(f"{name}: {said} not said", "shuffler.outbox:Post.word", _BEFORE, parties, only=_posted(step)),
                 Point(f"{name}: {said} said", "peos.net.calls:Caller.ask", _AFTER, parties, only=_said(step)),
             ]
         mixed = _task(Mix, f"round/{number}")
@@ -337,7 +339,7 @@ def _delivering() -> list[Point]:
 
 def _inspecting() -> list[Point]:
     """After the receipt; a shuffler that is started anew has no rows left to open, and says so."""
-    here, there, me = "shuffler.inspecting:Inspecting", "analyzer.inspection_runner:Inspecting", ("analyzer",)
+    here, there, me = "shuffler.inspection_runner:Inspecting", "analyzer.inspection_runner:Inspecting", ("analyzer",)
     return [
         Point("inspection: dummies revealed", f"{there}.reveal", _AFTER, me),
         Point("inspection: one opening kept", f"{there}.keep", _AFTER, me),

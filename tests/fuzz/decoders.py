@@ -23,8 +23,8 @@ import analyzer.config
 import peos.wire
 import shuffler.config
 import user_client.config
+from peos.collection.cards import Card
 from peos.collection.labels import value_of
-from peos.collection.party import Card
 from peos.crypto.identity import Identity
 from peos.crypto.onion import OnionKeys, OnionPrivateKey, read_point
 from peos.crypto.randomness import Randomness
@@ -45,8 +45,8 @@ from peos.net.certificates import (
     read_certificate,
     require_pair,
 )
+from peos.shuffle.inspect.evidence import Nothing, Opening
 from peos.shuffle.messages import Kind, SignedReveal
-from peos.shuffle.opening import Nothing, Opening
 from peos.store.private_files import Mark, read_mark, write_mark
 from peos.v1 import services_pb2 as pb
 from peos.wire import inspections, parties, shuffles, submissions

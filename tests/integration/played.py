@@ -15,10 +15,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from peos.collection.cards import Card
 from peos.collection.delivery_rules import check_delivery, judge_delivery
 from peos.collection.document import Document, Dummy, MechanismChoice
-from peos.collection.party import Card, Status
 from peos.collection.prepare import prepare
+from peos.collection.replies import Status
 from peos.collection.reveal import Revealed, known_case, reveal, sign_reveal
 from peos.collection.submission import Part, Verdict
 from peos.collection.ticket import issue
@@ -39,10 +40,10 @@ from peos.net.server import Running, serve
 from peos.net.submit import send_parts
 from peos.net.tls import Trust, peer_port
 from peos.protocols.peos import ShareSplitter
-from peos.shuffle import analyzer
-from peos.shuffle.judging import Delivered, Finding, common_start, judge, not_seen
+from peos.shuffle import combine as analyzer
+from peos.shuffle.inspect.evidence import Opening
+from peos.shuffle.inspect.verdict import Delivered, Finding, common_start, judge, not_seen
 from peos.shuffle.messages import Kind, SignedReceipt, SignedReveal, VectorHeader
-from peos.shuffle.opening import Opening
 from peos.shuffle.vectors import as_words
 from peos.wire import documents, inspections, parties, shuffles
 from peos.wire.methods import CLOSE, DELIVER, GET_DUMMIES, GET_RECEIPT, PROPOSE, STATUS, VECTOR_HEADER

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from peos.collection.party import Answer
+from peos.collection.replies import Answer
 from peos.collection.submission import Part, bind
 from peos.collection.ticket import issue
 from peos.crypto.identity import Identity

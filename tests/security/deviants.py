@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from peos.crypto.kdf import Context
 from peos.shuffle.attempt import Attempt
-from peos.shuffle.shuffler import Shuffler
+from peos.shuffle.machine import Shuffler
 from tests.security.laid import WatchedBench, WatchedNode
 
 

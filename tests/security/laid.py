@@ -22,10 +22,10 @@ from peos.crypto.schemes.base import Packed, PrivateKey, PublicKey
 from peos.ldp import GRR
 from peos.ldp.base import Mechanism
 from peos.protocols.peos import ShareEncryption
-from peos.shuffle import analyzer
+from peos.shuffle import combine as analyzer
 from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.shuffle.effects import Handle, Mix, Pass, Split, Task
-from peos.shuffle.judging import Case
+from peos.shuffle.inspect.verdict import Case
 from peos.shuffle.messages import SignedReveal
 from peos.shuffle.vectors import Workbench, composed
 from peos.simulate import Node, Simulation

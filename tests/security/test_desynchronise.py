@@ -19,10 +19,10 @@ from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.ldp import GRR
 from peos.shuffle import agreement
 from peos.shuffle.attempt import Attempt
+from peos.shuffle.delivery_state import Place
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Effect, Pass, Send, SendVector, Split, Task, TimedOut
 from peos.shuffle.messages import Kind, Step, Word
 from peos.shuffle.schedule import HandOver, Leave
-from peos.shuffle.standing import Place
 from tests.raising import raises
 from tests.security.deviants import deviating, miscalculating
 from tests.security.laid import Laid, WatchedBench, WatchedNode

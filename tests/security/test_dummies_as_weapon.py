@@ -20,9 +20,9 @@ from peos.crypto.kdf import Context
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.ldp import GRR
-from peos.shuffle.judging import Case
+from peos.shuffle.inspect.evidence import Place, What
+from peos.shuffle.inspect.verdict import Case
 from peos.shuffle.messages import SignedReveal
-from peos.shuffle.opening import Place, What
 from peos.simulate import Node, Simulation
 from tests.full import many
 from tests.raising import raises

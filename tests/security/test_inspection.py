@@ -21,9 +21,9 @@ from peos.ldp import GRR
 from peos.shuffle import effects
 from peos.shuffle.attempt import Attempt
 from peos.shuffle.effects import Mix, Pass, Split, Task
-from peos.shuffle.inspection import Effect, Inspection
-from peos.shuffle.judging import judge, not_seen
-from peos.shuffle.opening import Nothing, Opening, Place, What
+from peos.shuffle.inspect.evidence import Nothing, Opening, Place, What
+from peos.shuffle.inspect.machine import Effect, Inspection
+from peos.shuffle.inspect.verdict import judge, not_seen
 from peos.shuffle.schedule import HandOver, Hide, Leave
 from peos.simulate.node import ANALYZER
 from tests.raising import raises

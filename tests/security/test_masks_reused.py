@@ -20,8 +20,8 @@ from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.shuffle.attempt import Attempt
 from peos.shuffle.effects import Event, ReceivedVector, Restarted, TimedOut
+from peos.shuffle.machine import Shuffler
 from peos.shuffle.messages import Kind, Step
-from peos.shuffle.shuffler import Shuffler
 from peos.simulate import Node
 from tests.full import full
 from tests.security.laid import Laid, WatchedNode, bench_of

@@ -18,7 +18,7 @@ from peos.crypto.schemes.base import Packed
 from peos.errors import RemoteFault
 from peos.ldp import GRR
 from peos.protocols.sequential import SEQUENTIAL
-from peos.shuffle.analyzer import without_dummies
+from peos.shuffle.combine import without_dummies
 from peos.shuffle.effects import CIPHERTEXTS, Peel
 from peos.shuffle.fakes import fake_shares, wrapping
 from peos.shuffle.relay import Line, Relay, peeled

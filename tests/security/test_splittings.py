@@ -15,7 +15,7 @@ from peos.crypto.kdf import DIGEST_BYTES
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.ldp import GRR
-from peos.shuffle import analyzer
+from peos.shuffle import combine as analyzer
 from peos.simulate import Node, Simulation
 from peos.wire import submissions
 from tests.raising import raises

@@ -6,11 +6,11 @@ from dataclasses import replace
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import Randomness
 from peos.shuffle.delivery import Decision, Delivery
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.effects import Deadline, Effect, Event, Output, Persist, Restarted, Tell, TimedOut
+from peos.shuffle.machine import Shuffler
 from peos.shuffle.messages import Notice, NoticeKind
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.shuffler import Shuffler
-from peos.shuffle.standing import Place, Standing
 from peos.shuffle.vectors import Vector
 from tests.simulation.party import Party
 

@@ -13,6 +13,7 @@ from gmpy2 import mpz
 
 from peos.crypto.randomness import U64, Randomness
 from peos.errors import RemoteFault
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.driver import Driver
 from peos.shuffle.effects import (
     Deadline,
@@ -32,9 +33,8 @@ from peos.shuffle.effects import (
     TimedOut,
 )
 from peos.shuffle.fakes import fake_shares
+from peos.shuffle.machine import Shuffler
 from peos.shuffle.messages import Header, Notice, NoticeKind, VectorHeader, Word
-from peos.shuffle.shuffler import Shuffler
-from peos.shuffle.standing import Place, Standing
 from peos.shuffle.vectors import Vector, Workbench, as_rows
 from tests.security.linear.glass import GlassKey
 from tests.simulation.operations import ANALYZER, Cut, Torn

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from peos.shuffle.delivery_state import Standing
 from peos.shuffle.effects import Event
 from peos.shuffle.messages import Notice
-from peos.shuffle.standing import Standing
 from tests.simulation.__main__ import everyone, main
 from tests.simulation.faulty import PLANTED
 from tests.simulation.operations import Kill, Trial, trial

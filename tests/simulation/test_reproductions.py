@@ -3,10 +3,10 @@
 import pytest
 
 from peos.shuffle.delivery import Delivery
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.effects import Heard, Tell
 from peos.shuffle.messages import Notice, NoticeKind
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.standing import Place, Standing
 from tests.simulation.operations import Delay, Drop, Impatient, Kill, Partition, Scramble, Trial
 from tests.simulation.world import World, failure
 

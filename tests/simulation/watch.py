@@ -15,11 +15,11 @@ from typing import NoReturn
 
 from peos.crypto.kdf import Context, StreamKey
 from peos.crypto.randomness import U64
-from peos.shuffle.analyzer import Part, add_up
+from peos.shuffle.combine import Part, add_up
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.effects import Deadline, Event, Expired, Heard, Mix, Pass, Split, Task
 from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, Word
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.standing import Place, Standing
 from peos.shuffle.vectors import Vector
 from tests.security.linear.glass import plain_words
 

@@ -19,9 +19,9 @@ from gmpy2 import mpz
 from peos.crypto import sharing
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import U64, Randomness
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.effects import Deadline, Effect, Event, Receipt, TimedOut
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.standing import Place, Standing
 from peos.shuffle.vectors import Vector, as_rows
 from tests.security.linear.glass import Coins, GlassKey
 from tests.simulation import telling

@@ -13,7 +13,7 @@ import pytest
 from analyzer import store as analyzer_store
 from peos.collection.lifecycle import State
 from peos.errors import LocalFault
-from peos.shuffle.standing import Place
+from peos.shuffle.delivery_state import Place
 from peos.store import schema, submissions
 from peos.wire.submissions import encode_part
 from tests.stores.filled import OPEN, OVER, SHUFFLING, STORES, delivery, parts_of, past, receipt, unpack

@@ -13,6 +13,7 @@ from typing import Final, Generic, Protocol, TypeVar
 from peos.crypto.kdf import Context, StreamKey
 from peos.crypto.randomness import Randomness
 from peos.shuffle.attempt import Attempt
+from peos.shuffle.delivery_state import Standing
 from peos.shuffle.driver import Driver
 from peos.shuffle.effects import (
     Done,
@@ -28,10 +29,9 @@ from peos.shuffle.effects import (
     Tick,
     TimedOut,
 )
+from peos.shuffle.machine import Shuffler
 from peos.shuffle.messages import Header, Kind, Notice, Step, Word
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.shuffler import Shuffler
-from peos.shuffle.standing import Standing
 
 ANALYZER: Final = 0
 COLLECTION: Final = Context(bytes(32), bytes(32))

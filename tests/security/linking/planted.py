@@ -11,8 +11,8 @@ from peos.crypto.schemes.base import PublicKey
 from peos.crypto.schemes.paillier import PaillierPublicKey
 from peos.shuffle.attempt import Attempt
 from peos.shuffle.effects import Effect, SendVector
+from peos.shuffle.machine import Shuffler
 from peos.shuffle.messages import Kind
-from peos.shuffle.shuffler import Shuffler
 from peos.shuffle.vectors import as_rows
 from peos.simulate import Node
 from peos.simulate.node import Rpc

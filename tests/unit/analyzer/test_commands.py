@@ -14,7 +14,7 @@ from analyzer.publisher import Publishing
 from analyzer.workspace import Home
 from peos.cli.running import run
 from peos.collection.lifecycle import State
-from peos.collection.party import Status
+from peos.collection.replies import Status
 from peos.collection.ticket import admits
 from peos.compute import Inline
 from peos.crypto.identity import Identity

@@ -12,7 +12,7 @@ from analyzer.create import open_collection, write_invitation
 from analyzer.draft import draft
 from analyzer.workspace import Admission
 from peos.collection.lifecycle import State
-from peos.collection.party import Status
+from peos.collection.replies import Status
 from peos.errors import Refused, WrongInput
 from peos.net.tls import Trust
 from peos.wire.parties import decode_invitation

@@ -16,7 +16,7 @@ from analyzer.orders import abort
 from analyzer.workspace import Home
 from peos.collection.analysis import lost
 from peos.collection.lifecycle import State
-from peos.collection.party import Status
+from peos.collection.replies import Status
 from peos.compute import Engine, Inline
 from peos.crypto.randomness import system
 from peos.errors import PeosError, Refused, RemoteFault

@@ -16,8 +16,8 @@ from analyzer.workspace import Home
 from peos.collection.lifecycle import State
 from peos.compute import Inline
 from peos.net.logs import Log
+from peos.shuffle.inspect.evidence import Nothing, Opening
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
-from peos.shuffle.opening import Nothing, Opening
 from peos.store import database
 from peos.wire.inspections import encode_opening
 from peos.wire.shuffles import decode_receipt

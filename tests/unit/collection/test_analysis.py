@@ -27,7 +27,7 @@ from peos.collection.analysis import (
     too_late,
 )
 from peos.collection.lifecycle import State, way
-from peos.collection.party import Status
+from peos.collection.replies import Status
 from peos.crypto.kdf import Context
 from peos.errors import Closed, NotYet, PeosError, Refused, RemoteFault
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader

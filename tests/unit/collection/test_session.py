@@ -34,9 +34,9 @@ from peos.collection.session import (
 )
 from peos.crypto.kdf import Context
 from peos.errors import Closed, LocalFault, NotYet, Refused, RemoteFault
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.effects import Persist, Tell
 from peos.shuffle.messages import Notice, NoticeKind
-from peos.shuffle.standing import Place, Standing
 from peos.store.base import Collection
 from peos.store.memory import MemoryStore
 from tests.raising import raises

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from peos.collection.party import Answer
 from peos.collection.prepare import prepare
+from peos.collection.replies import Answer
 from peos.collection.submission import Part
 from peos.crypto.randomness import Randomness
 from peos.errors import Refused, RemoteFault

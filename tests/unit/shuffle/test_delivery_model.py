@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 import pytest
 
 from peos.shuffle.delivery import OPENER, Delivery
+from peos.shuffle.delivery_state import Place
 from peos.shuffle.effects import Deadline, Effect, Event, Expired, Heard, Output, Restarted, Tell, Tick, TimedOut
 from peos.shuffle.messages import Notice, NoticeKind
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.standing import Place
 
 SCHEDULE = Schedule(3)
 TRANSCRIPTS = {1: (b"x", b"y"), 2: (b"z",)}

@@ -9,6 +9,7 @@ from peos.protocols.peos import PEOS
 from peos.protocols.sequential import SEQUENTIAL
 from peos.shuffle import transcript
 from peos.shuffle.attempt import awaited
+from peos.shuffle.delivery_state import Place
 from peos.shuffle.effects import (
     Discard,
     Output,
@@ -20,14 +21,13 @@ from peos.shuffle.effects import (
     TimedOut,
 )
 from peos.shuffle.fakes import own_fakes
+from peos.shuffle.machine import Shuffler
 from peos.shuffle.messages import Kind, Step, Word
 from peos.shuffle.schedule import Deliver, HandOver, Schedule
 from peos.shuffle.sequential import SequentialSchedule, SequentialShuffler
-from peos.shuffle.shuffler import Shuffler
-from peos.shuffle.standing import Place
 from tests.raising import raises
 from tests.unit.shuffle import test_delivery_model as model
-from tests.unit.shuffle.test_shuffler import FROZEN, Table
+from tests.unit.shuffle.test_machine import FROZEN, Table
 
 SHUFFLERS = [3, 4, 5, 7, 9]
 

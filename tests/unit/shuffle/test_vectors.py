@@ -8,7 +8,7 @@ import pytest
 from peos.crypto.kdf import Context, StreamKey
 from peos.crypto.randomness import Randomness
 from peos.shuffle import merkle
-from peos.shuffle.analyzer import Part, combine, without_dummies
+from peos.shuffle.combine import Part, combine, without_dummies
 from peos.shuffle.effects import Mix, Pass, Split
 from peos.shuffle.fakes import fake_shares
 from peos.shuffle.schedule import Schedule

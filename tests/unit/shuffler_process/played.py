@@ -13,14 +13,14 @@ from peos.crypto.vault import Vault
 from peos.errors import NotYet, PeosError
 from peos.net.calls import Caller
 from peos.net.logs import Log
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.messages import SignedNotice
-from peos.shuffle.standing import Place, Standing
 from peos.store.base import Submission, Vector
 from peos.store.memory import MemoryStore
 from peos.wire.documents import SignedDocument
 from peos.wire.freezes import encode_announcements
 from peos.wire.methods import Method
-from shuffler.post import Post
+from shuffler.outbox import Post
 from tests.unit.collection.made import COLLECTION, SHUFFLERS, row
 from tests.unit.store.made import ASKED, FROZEN, TRANSCRIPT, vector
 

@@ -17,9 +17,9 @@ from peos.crypto.randomness import KEY_BYTES, Randomness
 from peos.crypto.schemes.base import Packed
 from peos.crypto.vault import Vault
 from peos.ldp import GRR
+from peos.shuffle.delivery_state import Place
+from peos.shuffle.inspect.evidence import Opening, open_rows
 from peos.shuffle.messages import Header, Kind, SignedReceipt, SignedReveal, Step
-from peos.shuffle.opening import Opening, open_rows
-from peos.shuffle.standing import Place
 from peos.shuffle.vectors import Vector
 from peos.simulate import Node, Simulation
 from peos.wire.documents import SignedDocument

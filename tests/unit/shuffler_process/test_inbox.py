@@ -13,9 +13,9 @@ from peos.compute import Inline
 from peos.crypto.kdf import StreamKey, derive
 from peos.crypto.randomness import Randomness
 from peos.errors import BadEncoding, Closed, LocalFault, NotYet, PeosError, RemoteFault
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Pass, Split
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
-from peos.shuffle.standing import Place, Standing
 from peos.wire import shuffles
 from shuffler.background import in_background
 from shuffler.inbox import Arrivals

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from peos.collection.lifecycle import State
-from peos.collection.party import Answer
+from peos.collection.replies import Answer
 from peos.collection.submission import Part, Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import Full, LocalFault

@@ -20,12 +20,12 @@ from peos.crypto.kdf import StreamKey
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed, PublicKey, ZeroSource
 from peos.errors import Full
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Pass
+from peos.shuffle.inspect.evidence import open_rows
 from peos.shuffle.messages import Header, Kind, SignedReveal, Step, VectorHeader
-from peos.shuffle.opening import open_rows
-from peos.shuffle.rows import Moved, cut_bytes
 from peos.shuffle.schedule import HandOver
-from peos.shuffle.standing import Place, Standing
+from peos.shuffle.streaming import Moved, cut_bytes
 from peos.shuffle.vectors import in_rows
 from peos.store.mapped import Passing, let_go, mapped
 from peos.wire import shuffles

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import pytest
 
+from peos.collection.cards import Card
 from peos.collection.document import Document, digest
 from peos.collection.lifecycle import State
-from peos.collection.party import Card
 from peos.compute import Inline
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness

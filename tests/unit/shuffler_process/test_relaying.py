@@ -16,11 +16,11 @@ from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed
 from peos.protocols import Assignment
 from peos.protocols.sequential import OnionEncryption
+from peos.shuffle.delivery_state import Place
 from peos.shuffle.effects import CIPHERTEXTS, Heard, Peel
 from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, Step, VectorHeader
 from peos.shuffle.relay import Line, peeled
 from peos.shuffle.sequential import SequentialSchedule, SequentialShuffler
-from peos.shuffle.standing import Place
 from shuffler import keys
 from shuffler.background import in_background
 from shuffler.config import read

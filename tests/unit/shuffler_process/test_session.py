@@ -11,15 +11,14 @@ import pytest
 
 from peos.collection.document import Document
 from peos.collection.freeze import Freeze, sign_frozen
-from peos.collection.lifecycle import State
-from peos.collection.party import Order
+from peos.collection.lifecycle import Order, State
 from peos.collection.session import FAULTS, ORDERED
 from peos.collection.status import line_of
 from peos.compute import Inline
 from peos.crypto.randomness import Randomness
 from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, RemoteFault, Unknown
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.messages import Notice, NoticeKind, SignedNotice
-from peos.shuffle.standing import Place, Standing
 from peos.store.memory import MemoryStore
 from peos.wire.freezes import encode_announcements, stretches
 from peos.wire.methods import GET_ANNOUNCEMENTS, GET_FROZEN_DIGEST, GET_LIST, Method

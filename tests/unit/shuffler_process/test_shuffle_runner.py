@@ -15,10 +15,10 @@ from peos.collection.session import FAULTS
 from peos.compute import Inline
 from peos.crypto.randomness import Randomness
 from peos.errors import Full, LocalFault, RemoteFault
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.effects import Heard, Received
+from peos.shuffle.machine import Shuffler
 from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, SignedReceipt, Step, Word
-from peos.shuffle.shuffler import Shuffler
-from peos.shuffle.standing import Place, Standing
 from peos.store.memory import MemoryStore
 from peos.wire.methods import DELIVER, GET_RECEIPT
 from shuffler import shuffle_runner as conductor_

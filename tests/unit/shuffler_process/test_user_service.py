@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from peos.collection.lifecycle import State
-from peos.collection.party import Answer
+from peos.collection.replies import Answer
 from peos.collection.submission import Part
 from peos.errors import BadEncoding, NotYet, Refused, Unknown
 from peos.net.guard import Context

@@ -8,7 +8,7 @@ import numpy as np
 from peos.collection.lifecycle import State
 from peos.crypto.randomness import Randomness
 from peos.ldp.base import Question
-from peos.shuffle.standing import Place, Standing
+from peos.shuffle.delivery_state import Place, Standing
 from peos.store.base import ShufflerStore, Submission, Vector
 from peos.store.sqlite import SqliteStore
 

@@ -11,7 +11,7 @@ from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import Conflict, LocalFault, Unknown, WrongInput
 from peos.ldp.base import Question
-from peos.shuffle.standing import Place, Standing
+from peos.shuffle.delivery_state import Place, Standing
 from peos.store.base import ShufflerStore, Submission
 from tests.raising import raises
 from tests.unit.store.made import ANNOUNCED, ASKED, DIGEST, FROZEN, OTHER, frozen, opened, stored, submission, vector

@@ -7,7 +7,7 @@ from peos.collection.lifecycle import State
 from peos.crypto.randomness import Randomness
 from peos.errors import Closed, LocalFault
 from peos.ldp.base import Question
-from peos.shuffle.standing import Place, Standing
+from peos.shuffle.delivery_state import Place, Standing
 from peos.store.base import ShufflerStore
 from tests.raising import raises
 from tests.unit.store.made import (

@@ -15,7 +15,7 @@ from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import Closed, LocalFault
 from peos.ldp.base import Question
-from peos.shuffle.standing import Place, Standing
+from peos.shuffle.delivery_state import Place, Standing
 from peos.store.sqlite import SqliteStore
 from tests.raising import raises
 from tests.unit.store.made import ANNOUNCED, DIGEST, FROZEN, OTHER, frozen, opened, sqlite, stored, submission

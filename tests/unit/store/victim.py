@@ -6,7 +6,7 @@ python -m tests.unit.store.victim submit|stand FOLDER FIRST
 import sys
 from pathlib import Path
 
-from peos.shuffle.standing import Place, Standing
+from peos.shuffle.delivery_state import Place, Standing
 from tests.unit.store.made import DIGEST, TRANSCRIPT, sqlite, submission, vector
 
 BATCH = 16

@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 from numpy.typing import NDArray
 
 from peos.client.ledger import budget_of, charge_of, shown
-from peos.collection.party import Answer
+from peos.collection.replies import Answer
 from peos.collection.submission import Part, plain_share
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed, ZeroSource

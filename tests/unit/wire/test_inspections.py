@@ -9,9 +9,9 @@ from peos.collection.reveal import Revealed
 from peos.collection.submission import Part
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import Randomness
+from peos.shuffle.inspect.evidence import Nothing, Opening, Place, Shown, What
 from peos.shuffle.merkle import Proof
 from peos.shuffle.messages import Header, Kind, SignedReveal, Step, VectorHeader
-from peos.shuffle.opening import Nothing, Opening, Place, Shown, What
 from peos.v1 import shuffle_pb2 as pb
 from peos.wire.inspections import (
     OPENING_LIMIT,

@@ -23,17 +23,17 @@ from peos.net.calls import Caller
 from peos.net.logs import Log
 from peos.net.retry import Retry, is_refused, retrying
 from peos.protocols import Encryption
-from peos.shuffle.inspection import Effect, Follow, Inspection, Open, Record, Tell, after
-from peos.shuffle.judging import ANALYZER, Case
+from peos.shuffle.inspect.evidence import Nothing, Opening, open_rows
+from peos.shuffle.inspect.machine import Effect, Follow, Inspection, Open, Record, Tell, after
+from peos.shuffle.inspect.verdict import ANALYZER, Case
 from peos.shuffle.messages import Header, Kind, SignedReceipt, SignedReveal, Step, VectorHeader
-from peos.shuffle.opening import Nothing, Opening, open_rows
 from peos.wire import inspections
 from peos.wire.inspections import RevealedPart
 from peos.wire.methods import DELIVER, GET_DUMMIES, GET_RECEIPT
 from peos.wire.shuffles import VectorReader
 from shuffler.background import in_background
 from shuffler.evidence import Evidence, Told
-from shuffler.post import Post, send_vector
+from shuffler.outbox import Post, send_vector
 from shuffler.workbench import InProcess
 
 _AGAIN: Final = Retry(ceiling=1.0, final=is_refused)

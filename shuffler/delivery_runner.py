@@ -11,12 +11,12 @@ from peos.errors import NotYet, PeosError
 from peos.net.calls import Caller
 from peos.net.logs import Log
 from peos.net.retry import Retry, retrying
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.effects import Receipt
 from peos.shuffle.messages import Header, Kind, SignedReceipt, Step
-from peos.shuffle.standing import Place, Standing
 from peos.store.mapped import Passing
 from peos.wire.methods import DELIVER, GET_RECEIPT
-from shuffler.post import send_vector
+from shuffler.outbox import send_vector
 from shuffler.store_thread import Stored
 
 ANALYZER: Final = 0

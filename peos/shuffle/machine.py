@@ -9,6 +9,7 @@ from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault, RemoteFault
 from peos.shuffle.attempt import Attempt, Waiting, awaited
 from peos.shuffle.delivery import Decision, Delivery
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.effects import (
     Deadline,
     Done,
@@ -21,10 +22,9 @@ from peos.shuffle.effects import (
     Report,
     TimedOut,
 )
-from peos.shuffle.inspection import Record
+from peos.shuffle.inspect.machine import Record
 from peos.shuffle.messages import Header, Step
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.standing import Place, Standing
 
 
 class Shuffler:

@@ -3,8 +3,8 @@
 import numpy as np
 
 from peos.crypto.kdf import StreamKey
-from peos.shuffle.inspection import after
-from peos.shuffle.paths import Paths, Places
+from peos.shuffle.inspect.machine import after
+from peos.shuffle.inspect.paths import Paths, Places
 from peos.shuffle.schedule import Schedule
 
 START: Places = (4, 5, 6)

@@ -13,10 +13,10 @@ import numpy as np
 
 from peos.crypto.kdf import StreamKey
 from peos.shuffle.effects import Mix
-from peos.shuffle.judging import Case, Finding, judge
+from peos.shuffle.inspect.evidence import Nothing, Opening, Trail
+from peos.shuffle.inspect.paths import Paths, Places
+from peos.shuffle.inspect.verdict import Case, Finding, judge
 from peos.shuffle.messages import SignedReveal
-from peos.shuffle.opening import Nothing, Opening, Trail
-from peos.shuffle.paths import Paths, Places
 from peos.shuffle.transcript import Said
 
 

@@ -14,7 +14,7 @@ from peos.crypto.kdf import Context
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed, PrivateKey
 from peos.errors import RemoteFault
-from peos.shuffle.judging import Finding
+from peos.shuffle.inspect.verdict import Finding
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.vectors import as_rows
 

@@ -13,7 +13,7 @@ from peos.net.calls import Caller
 from peos.net.logs import Log
 from peos.net.retry import Retry, retrying
 from peos.shuffle.messages import Header, Notice, SignedNotice, Word
-from peos.shuffle.rows import Rows
+from peos.shuffle.streaming import Rows
 from peos.wire import shuffles
 from peos.wire.methods import CARRY, SAY, TELL, VECTOR_HEADER, Method
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from peos.crypto.kdf import StreamKey
 from peos.shuffle import merkle
 from peos.shuffle.effects import Handle, Mix, Pass, Split, Task
+from peos.shuffle.inspect.paths import Places
 from peos.shuffle.messages import SignedReveal
-from peos.shuffle.paths import Places
 from peos.shuffle.schedule import HandOver, Hide, Leave
 from peos.shuffle.transcript import Said
 from peos.shuffle.vectors import Vector, as_rows, in_rows

@@ -6,8 +6,9 @@ from typing import Final, Self
 
 from analyzer.keys import Keys
 from peos.collection.analysis import Answer
+from peos.collection.cards import Card, party
 from peos.collection.membership import FrozenLists
-from peos.collection.party import Card, Status, party
+from peos.collection.replies import Status
 from peos.crypto.randomness import Randomness, system
 from peos.errors import PeosError, RemoteFault
 from peos.net.calls import Caller

@@ -8,6 +8,7 @@ import pytest
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import Randomness
 from peos.shuffle.attempt import awaited
+from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.driver import Driver
 from peos.shuffle.effects import (
     Deadline,
@@ -34,10 +35,9 @@ from peos.shuffle.effects import (
     Tick,
     TimedOut,
 )
+from peos.shuffle.machine import Shuffler
 from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, Step, Word
 from peos.shuffle.schedule import Schedule
-from peos.shuffle.shuffler import Shuffler
-from peos.shuffle.standing import Place, Standing
 from tests.raising import raises
 
 FROZEN = Context(b"c" * 32, b"f" * 32)

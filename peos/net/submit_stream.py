@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, Final
 
-from peos.collection.party import Answer, Card, party, plain_text
+from peos.collection.cards import Card, party, plain_text
+from peos.collection.replies import Answer
 from peos.crypto.randomness import Randomness
 from peos.errors import BadEncoding, LocalFault, PeosError, RemoteFault, WrongInput
 from peos.net.certificates import require_valid

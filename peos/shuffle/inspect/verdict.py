@@ -18,9 +18,9 @@ from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import Packed, PrivateKey, PublicKey
 from peos.shuffle import merkle, transcript
 from peos.shuffle.attempt import ENCRYPTED_SHARE
+from peos.shuffle.inspect.evidence import Opening, Place, What
+from peos.shuffle.inspect.paths import Paths, Places
 from peos.shuffle.messages import Kind, SignedReveal, Step
-from peos.shuffle.opening import Opening, Place, What
-from peos.shuffle.paths import Paths, Places
 from peos.shuffle.schedule import HandOver, Leave, Schedule
 from peos.shuffle.transcript import Said
 
