@@ -39,7 +39,7 @@ from peos.shuffle.inspect.evidence import open_rows
 from peos.shuffle.messages import Header, Kind, SignedReveal, Step
 from peos.shuffle.schedule import HandOver, Schedule
 from peos.shuffle.vectors import in_rows
-from peos.store.mapped import Passing, mapped
+from peos.store.mapped import OneWayReader, mapped
 from peos.store.private_files import write_durably
 from peos.store.vectors import VectorFiles
 from peos.wire.freezes import STRETCH
@@ -108,7 +108,7 @@ def shuffle(private: PrivateKey, rows: int, folder: Path) -> float:
         bench.take_in("1/came", header, coming.whole())
         files = VectorFiles(folder / "vectors")
         final = files.read(files.write("final", in_rows(bench.vectors[task.out])))
-        for _ in encode_vector(Header(HERE, Step(3, Kind.DELIVERY), 2, 0), Passing(final), transcript=bytes(32)):
+        for _ in encode_vector(Header(HERE, Step(3, Kind.DELIVERY), 2, 0), OneWayReader(final), transcript=bytes(32)):
             pass
         places = tuple(range(0, rows, rows // DUMMIES))
         over = HandOver(1, first_round=1, source=0, receiver=2, hop=1)

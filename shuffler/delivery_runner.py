@@ -14,20 +14,20 @@ from peos.net.retry import Retry, retrying
 from peos.shuffle.delivery_state import Place, Standing
 from peos.shuffle.effects import Receipt
 from peos.shuffle.messages import Header, Kind, SignedReceipt, Step
-from peos.store.mapped import Passing
+from peos.store.mapped import OneWayReader
 from peos.wire.methods import DELIVER, GET_RECEIPT
 from shuffler.outbox import send_vector
-from shuffler.store_thread import Stored
+from shuffler.store_thread import StoreThread
 
 ANALYZER: Final = 0
 _UNTIL_THERE: Final = Retry(ceiling=30.0, final=lambda _: False)
 
 
-class Delivering:
+class DeliveryRunner:
     """One last hider's part of the output, sent again and again; and the receipt, for every shuffler."""
 
     def __init__(
-        self, number: int, document: Document, context: Context, store: Stored, analyzer: Caller, log: Log
+        self, number: int, document: Document, context: Context, store: StoreThread, analyzer: Caller, log: Log
     ) -> None:
         self.rows = 0  # that have left
         self.total = 0
@@ -51,7 +51,9 @@ class Delivering:
         self.total = len(rows)
         given, progress = standing.transcript, self._left
         await retrying(
-            lambda: send_vector(self._analyzer, DELIVER, header, Passing(rows), transcript=given, progress=progress),
+            lambda: send_vector(
+                self._analyzer, DELIVER, header, OneWayReader(rows), transcript=given, progress=progress
+            ),
             _UNTIL_THERE,
             rng=system(),
             told=lambda error, _: self._note("not delivered yet", error),

@@ -14,7 +14,7 @@ from shuffler.background import in_background
 from shuffler.workbench import InProcess
 
 
-class Arrivals:
+class Inbox:
     """What other shufflers are sending at the moment."""
 
     def __init__(self, bench: InProcess, schedule: Schedule, me: int) -> None:

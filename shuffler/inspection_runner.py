@@ -33,14 +33,14 @@ from peos.wire.methods import DELIVER, GET_DUMMIES, GET_RECEIPT
 from peos.wire.shuffles import VectorReader
 from shuffler.background import in_background
 from shuffler.evidence import Evidence, Told
-from shuffler.outbox import Post, send_vector
+from shuffler.outbox import Outbox, send_vector
 from shuffler.workbench import InProcess
 
 _AGAIN: Final = Retry(ceiling=1.0, final=is_refused)
 _ROWS_A_SECOND: Final = 500
 
 
-class Inspecting:
+class InspectionRunner:
     """One output's inspection here. `bench` and `record` are what is left of the attempt, if anything is."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Inspecting:
         bench: InProcess | None,
         record: Record | None,
         evidence: Evidence | None = None,
-        post: Post,
+        post: Outbox,
         analyzer: Caller,
         patience: float,
         log: Log,

@@ -47,7 +47,7 @@ async def send_vector(
     await caller.send(method, chunks, step=str(header.step), timeout=VECTOR_TIMEOUT, metadata=((VECTOR_HEADER, first),))
 
 
-class Post:
+class Outbox:
     """One collection's outgoing messages, by the shuffler they go to."""
 
     def __init__(self, callers: Mapping[int, Caller], log: Log) -> None:

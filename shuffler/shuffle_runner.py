@@ -32,11 +32,11 @@ from peos.shuffle.machine import Shuffler
 from peos.shuffle.messages import Header, Notice, NoticeKind, SignedNotice, VectorHeader, Word
 from peos.shuffle.vectors import in_rows
 from shuffler.background import in_background
-from shuffler.delivery_runner import Delivering
+from shuffler.delivery_runner import DeliveryRunner
 from shuffler.evidence import Evidence
-from shuffler.inbox import Arrivals
-from shuffler.outbox import Post
-from shuffler.store_thread import Stored
+from shuffler.inbox import Inbox
+from shuffler.outbox import Outbox
+from shuffler.store_thread import StoreThread
 from shuffler.workbench import InProcess
 
 TICK: Final = 1.0
@@ -47,7 +47,7 @@ _ROWS_A_SECOND: Final = 500  # a step may take this much longer the more rows th
 _MOVES: Final = (Received, ReceivedVector, Done)  # questions about an attempt are no progress of it
 
 
-class Conductor(Driver[Coroutine[Any, Any, None]]):
+class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
     """Drives the machine until it is done, dead or aborted."""
 
     def __init__(
@@ -59,8 +59,8 @@ class Conductor(Driver[Coroutine[Any, Any, None]]):
         context: Context,
         identity: Identity,
         bench: InProcess,
-        store: Stored,
-        post: Post,
+        store: StoreThread,
+        post: Outbox,
         analyzer: Caller,
         evidence: Evidence | None = None,
         step_seconds: float,
@@ -73,8 +73,8 @@ class Conductor(Driver[Coroutine[Any, Any, None]]):
         self.context = context
         self.trouble = ""  # why the last attempt was left
         self.reason = ""  # why it ended, if not with a receipt
-        self.arrivals = Arrivals(bench, document.schedule, number)
-        self.delivering = Delivering(number, document, context, store, analyzer, log)
+        self.arrivals = Inbox(bench, document.schedule, number)
+        self.delivering = DeliveryRunner(number, document, context, store, analyzer, log)
         self._number = number
         self._document = document
         self._identity = identity

@@ -8,10 +8,10 @@ from peos.collection.replies import Status
 from peos.collection.status import LIMIT, Waiting
 from peos.shuffle.delivery_state import Place
 from peos.shuffle.messages import Kind, Step
-from shuffler.freeze_runner import Freezing
+from shuffler.freeze_runner import FreezeRunner
 from shuffler.session import CollectionSession
-from shuffler.shuffle_runner import Conductor
-from shuffler.store_thread import Stored
+from shuffler.shuffle_runner import ShuffleRunner
+from shuffler.store_thread import StoreThread
 
 _NOUNS = {
     Kind.COMMIT: "commitment",
@@ -48,7 +48,7 @@ async def status(session: CollectionSession) -> Status:
     )
 
 
-async def ended(store: Stored, digest: bytes) -> Status:
+async def ended(store: StoreThread, digest: bytes) -> Status:
     """Where a collection stands that is over here, by what is durable alone."""
     kept, refused = await store(lambda store: (store.collection(digest), store.refused(digest)))
     return Status(digest, kept.state.value, reason=kept.reason[:LIMIT], reports=kept.count, refused=_refused(refused))
@@ -89,7 +89,7 @@ def _waiting(session: CollectionSession, count: int) -> Waiting:
             left = max(0, int(session.document.closes_at - time.time()))
             minimum = session.document.minimum + len(session.document.dummies)
             return Waiting(f"submissions (closing in {left:,} s)", ("users",), count, minimum, since)
-        case State.CLOSED if isinstance(session.freezing, Freezing) and session.freezing.waited_for:
+        case State.CLOSED if isinstance(session.freezing, FreezeRunner) and session.freezing.waited_for:
             here = session.freezing
             seconds = time.monotonic() - here.since
             return Waiting(here.step, (here.waited_for,), here.done, here.total, seconds)
@@ -99,7 +99,7 @@ def _waiting(session: CollectionSession, count: int) -> Waiting:
             return Waiting(f"the step after {session.state.value}", _me(session), seconds=since)
 
 
-def _shuffling(session: CollectionSession, conductor: Conductor) -> Waiting:
+def _shuffling(session: CollectionSession, conductor: ShuffleRunner) -> Waiting:
     machine, seconds, rows = conductor.machine, conductor.seconds, conductor.bench.rows
     waiting, attempt = machine.waiting, machine.standing.attempt
     if waiting is not None and not waiting.parties:

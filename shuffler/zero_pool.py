@@ -30,7 +30,7 @@ class Stock:
     """The zeros of one collection here."""
 
     def __init__(
-        self, ahead: "Ahead", document: Document, public: PublicKey, number: int, capacity: int, log: Log
+        self, ahead: "ZeroPool", document: Document, public: PublicKey, number: int, capacity: int, log: Log
     ) -> None:
         passes = sum(holder == number for holder, _ in document.schedule.passes)
         own = number == ENCRYPTED_SHARE  # encrypts its shares of the fakes too
@@ -72,7 +72,7 @@ class Stock:
         self.made += self.ready.put(zeros)
 
 
-class Ahead:
+class ZeroPool:
     """Fills the stocks of one shuffler. `worth` is for how many zeros it begins."""
 
     def __init__(

@@ -115,7 +115,7 @@ def _analyzing() -> list[Change]:
 
 
 def _answering() -> list[Change]:
-    client, opened, memory = ("client",), Stage.OPEN, "user_client.store:Memory"
+    client, opened, memory = ("client",), Stage.OPEN, "user_client.store:ClientStore"
     return [
         Change("memory made", "peos.store.database:Database._settle", client, _AT_COMMIT, stage=opened),
         Change("memory opened", f"{memory}.__init__", client, (Fails.CHECKPOINT,), stage=opened),

@@ -180,7 +180,11 @@ def _creating() -> list[Point]:
     return [
         Point("create: kept as a draft, told nobody", f"{ANALYZER}.add", _AFTER, ("create",), fresh),
         Point(
-            "create: proposed to every shuffler", "analyzer.shuffler_clients:Peers.propose", _AFTER, ("create",), fresh
+            "create: proposed to every shuffler",
+            "analyzer.shuffler_clients:ShufflerClients.propose",
+            _AFTER,
+            ("create",),
+            fresh,
         ),
         Point("create: the dummies' parts are kept, not opened", f"{ANALYZER}.put_parts", _AFTER, ("create",), fresh),
         Point("create: all but the invitation", "analyzer.create:write_durably", _BEFORE, ("create",), fresh),
@@ -195,7 +199,7 @@ def _submitting() -> list[Point]:
     return [
         Point("submit: remembered, not sent", "user_client.submitter:Preparer.prepare", _AFTER, client, opened),
         Point("submit: one shuffler answered", "user_client.submitter:Sending._answered", _AFTER, client, opened),
-        Point("submit: answers are noted", "user_client.store:Memory.note_answers", _AFTER, client, opened),
+        Point("submit: answers are noted", "user_client.store:ClientStore.note_answers", _AFTER, client, opened),
         Point("submit: before the transaction", f"{STORE}.submit_many", _BEFORE, EVERY, opened),
         Point("submit: within the transaction", f"{rows}._take", _AFTER, EVERY, opened, count=3),
         Point("submit: committed, not acknowledged", f"{STORE}.submit_many", _AFTER, EVERY, opened),
@@ -204,7 +208,7 @@ def _submitting() -> list[Point]:
 
 
 def _freezing() -> list[Point]:
-    freezing, agreed = "shuffler.freeze_runner:Freezing", "peos.collection.freeze:Freeze"
+    freezing, agreed = "shuffler.freeze_runner:FreezeRunner", "peos.collection.freeze:Freeze"
     closed = state_is(State.CLOSED)
     rows = "peos.store.submissions:SubmissionFile"
     return [
@@ -244,7 +248,7 @@ def _rounds() -> list[Point]:
             said = kind.name.lower()
             step = Step(number, kind)
             found += [
-                Point(f"{name}: {said} not said", "shuffler.outbox:Post.word", _BEFORE, parties, only=_posted(step)),
+                Point(f"{name}: {said} not said", "shuffler.outbox:Outbox.word", _BEFORE, parties, only=_posted(step)),
                 Point(f"{name}: {said} said", "peos.net.calls:Caller.ask", _AFTER, parties, only=_said(step)),
             ]
         mixed = _task(Mix, f"round/{number}")
@@ -315,8 +319,8 @@ def _storing() -> list[Point]:
 
 def _delivering() -> list[Point]:
     incoming, receiving, me = (
-        "analyzer.delivery_receiver:Incoming",
-        "analyzer.delivery_receiver:Receiving",
+        "analyzer.delivery_receiver:IncomingVector",
+        "analyzer.delivery_receiver:DeliveryReceiver",
         ("analyzer",),
     )
     sent, delivered = "peos.wire.shuffles:encode_vector", _carries("delivery", "Deliver")
@@ -339,7 +343,11 @@ def _delivering() -> list[Point]:
 
 def _inspecting() -> list[Point]:
     """After the receipt; a shuffler that is started anew has no rows left to open, and says so."""
-    here, there, me = "shuffler.inspection_runner:Inspecting", "analyzer.inspection_runner:Inspecting", ("analyzer",)
+    here, there, me = (
+        "shuffler.inspection_runner:InspectionRunner",
+        "analyzer.inspection_runner:InspectionRunner",
+        ("analyzer",),
+    )
     return [
         Point("inspection: dummies revealed", f"{there}.reveal", _AFTER, me),
         Point("inspection: one opening kept", f"{there}.keep", _AFTER, me),
@@ -366,7 +374,7 @@ def _erasing() -> list[Point]:
 
 def _publishing() -> list[Point]:
     publishing, me = "analyzer.publisher", ("analyzer",)
-    telling, receiving = f"{publishing}:_Telling.__call__", "analyzer.delivery_receiver:Receiving"
+    telling, receiving = f"{publishing}:_Telling.__call__", "analyzer.delivery_receiver:DeliveryReceiver"
     return [
         Point("decryption: not begun", f"{publishing}:decrypt", _BEFORE, me),
         Point("decryption: some chunks came", telling, _AFTER, me, count=3),

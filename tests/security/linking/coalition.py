@@ -18,7 +18,7 @@ import numpy as np
 
 from peos.crypto.kdf import Context, derive
 from peos.crypto.randomness import U64
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import Packed
 from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.shuffle import agreement
@@ -46,7 +46,7 @@ class Ciphertexts:
     @cached_property
     def raw(self) -> list[int]:
         """The ciphertexts."""
-        return [int(c) for c in rows.integers(self.packed)]
+        return [int(c) for c in packing.integers(self.packed)]
 
     @cached_property
     def units(self) -> list[int]:

@@ -20,7 +20,7 @@ from peos.store.memory import MemoryStore
 from peos.wire.documents import SignedDocument
 from peos.wire.freezes import encode_announcements
 from peos.wire.methods import Method
-from shuffler.outbox import Post
+from shuffler.outbox import Outbox
 from tests.unit.collection.made import COLLECTION, SHUFFLERS, row
 from tests.unit.store.made import ASKED, FROZEN, TRANSCRIPT, vector
 
@@ -41,7 +41,7 @@ class Signed(SignedDocument):
         return COLLECTION
 
 
-class Told(Post):
+class Told(Outbox):
     """Remembers the notices that were to be sent."""
 
     def __init__(self) -> None:

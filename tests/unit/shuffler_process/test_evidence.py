@@ -28,7 +28,7 @@ from peos.wire.methods import GET_DUMMIES, GET_RECEIPT, Method
 from shuffler.evidence import Evidence, sweep
 from shuffler.meter import Meter
 from shuffler.session import CollectionSession
-from shuffler.store_thread import Stored
+from shuffler.store_thread import StoreThread
 from tests.keys import small_key
 from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, ENCRYPTION, SHUFFLERS
 from tests.unit.shuffler_process.played import HERE, LOG, ME, Other, memory, run
@@ -212,7 +212,7 @@ def test_at_shuffle_by_it_is_gone_though_the_analyzer_has_not_shown_its_dummies(
     assert node.machine.record is not None
     Evidence(tmp_path, VAULT, ME, document.schedule, COLLECTION).keep(2, node.machine.record, node.bench.vectors)
 
-    async def test(stored: Stored) -> None:
+    async def test(stored: StoreThread) -> None:
         session = CollectionSession(
             signed=Signed(b"", b"", document),
             number=ME,
@@ -240,7 +240,7 @@ def test_at_shuffle_by_it_is_gone_though_the_analyzer_has_not_shown_its_dummies(
         await asyncio.gather(running, return_exceptions=True)
         await session.close()
 
-    stored = Stored(lambda: store)
+    stored = StoreThread(lambda: store)
     run(test(stored))
     stored.close()
 

@@ -21,10 +21,10 @@ from peos.shuffle.machine import Shuffler
 from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, SignedReceipt, Step, Word
 from peos.store.memory import MemoryStore
 from peos.wire.methods import DELIVER, GET_RECEIPT
-from shuffler import shuffle_runner as conductor_
+from shuffler import shuffle_runner
 from shuffler.evidence import Evidence
-from shuffler.shuffle_runner import Conductor
-from shuffler.store_thread import Stored
+from shuffler.shuffle_runner import ShuffleRunner
+from shuffler.store_thread import StoreThread
 from shuffler.workbench import Bench
 from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
 from tests.unit.shuffler_process.played import HERE, LOG, ME, Other, Told, memory, run
@@ -49,18 +49,18 @@ class Posted(Told):
 
 def conducting(
     store: MemoryStore,
-    stored: Stored,
+    stored: StoreThread,
     *,
     analyzer: Other | None = None,
     now: float = EARLY,
     step_seconds: float = 60.0,
     clock: Callable[[], float] | None = None,
     evidence: Evidence | None = None,
-) -> Conductor:
+) -> ShuffleRunner:
     """This shuffler's machine on a collection of 16 rows, ticking fast."""
     bench = Bench(ROWS, 1, PUBLIC, Inline(Randomness(b"\x01" * 32)))
     bench.lay_out(ME, np.zeros((6, 8), np.uint8), np.zeros((10, 1), np.uint64))
-    return Conductor(
+    return ShuffleRunner(
         machine=Shuffler(ME, DOCUMENT.schedule, HERE, Randomness(b"\x02" * 32), store.standing(COLLECTION)),
         number=ME,
         document=DOCUMENT,
@@ -78,10 +78,10 @@ def conducting(
     )
 
 
-def conducted(test: Callable[[MemoryStore, Stored], Awaitable[None]], place: Place | None = None) -> None:
+def conducted(test: Callable[[MemoryStore, StoreThread], Awaitable[None]], place: Place | None = None) -> None:
     """Run a test on a store in which this shuffler stands there."""
     store = memory(place)
-    stored = Stored(lambda: store)
+    stored = StoreThread(lambda: store)
     run(test(store, stored))
     stored.close()
 
@@ -105,9 +105,9 @@ def receipt(attempt: int = 2, transcript: bytes = TRANSCRIPT) -> SignedReceipt:
 
 
 def test_a_step_that_stalls_is_left_with_its_reason_though_others_go_on_asking(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conductor_, "_ROWS_A_SECOND", 1000)
+    monkeypatch.setattr(shuffle_runner, "_ROWS_A_SECOND", 1000)
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         here = conducting(store, stored, step_seconds=0.3)
         running = asyncio.ensure_future(here.run(resumed=False))
         here.take(opening(1))
@@ -127,7 +127,7 @@ def test_work_that_fails_for_whatever_reason_leaves_the_attempt(monkeypatch: pyt
 
     monkeypatch.setattr(Bench, "work", broken)
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         here = conducting(store, stored)
         running = asyncio.ensure_future(here.run(resumed=False))
         here.take(opening(1))  # shuffler 3 is outside the first round: it splits its shares
@@ -139,7 +139,7 @@ def test_work_that_fails_for_whatever_reason_leaves_the_attempt(monkeypatch: pyt
 
 
 def test_work_without_room_on_the_disk_waits_for_it_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conductor_, "NO_ROOM", 0.02)
+    monkeypatch.setattr(shuffle_runner, "NO_ROOM", 0.02)
     honest, tries = Bench.work, []
 
     def full(self: Bench, task: Any) -> bytes:
@@ -150,7 +150,7 @@ def test_work_without_room_on_the_disk_waits_for_it_and_goes_on(monkeypatch: pyt
 
     monkeypatch.setattr(Bench, "work", full)
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         here = conducting(store, stored)
         running = asyncio.ensure_future(here.run(resumed=False))
         here.take(opening(1))
@@ -163,7 +163,7 @@ def test_work_without_room_on_the_disk_waits_for_it_and_goes_on(monkeypatch: pyt
 
 
 def test_work_without_room_ends_with_its_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conductor_, "NO_ROOM", 0.02)
+    monkeypatch.setattr(shuffle_runner, "NO_ROOM", 0.02)
     tries: list[Any] = []
 
     def full(_: Bench, task: Any) -> bytes:
@@ -172,7 +172,7 @@ def test_work_without_room_ends_with_its_attempt(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(Bench, "work", full)
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         here = conducting(store, stored)
         running = asyncio.ensure_future(here.run(resumed=False))
         here.take(opening(1))
@@ -187,7 +187,7 @@ def test_work_without_room_ends_with_its_attempt(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_receipt_ends_a_delivery_and_everything_is_erased() -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         analyzer = Other("the analyzer", {DELIVER: None, GET_RECEIPT: receipt()})
         here = conducting(store, stored, analyzer=analyzer)
         end = await here.run(resumed=True)
@@ -209,7 +209,7 @@ def test_the_receipt_ends_a_delivery_and_everything_is_erased() -> None:
     ids=["another attempt", "another transcript", "not signed"],
 )
 def test_a_receipt_for_something_else_erases_nothing(wrong: SignedReceipt) -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         analyzer = Other("the analyzer", {DELIVER: None, GET_RECEIPT: wrong})
         here = conducting(store, stored, analyzer=analyzer)
         running = asyncio.ensure_future(here.run(resumed=True))
@@ -222,7 +222,7 @@ def test_a_receipt_for_something_else_erases_nothing(wrong: SignedReceipt) -> No
 
 
 def test_a_final_vector_that_is_damaged_ends_the_collection_without_a_tombstone() -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         store._kept[COLLECTION].vector = None
         here = conducting(store, stored)
         end = await here.run(resumed=True)
@@ -234,7 +234,7 @@ def test_a_final_vector_that_is_damaged_ends_the_collection_without_a_tombstone(
 
 @pytest.mark.parametrize("place", [Place.FREE, Place.STORED])
 def test_a_shuffle_by_that_passed_while_it_was_down_comes_first(place: Place) -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         here = conducting(store, stored, now=BETWEEN)
         end = await here.run(resumed=True)
         assert end.place is Place.DEAD
@@ -244,7 +244,7 @@ def test_a_shuffle_by_that_passed_while_it_was_down_comes_first(place: Place) ->
 
 
 def test_a_shuffle_by_that_passes_while_it_waits_names_whom_it_waited_for() -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         now = [EARLY]
         here = conducting(store, stored, clock=lambda: now[0])
         running = asyncio.ensure_future(here.run(resumed=False))
@@ -258,7 +258,7 @@ def test_a_shuffle_by_that_passes_while_it_waits_names_whom_it_waited_for() -> N
 
 
 def test_what_is_being_sent_outlives_shuffle_by_and_ends_at_erase_by() -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         refusing = Other(
             "the analyzer", {DELIVER: RemoteFault("test.remotefault", "does not answer", party="the analyzer")}
         )
@@ -281,7 +281,7 @@ def test_what_is_kept_for_the_inspection_is_gone_at_shuffle_by_though_the_output
     made = shuffled(3)
     kept = keep(tmp_path, made, made.nodes[ME - 1])
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         now = [EARLY]
         refusing = Other(
             "the analyzer", {DELIVER: RemoteFault("test.remotefault", "does not answer", party="the analyzer")}
@@ -299,7 +299,7 @@ def test_what_is_kept_for_the_inspection_is_gone_at_shuffle_by_though_the_output
 
 
 def test_a_tombstone_names_who_gave_up() -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         here = conducting(store, stored)
         running = asyncio.ensure_future(here.run(resumed=False))
         here.take(Heard(Notice(NoticeKind.TOMBSTONE, 2, 0)))
@@ -315,7 +315,7 @@ def test_a_standing_that_cannot_be_kept_is_tried_again_and_nothing_is_said_befor
 ) -> None:
     monkeypatch.setattr("shuffler.store_thread.AGAIN", 0.01)
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         here, put, said = conducting(store, stored), store.put_standing, []
         post = here._post
         assert isinstance(post, Posted)
@@ -340,7 +340,7 @@ def test_a_standing_that_cannot_be_kept_is_tried_again_and_nothing_is_said_befor
 def test_a_store_that_goes_on_failing_ends_the_run_and_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shuffler.store_thread.AGAIN", 0.01)
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         here, tries = conducting(store, stored), []
 
         def failing(*_: Any) -> None:
@@ -359,11 +359,11 @@ def test_a_store_that_goes_on_failing_ends_the_run_and_nothing_is_said(monkeypat
 
 
 def test_a_helper_that_fails_ends_the_run_with_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         def broken(*_: Any) -> None:
             raise OSError(5, "input/output error")
 
-        monkeypatch.setattr(conductor_.Conductor, "_look_at_the_clock", _second(broken))
+        monkeypatch.setattr(shuffle_runner.ShuffleRunner, "_look_at_the_clock", _second(broken))
         with pytest.raises(OSError, match="input/output"):
             await conducting(store, stored).run(resumed=False)
 
@@ -383,9 +383,9 @@ def _second(broken: Callable[..., None]) -> Callable[..., None]:
 
 
 def test_a_flood_of_words_is_refused_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conductor_, "EVENTS", 5)
+    monkeypatch.setattr(shuffle_runner, "EVENTS", 5)
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         here = conducting(store, stored)
         word = Received(Word(Header(HERE, Step(1, Kind.CONFIRM), 1, ME), bytes(32)))
         for _ in range(5):
@@ -398,7 +398,7 @@ def test_a_flood_of_words_is_refused_before_it_fills_the_memory(monkeypatch: pyt
 
 
 def test_a_restart_in_an_attempt_leaves_it_and_says_so() -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         here = conducting(store, stored)
         running = asyncio.ensure_future(here.run(resumed=True))
         await reached(lambda: store.standing(COLLECTION).left == 2)

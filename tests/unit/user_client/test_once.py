@@ -136,7 +136,7 @@ def test_if_it_cannot_be_kept_nothing_is_sent(town: Town, client: Open, monkeypa
         raise error
 
     with monkeypatch.context() as patched:
-        patched.setattr("user_client.store.Memory.keep", full)
+        patched.setattr("user_client.store.ClientStore.keep", full)
         with raises("store.no_room", "the memory"):
             collection.submit(17, town.ticket(1))
     assert not any(one.parts for one in town.shufflers)
