@@ -38,6 +38,8 @@ from shuffler.evidence import Evidence
 from tests.integration.played import FAKES, Played, Town, played
 from tests.raising import raises
 
+pytestmark = pytest.mark.full  # a town of its own
+
 USERS = 20
 
 
@@ -93,7 +95,6 @@ def test_every_report_comes_out_exactly_once(town: Town) -> None:
     run(test())
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("kill", [pytest.param(False, marks=pytest.mark.long), True], ids=["SIGTERM", "SIGKILL"])
 def test_each_shuffler_is_stopped_in_the_middle_of_an_attempt(town: Town, kill: bool) -> None:
     async def test() -> None:
@@ -155,7 +156,6 @@ def test_every_shuffler_opens_the_dummies_rows_also_one_that_was_killed_after_th
     run(test())
 
 
-@pytest.mark.full
 def test_what_is_kept_for_the_inspection_is_sealed_and_gone_when_it_is_over(town: Town) -> None:
     async def test() -> None:
         async with played(town, "sealed") as play:
@@ -188,7 +188,6 @@ def test_what_is_kept_for_the_inspection_is_sealed_and_gone_when_it_is_over(town
     run(test())
 
 
-@pytest.mark.full
 def test_each_shuffler_is_killed_between_the_steps(town: Town) -> None:
     async def test() -> None:
         async with played(town, "between", listening=False) as play:
@@ -242,7 +241,6 @@ def test_the_closing_time_passes_while_a_shuffler_is_down(town: Town) -> None:
     run(test())
 
 
-@pytest.mark.full
 def test_too_few_reports_end_the_collection_with_the_numbers(town: Town) -> None:
     async def test() -> None:
         async with played(town, "few", minimum=USERS + 1) as play:
@@ -256,7 +254,6 @@ def test_too_few_reports_end_the_collection_with_the_numbers(town: Town) -> None
     run(test())
 
 
-@pytest.mark.full
 def test_the_analyzer_aborts_before_the_end(town: Town) -> None:
     async def test() -> None:
         for state, question in (("open", "abort open"), ("shuffling", "abort shuffling")):
@@ -274,7 +271,6 @@ def test_the_analyzer_aborts_before_the_end(town: Town) -> None:
     run(test())
 
 
-@pytest.mark.full
 def test_what_is_being_sent_ends_without_a_tombstone_when_the_analyzer_aborts(town: Town) -> None:
     async def test() -> None:
         async with played(town, "abort sending", listening=False) as play:
@@ -311,7 +307,6 @@ def test_what_the_policy_forbids_is_refused_with_its_reason(
     run(test())
 
 
-@pytest.mark.full
 def test_a_fifth_collection_of_a_question_within_a_day_is_refused_whatever_its_epoch_and_blanks(town: Town) -> None:
     """Those that were aborted without an output make room again, and the same proposal again is no other."""
 

@@ -156,7 +156,7 @@ def test_without_rho_the_order_of_integers_follows_rows(key: PaillierPrivateKey)
     link_by_order(views(laid, key)["later holder"], "later holder, ρ = 0").assert_succeeds()
 
 
-@pytest.mark.parametrize("weak", [Forty, OneWidth])
+@pytest.mark.parametrize("weak", [full(Forty), OneWidth])
 def test_rho_of_the_same_width_at_every_pass_keeps_the_order(key: PaillierPrivateKey, weak: Weak) -> None:
     laid = run(key, FEW, weak=weak)
     link_by_order(views(laid, key)["first holder"], f"first holder, {weak.__name__}").assert_succeeds()

@@ -13,6 +13,7 @@ from peos.crypto.schemes.paillier import PaillierPrivateKey, PaillierPublicKey
 from peos.ldp import GRR
 from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.shuffle.effects import CIPHERTEXTS, SHARES
+from tests.full import full
 from tests.security.laid import Laid, WatchedNode, bench_of
 from tests.security.verdict import Verdict, of_guesses
 from tests.security.weakened import Bare
@@ -90,7 +91,7 @@ def read(attack: str, words: U64, truth: U64) -> Verdict:
     return of_guesses(attack, int(np.sum(right)), len(right), choices=DOMAIN)
 
 
-@pytest.mark.parametrize("shufflers", [3, 5])
+@pytest.mark.parametrize("shufflers", [3, full(5)])
 def test_all_shufflers_together_read_nothing_since_one_share_is_encrypted(
     key: PaillierPrivateKey, shufflers: int
 ) -> None:

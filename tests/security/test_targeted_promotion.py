@@ -34,6 +34,7 @@ from peos.ldp import GRR, SUE, LocalHash
 from peos.ldp.base import PureMechanism
 from peos.simulate import Simulation
 from peos.wire import submissions
+from tests.full import full
 from tests.raising import raises
 from tests.security.laid import Laid
 
@@ -123,7 +124,7 @@ def supported(mechanism: PureMechanism, reports: U64) -> "np.ndarray[tuple[int, 
     return np.array([mechanism.support_counts(report[np.newaxis])[list(TARGETS)].sum() for report in reports])
 
 
-@pytest.mark.parametrize("craft", [random_pattern, random_item, maximal_gain])
+@pytest.mark.parametrize("craft", [full(random_pattern), full(random_item), maximal_gain])
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_the_gain_is_what_theory_says_and_no_more_than_one_report_each_allows(
     key: PaillierPrivateKey, name: str, craft: Craft, rng: Randomness

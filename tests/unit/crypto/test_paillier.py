@@ -14,6 +14,7 @@ from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import Packed
 from peos.crypto.schemes.paillier import Paillier, PaillierPrivateKey, PaillierPublicKey, rho_bits
 from peos.errors import LocalFault
+from tests.full import full
 from tests.raising import raises
 from tests.unit.crypto.conftest import Streams, Uniform
 
@@ -62,7 +63,7 @@ def test_a_chain_of_passes_adds_its_masks_and_stays_under_the_bound(
     assert private.decrypt(row).tolist() == [total % 2**64]
 
 
-@pytest.mark.parametrize("hop", [1, 2, 3])
+@pytest.mark.parametrize("hop", [1, full(2), full(3)])
 def test_rho_is_uniform_over_its_stated_width(
     hop: int, private: PaillierPrivateKey, rng: Randomness, uniform: Uniform
 ) -> None:

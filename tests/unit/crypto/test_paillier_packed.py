@@ -17,6 +17,7 @@ from peos.crypto.schemes.multi_powers import digit_bits, multi_power
 from peos.crypto.schemes.paillier import PaillierPrivateKey, plaintext_bits
 from peos.crypto.schemes.paillier_halves import Half, Halves
 from peos.crypto.schemes.paillier_packed import BATCH, PackedDecryption
+from tests.full import full
 from tests.keys import small_key
 from tests.unit.crypto.conftest import Streams
 
@@ -217,7 +218,7 @@ def test_whatever_passes_are_told_the_words_are_the_same(
     assert key.decrypt_shuffled(row, passes=told, rng=rng).tolist() == words.tolist()
 
 
-@pytest.mark.parametrize("passes", [0, 1, 2])
+@pytest.mark.parametrize("passes", [full(0), full(1), 2])
 def test_after_the_passes_told_every_honest_row_fits_its_slot(passes: int, rng: Randomness, stream: Streams) -> None:
     """The highest word and mask each time; ρ is drawn, and its bound is tested with the passes."""
     key = small_key(2048)
