@@ -10,10 +10,10 @@ pass ends the collection: too few reports, another shuffler that ended it or bre
 store, faults of this party's own that stay.
 """
 
+from collections.abc import Sized
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
-from peos.collection.document import Document
 from peos.collection.freeze import check_minimum
 from peos.collection.lifecycle import OVER, State
 from peos.crypto.kdf import Context
@@ -42,6 +42,30 @@ class Durable:
     standing: Standing = field(default_factory=Standing)
     frozen: bytes | None = None  # the digest
     lost: bool = False  # restored from a backup past its opening: nothing may be signed for it any more
+
+
+class Terms(Protocol):
+    """What the machine reads of a collection document."""
+
+    @property
+    def closes_at(self) -> int:
+        """When it closes at the latest."""
+
+    @property
+    def shuffle_by(self) -> int:
+        """When it must be shuffled."""
+
+    @property
+    def minimum(self) -> int:
+        """The fewest reports that are shuffled."""
+
+    @property
+    def dummies(self) -> Sized:
+        """The analyzer's own, which do not count."""
+
+    @property
+    def schedule(self) -> Schedule:
+        """Who hides when."""
 
 
 # Events.
@@ -234,7 +258,7 @@ class Session:
     """One collection with one shuffler."""
 
     def __init__(
-        self, number: int, document: Document, kept: Durable, *, inspects: bool = True, retry: float = RETRY
+        self, number: int, document: Terms, kept: Durable, *, inspects: bool = True, retry: float = RETRY
     ) -> None:
         self.state = kept.state
         self.reason = kept.reason

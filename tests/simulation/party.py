@@ -88,14 +88,14 @@ class Party(Driver[None]):
 
     machine_type: type[Shuffler] = Shuffler
 
-    def __init__(self, number: int, world: "World", durable: Durable) -> None:
+    def __init__(self, number: int, world: "World", durable: Durable, *, lives: int = 0) -> None:
         self.number = number
         self.durable = durable
         self.gone = False
         self.inspecting = False
         self.machine: Shuffler | None = None  # None while the process is down
         self._world = world
-        self._lives = 0
+        self._lives = lives  # of processes that were killed before
         self.start()
 
     # The process.

@@ -97,9 +97,13 @@ class World:
         for operation in trial.operations:
             if isinstance(operation, Behind):
                 self._behind[operation.who] = max(self._behind.get(operation.who, 0), operation.by)
-        self.parties = {who: kinds.get(who, Party)(who, self, durables[who]) for who in durables}
+        self._part = kinds
+        self.parties = {who: self._party(who, durables[who]) for who in durables}
         for operation in trial.operations:
             self.after(operation.at, lambda fault=operation: self._apply(fault))  # type: ignore[misc] # bound by default
+
+    def _party(self, who: int, durable: Durable) -> Party:
+        return self._part.get(who, Party)(who, self, durable)
 
     def _frozen(self) -> tuple[dict[int, Durable], U64 | None]:
         """What everyone holds durably when the shuffle begins, and the rows that must come out."""
