@@ -52,7 +52,7 @@ from shuffler import config, keys
 RNG: Final = Randomness(b"\x2a" * 32)
 DUMMIES: Final = 32
 FAKES: Final = 8
-PATIENCE: Final = 60.0
+PATIENCE: Final = 180.0
 
 
 @cache
@@ -234,7 +234,7 @@ class Played:
 
     async def _status_of(self, caller: Caller) -> Status:
         try:
-            found: Status = await caller.ask(STATUS, self.digest, timeout=2.0)
+            found: Status = await caller.ask(STATUS, self.digest, timeout=5.0)
         except PeosError:
             return Status(self.digest, "down", known=False)
         return found

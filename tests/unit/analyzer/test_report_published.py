@@ -21,6 +21,7 @@ from peos.crypto.schemes.base import PrivateKey
 from peos.errors import LocalFault
 from peos.net.logs import Log
 from tests.e2e.leaks import traces
+from tests.raising import raises
 from tests.unit.analyzer.fakes import FLOOR
 from tests.unit.analyzer.pages import cells, disagreements, read
 from tests.unit.analyzer.world import PASSPHRASE, World, take
@@ -82,7 +83,7 @@ def test_no_trouble_with_the_page_keeps_the_reports_or_the_key(world: World, mon
     monkeypatch.setattr(publisher, "write_report", fails)
     opened = world.home()
     kept = _delivered(world, opened)
-    with pytest.raises(LocalFault, match="no page"):
+    with raises("test.localfault", kind=LocalFault):
         _publishing(world, opened).publish(kept)
     after = opened.kept("fruit")
     assert (after.state, after.key) == (State.PUBLISHED, None)

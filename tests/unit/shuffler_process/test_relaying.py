@@ -111,7 +111,7 @@ def test_work_on_an_attempt_that_is_left_meanwhile_leaves_nothing_behind(
         await asyncio.to_thread(begun.wait, 10)
         here.discard(2)
         go_on.set()
-        with pytest.raises(Exception, match="the attempt that this pass belongs to was left"):
+        with raises("shuffle.attempt_left"):
             await work
         assert set(here.vectors) == {CIPHERTEXTS}, "the frozen onions outlive every attempt"
 

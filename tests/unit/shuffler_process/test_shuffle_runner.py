@@ -26,6 +26,7 @@ from shuffler.evidence import Evidence
 from shuffler.shuffle_runner import ShuffleRunner
 from shuffler.store_thread import StoreThread
 from shuffler.workbench import Bench
+from tests.raising import raises
 from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
 from tests.unit.shuffler_process.played import HERE, LOG, ME, Other, Told, memory, run
 from tests.unit.shuffler_process.test_evidence import files, keep, shuffled
@@ -348,7 +349,7 @@ def test_a_store_that_goes_on_failing_ends_the_run_and_nothing_is_said(monkeypat
             raise LocalFault("test.localfault", "the store failed")
 
         monkeypatch.setattr(store, "put_standing", failing)
-        with pytest.raises(LocalFault, match="the store failed"):
+        with raises("test.localfault", kind=LocalFault):
             await here.run(resumed=True)
         post = here._post
         assert isinstance(post, Posted)
