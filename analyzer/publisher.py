@@ -33,7 +33,7 @@ from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import Packed, PrivateKey
 from peos.errors import RemoteFault
 from peos.net.logs import Log
-from peos.shuffle.combine import Part, without_dummies
+from peos.shuffle.combine import FinalVector, without_dummies
 from peos.shuffle.vectors import as_words
 from peos.store.private_files import write_durably
 
@@ -183,17 +183,17 @@ class Publisher:
         self._withheld[kept.digest] = self._shown(kept)
         self._log.of(kept.digest).warning("not published: rows were not seen", peer=whom)
 
-    def _parts(self, kept: CollectionRow) -> tuple[dict[int, Part], int]:
+    def _parts(self, kept: CollectionRow) -> tuple[dict[int, FinalVector], int]:
         """What was delivered, by sender, and how many bytes it is."""
         holder = self._home.signed(kept).document.schedule.last[0]
         found = self._receiving.vectors(kept)
         parts = {
-            sender: Part(header.header.context, header.transcript, rows if sender == holder else as_words(rows))
+            sender: FinalVector(header.header.context, header.transcript, rows if sender == holder else as_words(rows))
             for sender, (header, rows) in found.items()
         }
         return parts, sum(rows.nbytes for _, rows in found.values())
 
-    def _opened(self, kept: CollectionRow, parts: dict[int, Part]) -> U64:
+    def _opened(self, kept: CollectionRow, parts: dict[int, FinalVector]) -> U64:
         """The output's words, as (rows, words)."""
         document, private = self._home.signed(kept).document, self._home.private_key(kept)
         opens = _Opening(self._engine, self._receiving.folder(kept) / _WORDS, self._telling(kept))

@@ -11,7 +11,7 @@ from peos.errors import NotYet, PeosError
 from peos.net.calls import Caller
 from peos.net.logs import Log
 from peos.net.retry import Retry, retrying
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.effects import Receipt
 from peos.shuffle.messages import Header, Kind, SignedReceipt, Step
 from peos.store.mapped import OneWayReader
@@ -40,7 +40,7 @@ class DeliveryRunner:
         self._analyzer = analyzer
         self._log = log
 
-    async def send(self, standing: Standing) -> None:
+    async def send(self, standing: DeliveryState) -> None:
         """Send the stored vector until the analyzer has it whole; LocalFault if it cannot be read any more."""
         collection = self._context.collection
         rows = await self._store.persistently(
@@ -61,17 +61,19 @@ class DeliveryRunner:
         self.trouble = ""
         self._log.info("delivered", attempt=standing.attempt, bytes=int(rows.nbytes))
 
-    async def watch(self, standing: Callable[[], Standing], give: Callable[[Receipt], None], *, every: float) -> None:
+    async def watch(
+        self, standing: Callable[[], DeliveryState], give: Callable[[Receipt], None], *, every: float
+    ) -> None:
         """Ask for the receipt for as long as there may be one; who passes by learns from it that all is over."""
         last = self._document.schedule.last
         while True:
             await asyncio.sleep(every)
             here = standing()
-            if here.place is not Place.SENDING and (self._number in last or here.attempt == 0):
+            if here.place is not Phase.SENDING and (self._number in last or here.attempt == 0):
                 continue
             await self._look(here, give)
 
-    async def _look(self, here: Standing, give: Callable[[Receipt], None]) -> None:
+    async def _look(self, here: DeliveryState, give: Callable[[Receipt], None]) -> None:
         try:
             receipt: SignedReceipt = await self._analyzer.ask(GET_RECEIPT, self._context.collection, step="receipt")
         except NotYet:
@@ -84,7 +86,7 @@ class DeliveryRunner:
             self._log.warning("a receipt of another list")
         elif not receipt.verifies(self._document.analyzer.identity):
             self._log.warning("a receipt with a wrong signature")
-        elif here.place is Place.SENDING and (of.attempt, receipt.transcript) != (here.attempt, here.transcript):
+        elif here.place is Phase.SENDING and (of.attempt, receipt.transcript) != (here.attempt, here.transcript):
             self._log.warning("a receipt of another attempt than the one that is sent", attempt=of.attempt)
         else:
             self.receipt = receipt

@@ -24,7 +24,7 @@ from peos.net.logs import Log
 from peos.net.retry import Retry, is_refused, retrying
 from peos.protocols import Encryption
 from peos.shuffle.inspect.evidence import Nothing, Opening, open_rows
-from peos.shuffle.inspect.machine import Effect, Follow, Inspection, Open, Record, Tell, after
+from peos.shuffle.inspect.machine import Effect, Follow, Inspection, Open, Record, SendPath, after
 from peos.shuffle.inspect.verdict import ANALYZER, Case
 from peos.shuffle.messages import Header, Kind, SignedReceipt, SignedReveal, Step, VectorHeader
 from peos.wire import inspections
@@ -203,7 +203,7 @@ class InspectionRunner:
             match effect:
                 case Follow():
                     await self._carry_out(await self._follow(effect, inspection, bench), inspection, record, bench)
-                case Tell(round_, places):
+                case SendPath(round_, places):
                     rows = inspections.encode_path(places, inspection.revealed)
                     for other in self._others():
                         self._post.vector(self._header(Step(round_, Kind.PATH), other), rows)

@@ -11,7 +11,7 @@ from peos.errors import BadEncoding, Closed, NotYet, Refused, Unknown
 from peos.net.calls import Behaviour, Service, service
 from peos.net.guard import Context, peer_fingerprint
 from peos.shuffle.effects import Received
-from peos.shuffle.messages import Header, Kind, SignedNotice, Word
+from peos.shuffle.messages import Header, Kind, SignedNotice, Statement
 from peos.wire import parties, shuffles
 from peos.wire.methods import (
     CARRY,
@@ -105,7 +105,7 @@ class PeerService:
             raise Refused("collection.lists_caller", "lists are shown to the collection's members only")
         return await self._proving.lists(digest)
 
-    async def say(self, word: Word, context: Context) -> None:
+    async def say(self, word: Statement, context: Context) -> None:
         """A word of the shuffle."""
         session = await self._member(word.header, context)
         _require_receiver(session, word.header)

@@ -23,8 +23,8 @@ from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, Refused
 from peos.net.calls import Caller
 from peos.net.logs import Log
 from peos.protocols import Assignment
-from peos.shuffle.delivery_state import Standing
-from peos.shuffle.effects import Heard, Persist, Tell
+from peos.shuffle.delivery_state import DeliveryState
+from peos.shuffle.effects import Heard, Notify, Persist
 from peos.shuffle.inspect.machine import Record
 from peos.shuffle.messages import SignedNotice, SignedReceipt
 from peos.store.base import Collection, ShufflerStore
@@ -237,7 +237,7 @@ class CollectionSession:
                 self._finished.set()
             case Persist(standing):
                 await self.store(lambda store: store.put_standing(self.digest, standing))
-            case Tell():
+            case Notify():
                 assert self._kept.frozen is not None, "nothing is signed before the freeze"
                 self._tell(effect, Context(self.digest, self._kept.frozen.digest))
         return None
@@ -303,7 +303,7 @@ class CollectionSession:
             async with asyncio.timeout(min(max(0.0, until - time.time()), GLANCE)):
                 await self._changed.wait()
 
-    def _tell(self, tell: Tell, context: Context) -> None:
+    def _tell(self, tell: Notify, context: Context) -> None:
         for receiver in tell.receivers:
             self._post.notice(SignedNotice.sign(self._identity, context, tell.notice), receiver)
 
@@ -395,7 +395,7 @@ class CollectionSession:
         )
         self.conductor = conductor
         try:
-            end = await conductor.run(resumed=standing != Standing())
+            end = await conductor.run(resumed=standing != DeliveryState())
         finally:
             self.conductor = None
         receipt, record = conductor.delivering.receipt, conductor.machine.record

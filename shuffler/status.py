@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from peos.collection.lifecycle import OVER, State
 from peos.collection.replies import Status
 from peos.collection.status import LIMIT, Waiting
-from peos.shuffle.delivery_state import Place
+from peos.shuffle.delivery_state import Phase
 from peos.shuffle.messages import Kind, Step
 from shuffler.freeze_runner import FreezeRunner
 from shuffler.session import CollectionSession
@@ -67,7 +67,7 @@ def _trouble(session: CollectionSession) -> str:
         return session.inspecting.trouble
     if session.conductor is None:
         return ""
-    if session.conductor.machine.standing.place is Place.SENDING:
+    if session.conductor.machine.standing.place is Phase.SENDING:
         return session.conductor.delivering.trouble
     left = session.conductor.trouble
     return f"the attempt before was left: {left}" if left else ""
@@ -113,13 +113,13 @@ def _shuffling(session: CollectionSession, conductor: ShuffleRunner) -> Waiting:
             total = rows * len(waiting.parties)
             done = sum(conductor.arrivals.rows(attempt, waiting.step, who) for who in waiting.parties)
         return Waiting(step, _names(session, waiting.parties), done, total, seconds)
-    if machine.standing.place is Place.SENDING:
+    if machine.standing.place is Phase.SENDING:
         sent = conductor.delivering
         if sent.rows < sent.total:
             return Waiting("delivery", (_analyzer(session),), sent.rows, sent.total, seconds)
         return Waiting("the receipt", (_analyzer(session),), sent.rows, sent.total, seconds)
     if machine.missing:
-        what = "word that the vector is stored" if machine.standing.place is Place.STORED else "word to begin"
+        what = "word that the vector is stored" if machine.standing.place is Phase.STORED else "word to begin"
         return Waiting(f"attempt {max(attempt, 1)}, {what}", _names(session, machine.missing), seconds=seconds)
     if not machine.standing.running:
         return Waiting(f"attempt {attempt + 1}, its opening", _names(session, (1,)), seconds=seconds)

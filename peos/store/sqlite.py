@@ -17,7 +17,7 @@ from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import Conflict, LocalFault, NotYet
 from peos.ldp.base import Question
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.streaming import Rows
 from peos.store import audit, private_files, rules
 from peos.store.base import (
@@ -306,7 +306,7 @@ class SqliteStore(ShufflerStore):
 
     # Delivery.
 
-    def put_standing(self, digest: bytes, standing: Standing, vector: Rows | None = None) -> None:
+    def put_standing(self, digest: bytes, standing: DeliveryState, vector: Rows | None = None) -> None:
         """See the contract."""
         row = self._row(digest)
         here = self._collection(row)
@@ -328,7 +328,7 @@ class SqliteStore(ShufflerStore):
             )
         self._tidy()
 
-    def standing(self, digest: bytes) -> Standing:
+    def standing(self, digest: bytes) -> DeliveryState:
         """See the contract."""
         return self.collection(digest).standing
 
@@ -460,7 +460,7 @@ class SqliteStore(ShufflerStore):
             reason=row["reason"],
             count=self._count(row),
             frozen=None if row["frozen"] is None else Frozen(row["frozen"], row["frozen_count"], row["announcements"]),
-            standing=Standing(Place(row["place"]), row["attempt"], row["left_"], row["transcript"]),
+            standing=DeliveryState(Phase(row["place"]), row["attempt"], row["left_"], row["transcript"]),
             erased=bool(row["erased"]),
             lost=bool(row["lost"]),
         )

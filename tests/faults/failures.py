@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from peos.collection.lifecycle import State
-from peos.shuffle.delivery_state import Place
+from peos.shuffle.delivery_state import Phase
 from tests.faults import points
 from tests.faults.points import (
     ANALYZER,
@@ -80,9 +80,9 @@ def _shuffling() -> list[Change]:
         Change("shuffling", set_, EVERY, _SHUFFLER, state_is(State.SHUFFLING)),
         Change("entered", put, EVERY, _SHUFFLER, points.entered),
         Change("left", put, EVERY, _SHUFFLER, points.left, beside="attempt: entered"),
-        Change("stored", put, LAST, _SHUFFLER, place_is(Place.STORED)),
-        Change("sending", put, LAST, _SHUFFLER, place_is(Place.SENDING)),
-        Change("done", put, EVERY, _SHUFFLER, place_is(Place.DONE)),
+        Change("stored", put, LAST, _SHUFFLER, place_is(Phase.STORED)),
+        Change("sending", put, LAST, _SHUFFLER, place_is(Phase.SENDING)),
+        Change("done", put, EVERY, _SHUFFLER, place_is(Phase.DONE)),
         Change("delivered", set_, EVERY, _SHUFFLER, state_is(State.DELIVERED)),
         Change("erased", f"{STORE}.erase", EVERY, _WITH_CHECKPOINT, times=2),
         Change("published", set_, EVERY, _SHUFFLER, state_is(State.PUBLISHED)),

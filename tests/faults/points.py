@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from peos.collection.lifecycle import State
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.effects import Mix, Pass, Split, Task
 from peos.shuffle.messages import Kind, Step
 from peos.shuffle.schedule import Schedule
@@ -110,21 +110,21 @@ def state_is(state: State) -> Callable[[Arguments], bool]:
     return lambda given: given["state"] is state
 
 
-def place_is(place: Place) -> Callable[[Arguments], bool]:
+def place_is(place: Phase) -> Callable[[Arguments], bool]:
     """To a standing of this place."""
     return lambda given: given["standing"].place is place
 
 
 def entered(given: Arguments) -> bool:
     """To a standing within an attempt."""
-    standing: Standing = given["standing"]
+    standing: DeliveryState = given["standing"]
     return standing.running
 
 
 def left(given: Arguments) -> bool:
     """To a standing after an attempt that was left."""
-    standing: Standing = given["standing"]
-    return standing.place is Place.FREE and 0 < standing.attempt == standing.left
+    standing: DeliveryState = given["standing"]
+    return standing.place is Phase.FREE and 0 < standing.attempt == standing.left
 
 
 def _said(step: Step) -> Callable[[Arguments], bool]:
@@ -304,7 +304,7 @@ def _passes() -> list[Point]:
 
 
 def _storing() -> list[Point]:
-    put, stored, sending = f"{STORE}.put_standing", place_is(Place.STORED), place_is(Place.SENDING)
+    put, stored, sending = f"{STORE}.put_standing", place_is(Phase.STORED), place_is(Phase.SENDING)
     lost = {"loses": lose_vectors, "end": State.ABORTED, "reason": "vector .* is damaged or gone"}
     return [
         Point("storing: not durable yet", put, _BEFORE, LAST, only=stored),
@@ -324,7 +324,7 @@ def _delivering() -> list[Point]:
         ("analyzer",),
     )
     sent, delivered = "peos.wire.shuffles:encode_vector", _carries("delivery", "Deliver")
-    put, done = f"{STORE}.put_standing", place_is(Place.DONE)
+    put, done = f"{STORE}.put_standing", place_is(Phase.DONE)
     return [
         Point("delivery: mid-stream, sender", sent, _DURING, LAST, only=_kind(Kind.DELIVERY), count=2),
         Point("delivery: acknowledged", "peos.net.calls:Caller.send", _AFTER, LAST, only=delivered),

@@ -129,7 +129,7 @@ class Played:
         self._asking = [Caller(one, name, RNG, policy=ONCE) for one, name in zip(channels, names, strict=True)]
         self.expected: list[int] = []
         self.headers: list[VectorHeader] = []
-        self.parts: dict[int, combine.Part] = {}
+        self.parts: dict[int, combine.FinalVector] = {}
         self.openings: dict[int, Opening] = {}
         self.holds_dummies_back = False
         self._revealed: list[Revealed] = []
@@ -199,7 +199,7 @@ class Played:
         if judge_delivery(self.headers, header) is Verdict.STORE:  # a second output would be a Conflict
             self.headers.append(header)
             vector = rows if who == self.document.schedule.last[0] else as_words(rows)
-            self.parts[who] = combine.Part(header.header.context, header.transcript, vector)
+            self.parts[who] = combine.FinalVector(header.header.context, header.transcript, vector)
 
     async def _dummies(self, digest: bytes, _: Context) -> AsyncIterator[inspections.RevealedPart | SignedReveal]:
         if digest != self.digest or not self._revealed:

@@ -13,7 +13,7 @@ import pytest
 from analyzer import store as analyzer_store
 from peos.collection.lifecycle import State
 from peos.errors import LocalFault
-from peos.shuffle.delivery_state import Place
+from peos.shuffle.delivery_state import Phase
 from peos.store import schema, submissions
 from peos.wire.submissions import encode_part
 from tests.stores.filled import OPEN, OVER, SHUFFLING, STORES, delivery, parts_of, past, receipt, unpack
@@ -92,7 +92,7 @@ def test_a_shuffler_s_collections_go_on(tmp_path: Path, version: int) -> None:
         assert len(list(store.shares(OPEN))) == 9
         with pytest.raises(LocalFault):
             store.put_standing(SHUFFLING, stored(1))  # an attempt before the one that it had reached
-        for place in (Place.SENDING, Place.DONE):
+        for place in (Phase.SENDING, Phase.DONE):
             store.put_standing(SHUFFLING, stored(2, place))
         store.set_state(SHUFFLING, State.DELIVERED)
         store.erase(SHUFFLING)

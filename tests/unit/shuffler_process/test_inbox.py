@@ -13,7 +13,7 @@ from peos.compute import Inline
 from peos.crypto.kdf import StreamKey, derive
 from peos.crypto.randomness import Randomness
 from peos.errors import BadEncoding, Closed, LocalFault, NotYet, PeosError, RemoteFault
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Pass, Split
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
 from peos.wire import shuffles
@@ -25,7 +25,7 @@ from tests.unit.collection.made import DOCUMENT, PUBLIC
 from tests.unit.shuffler_process.played import HERE, run
 
 ROWS: Final = 64
-RUNNING: Final = Standing(Place.FREE, 2, 1)
+RUNNING: Final = DeliveryState(Phase.FREE, 2, 1)
 RECEIVER: Final = 2  # shuffler 3 leaves before round 1, and its remainder goes to shuffler 2
 
 

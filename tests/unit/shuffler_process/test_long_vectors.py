@@ -20,7 +20,7 @@ from peos.crypto.kdf import StreamKey
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed, PublicKey, ZeroSource
 from peos.errors import Full
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Pass
 from peos.shuffle.inspect.evidence import open_rows
 from peos.shuffle.messages import Header, Kind, SignedReveal, Step, VectorHeader
@@ -179,7 +179,7 @@ def replace_attempt(header: Header) -> Header:
 
 
 HANDED_OVER: Final = next(over.round for _, over in DOCUMENT.schedule.passes if over.receiver == 2)
-RUNNING: Final = Standing(Place.FREE, 2, 1)
+RUNNING: Final = DeliveryState(Phase.FREE, 2, 1)
 
 
 def test_a_vector_that_arrives_is_written_as_it_comes_and_tried_again_after_a_full_disk(

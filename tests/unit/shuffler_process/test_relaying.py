@@ -16,7 +16,7 @@ from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed
 from peos.protocols import Assignment
 from peos.protocols.sequential import OnionEncryption
-from peos.shuffle.delivery_state import Place
+from peos.shuffle.delivery_state import Phase
 from peos.shuffle.effects import CIPHERTEXTS, Heard, Peel
 from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, Step, VectorHeader
 from peos.shuffle.relay import Line, peeled
@@ -147,8 +147,8 @@ def test_too_few_onions_that_open_end_the_collection_with_a_tombstone() -> None:
         here.take(Heard(Notice(NoticeKind.LOST, 2, 0)))
         here.take(Heard(Notice(NoticeKind.LOST, 3, 0)))
         standing = await asyncio.wait_for(here.run(resumed=False), 20)
-        assert standing.place is Place.DEAD
-        assert store.standing(COLLECTION).place is Place.DEAD
+        assert standing.place is Phase.DEAD
+        assert store.standing(COLLECTION).place is Phase.DEAD
         assert here.reason == "0 reports are left of 12, too few to be handed on"
         assert here.bench.vectors == {}
         stored.close()

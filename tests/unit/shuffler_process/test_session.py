@@ -17,7 +17,7 @@ from peos.collection.status import line_of
 from peos.compute import Inline
 from peos.crypto.randomness import Randomness
 from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, RemoteFault, Unknown
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.messages import Notice, NoticeKind, SignedNotice
 from peos.store.memory import MemoryStore
 from peos.wire.freezes import encode_announcements, stretches
@@ -333,11 +333,11 @@ def test_a_lost_store_ends_its_collections_and_hears_nothing() -> None:
         await session.run()
         assert "restored from a backup" in store.collection(COLLECTION).reason
 
-    lived(test, memory(Place.STORED))
+    lived(test, memory(Phase.STORED))
 
 
 def test_a_delivery_that_was_done_before_a_crash_is_published_and_not_aborted() -> None:
-    store = memory(Place.DONE)
+    store = memory(Phase.DONE)
     store.erase(COLLECTION)  # the crash came after the erasure, and before the state said so
 
     async def test(store: MemoryStore, stored: StoreThread) -> None:
@@ -347,8 +347,8 @@ def test_a_delivery_that_was_done_before_a_crash_is_published_and_not_aborted() 
     lived(test, store)
 
 
-@pytest.mark.parametrize("place", [Place.DEAD, Place.ABORTED])
-def test_an_end_before_a_crash_is_completed(place: Place) -> None:
+@pytest.mark.parametrize("place", [Phase.DEAD, Phase.ABORTED])
+def test_an_end_before_a_crash_is_completed(place: Phase) -> None:
     async def test(store: MemoryStore, stored: StoreThread) -> None:
         await alive(store, stored).run()
         here = store.collection(COLLECTION)
@@ -359,7 +359,7 @@ def test_an_end_before_a_crash_is_completed(place: Place) -> None:
 
 
 def test_what_a_crash_left_unerased_after_the_end_is_erased() -> None:
-    store = memory(Place.DEAD)
+    store = memory(Phase.DEAD)
     store.set_state(COLLECTION, State.ABORTED, "a reason")
 
     async def test(store: MemoryStore, stored: StoreThread) -> None:
@@ -381,10 +381,10 @@ def test_shares_that_are_lost_end_the_collection_with_a_tombstone_after_some_tri
         await alive(store, stored).run()
         here = store.collection(COLLECTION)
         assert here.reason == "fewer shares are stored than were frozen"
-        assert here.standing == Standing(Place.DEAD, 2, 1)
+        assert here.standing == DeliveryState(Phase.DEAD, 2, 1)
         assert len(tries) == FAULTS
 
-    lived(test, memory(Place.FREE))
+    lived(test, memory(Phase.FREE))
 
 
 def test_notices_before_the_shuffle_are_asked_for_again_later() -> None:
