@@ -10,7 +10,7 @@ from peos.crypto.randomness import U64, Randomness
 from peos.ldp import GRR, SUE, LocalHash, Mechanism
 from peos.privacy.sequential import SequentialGuarantees
 from peos.protocols.sequential import SEQUENTIAL, OnionEncryption
-from peos.shuffle.delivery_state import Place
+from peos.shuffle.delivery_state import Phase
 from peos.shuffle.messages import Kind
 from peos.shuffle.relay import PRESENT
 from peos.simulate import Simulation, run_collection
@@ -69,7 +69,7 @@ def test_everything_is_erased_once_the_analyzer_has_it(rng: Randomness) -> None:
     simulation = sequential(GRR(8, 3.0), fakes=6, rng=rng)
     simulation.run([1, 2, 3])
     for node in simulation.nodes:
-        assert node.standing.place is Place.DONE
+        assert node.standing.place is Phase.DONE
         assert not node.parts
         assert not node.bench.vectors
         assert node.machine.record is None

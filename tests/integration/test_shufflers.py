@@ -28,7 +28,7 @@ from peos.net.retry import ONCE
 from peos.net.submit import send_parts
 from peos.net.tls import grpc, health_pb2, health_pb2_grpc, pinned
 from peos.shuffle.effects import Task
-from peos.shuffle.messages import Header, Kind, Step, Word
+from peos.shuffle.messages import Header, Kind, Statement, Step
 from peos.shuffle.vectors import as_rows
 from peos.wire import parties
 from peos.wire.methods import CLOSE, GET_LIST, SAY, STATUS
@@ -331,7 +331,7 @@ def test_a_message_under_another_shufflers_certificate_is_refused(town: Town) ->
     async def test() -> None:
         async with played(town, "posing", listening=False) as play:
             context = Context(play.digest, bytes(32), 1)
-            word = Word(Header(context, Step(1, Kind.COMMIT), 3, 1), bytes(32))
+            word = Statement(Header(context, Step(1, Kind.COMMIT), 3, 1), bytes(32))
             card = town.cards[0]
             posing = channel(card.peer_address, card.peer_certificate, town.peer_certificate(2))
             caller = Caller(posing, "shuffler 1", Randomness(b"\x01" * 32), policy=ONCE)

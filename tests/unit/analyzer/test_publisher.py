@@ -11,10 +11,10 @@ import pytest
 
 from analyzer import decryption
 from analyzer.delivery_receiver import VECTORS
-from analyzer.publisher import RESULT, Publishing
+from analyzer.publisher import RESULT, Publisher
 from analyzer.report import REPORT
-from analyzer.store import Kept
-from analyzer.workspace import Home
+from analyzer.store import CollectionRow
+from analyzer.workspace import Workspace
 from peos.collection.lifecycle import State
 from peos.compute import Engine, Inline
 from peos.errors import LocalFault
@@ -29,7 +29,7 @@ LARGEST = 5.7  # standard errors: four two-sided normal tails beyond it have pro
 ROWS = 200 + 32 + FAKES
 
 
-def _delivered(world: World, home: Home, *, dummies: bool = True) -> Kept:
+def _delivered(world: World, home: Workspace, *, dummies: bool = True) -> CollectionRow:
     kept = world.open(home)
     receiving = world.receiving(home)
     for sender, sent in world.deliveries(home, kept, world.output(home, kept, VALUES, dummies=dummies)).items():
@@ -37,11 +37,11 @@ def _delivered(world: World, home: Home, *, dummies: bool = True) -> Kept:
     return home.kept("fruit")
 
 
-def _publishing(world: World, home: Home, engine: Engine | None = None) -> Publishing:
-    return Publishing(home, world.receiving(home), world.inspecting(home), engine or Inline(), Log("tests.analyzer"))
+def _publishing(world: World, home: Workspace, engine: Engine | None = None) -> Publisher:
+    return Publisher(home, world.receiving(home), world.inspecting(home), engine or Inline(), Log("tests.analyzer"))
 
 
-def _result(home: Home) -> dict[str, Any]:
+def _result(home: Workspace) -> dict[str, Any]:
     found = home.kept("fruit").result
     assert found is not None
     read: dict[str, Any] = json.loads(found)
@@ -253,7 +253,7 @@ def test_a_stop_between_the_result_and_the_erasure_is_made_good(world: World, mo
     home = world.home()
     kept = _delivered(world, home)
     with monkeypatch.context() as stopping:
-        stopping.setattr(Publishing, "clear", _stopped)
+        stopping.setattr(Publisher, "clear", _stopped)
         with raises("test.localfault", kind=LocalFault):
             _publishing(world, home).publish(kept)
     home = world.home()

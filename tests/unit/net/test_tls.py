@@ -184,7 +184,7 @@ def test_without_the_setting_the_client_at_tls_1_2_would_be_let_in(tmp_path: Pat
         capture_output=True,
         text=True,
         check=False,
-        timeout=30,
+        timeout=120,
     )
     assert plain.stdout == "TLSv1.2\n", plain.stderr
 

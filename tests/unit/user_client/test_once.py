@@ -136,7 +136,7 @@ def test_if_it_cannot_be_kept_nothing_is_sent(town: Town, client: Open, monkeypa
         raise error
 
     with monkeypatch.context() as patched:
-        patched.setattr("user_client.store.Memory.keep", full)
+        patched.setattr("user_client.store.ClientStore.keep", full)
         with raises("store.no_room", "the memory"):
             collection.submit(17, town.ticket(1))
     assert not any(one.parts for one in town.shufflers)
@@ -241,7 +241,7 @@ def test_her_value_is_nowhere_in_her_memory_and_nothing_secret_in_a_repr(town: T
     collection = here.open(town.invitation)
     collection.submit(17, town.ticket(1))
     known = here._memory.find(town.digest, town.ticket(1).id)
-    assert repr(known) == "Remembered(00000000…)"
+    assert repr(known) == "StoredSubmission(00000000…)"
     with sqlite3.connect(_memory(client)) as connection:
         columns = [row[1] for table in _tables(connection) for row in connection.execute(f"PRAGMA table_info({table})")]
     connection.close()
