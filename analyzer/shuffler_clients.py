@@ -22,7 +22,7 @@ PROPOSE_TIMEOUT: Final = 60.0  # a shuffler checks the key, which takes a while
 A_FEW: Final = Retry(attempts=4, base=0.5)  # an order may be given again by whoever gave it
 
 
-class Peers:
+class ShufflerClients:
     """Channels to every shuffler, open for the length of a `with`."""
 
     def __init__(self, keys: Keys, cards: tuple[Card, ...], rng: Randomness | None = None) -> None:

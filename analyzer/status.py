@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from analyzer import troubles
-from analyzer.inspection_runner import Inspecting
-from analyzer.shuffler_clients import Peers
-from analyzer.store import Kept
-from analyzer.workspace import Home
+from analyzer.inspection_runner import InspectionRunner
+from analyzer.shuffler_clients import ShufflerClients
+from analyzer.store import CollectionRow
+from analyzer.workspace import Workspace
 from peos.collection import analysis
 from peos.collection.analysis import Answer, in_their_place
 from peos.collection.cards import Card, party, plain_text
@@ -18,12 +18,12 @@ from peos.collection.replies import Status
 from peos.collection.status import Line, Overview, Waiting
 
 
-def status(home: Home, found: Sequence[Kept]) -> list[Overview]:
+def status(home: Workspace, found: Sequence[CollectionRow]) -> list[Overview]:
     """Where each collection stands, as `status` shows it."""
     return [_one(home, kept) for kept in found]
 
 
-def _one(home: Home, kept: Kept) -> Overview:
+def _one(home: Workspace, kept: CollectionRow) -> Overview:
     cards = home.proposal(kept).cards[:-1]
     answers: list[Answer] = [] if kept.state in OVER else asyncio.run(_ask(home, kept, cards))
     lines = tuple(
@@ -36,8 +36,8 @@ def _one(home: Home, kept: Kept) -> Overview:
     return Overview(kept.name, kept.digest, home.signed(kept).document.closes_at, here, lines)
 
 
-async def _ask(home: Home, kept: Kept, cards: tuple[Card, ...]) -> list[Answer]:
-    async with Peers(home.keys, cards) as peers:
+async def _ask(home: Workspace, kept: CollectionRow, cards: tuple[Card, ...]) -> list[Answer]:
+    async with ShufflerClients(home.keys, cards) as peers:
         return await peers.statuses(kept.digest)
 
 
@@ -56,9 +56,9 @@ def _shuffler(number: int, card: Card, answer: Answer) -> Line:
     return Line(name, plain_text(answer.state), plain_text(answer.reason), answer.reports, waiting, refused)
 
 
-def _withheld(home: Home, kept: Kept) -> str:
+def _withheld(home: Workspace, kept: CollectionRow) -> str:
     """Why an output that was inspected is not published, and what to do."""
-    inspecting = Inspecting(home)
+    inspecting = InspectionRunner(home)
     if kept.state is not State.DELIVERED or not kept.total or kept.done < kept.total or inspecting.is_awaited(kept):
         return ""
     accepted = inspecting.accepted(kept)
@@ -67,8 +67,8 @@ def _withheld(home: Home, kept: Kept) -> str:
     return f"not published: {told}. {in_their_place(kept.name, unseen)}" if unseen.keys() - accepted else ""
 
 
-def _waiting(home: Home, kept: Kept, lines: Sequence[Line]) -> Waiting:
-    document, inspecting = home.signed(kept).document, Inspecting(home)
+def _waiting(home: Workspace, kept: CollectionRow, lines: Sequence[Line]) -> Waiting:
+    document, inspecting = home.signed(kept).document, InspectionRunner(home)
     opened: frozenset[int] | None = None
     is_withheld = False
     if kept.state is State.DELIVERED and kept.total and kept.done == kept.total and document.protocol.inspects:

@@ -11,23 +11,23 @@ from peos.errors import NotYet, PeosError
 from peos.net.calls import Caller
 from peos.net.logs import Log
 from peos.net.retry import Retry, retrying
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.effects import Receipt
 from peos.shuffle.messages import Header, Kind, SignedReceipt, Step
-from peos.store.mapped import Passing
+from peos.store.mapped import OneWayReader
 from peos.wire.methods import DELIVER, GET_RECEIPT
 from shuffler.outbox import send_vector
-from shuffler.store_thread import Stored
+from shuffler.store_thread import StoreThread
 
 ANALYZER: Final = 0
 _UNTIL_THERE: Final = Retry(ceiling=30.0, final=lambda _: False)
 
 
-class Delivering:
+class DeliveryRunner:
     """One last hider's part of the output, sent again and again; and the receipt, for every shuffler."""
 
     def __init__(
-        self, number: int, document: Document, context: Context, store: Stored, analyzer: Caller, log: Log
+        self, number: int, document: Document, context: Context, store: StoreThread, analyzer: Caller, log: Log
     ) -> None:
         self.rows = 0  # that have left
         self.total = 0
@@ -40,7 +40,7 @@ class Delivering:
         self._analyzer = analyzer
         self._log = log
 
-    async def send(self, standing: Standing) -> None:
+    async def send(self, standing: DeliveryState) -> None:
         """Send the stored vector until the analyzer has it whole; LocalFault if it cannot be read any more."""
         collection = self._context.collection
         rows = await self._store.persistently(
@@ -51,7 +51,9 @@ class Delivering:
         self.total = len(rows)
         given, progress = standing.transcript, self._left
         await retrying(
-            lambda: send_vector(self._analyzer, DELIVER, header, Passing(rows), transcript=given, progress=progress),
+            lambda: send_vector(
+                self._analyzer, DELIVER, header, OneWayReader(rows), transcript=given, progress=progress
+            ),
             _UNTIL_THERE,
             rng=system(),
             told=lambda error, _: self._note("not delivered yet", error),
@@ -59,17 +61,19 @@ class Delivering:
         self.trouble = ""
         self._log.info("delivered", attempt=standing.attempt, bytes=int(rows.nbytes))
 
-    async def watch(self, standing: Callable[[], Standing], give: Callable[[Receipt], None], *, every: float) -> None:
+    async def watch(
+        self, standing: Callable[[], DeliveryState], give: Callable[[Receipt], None], *, every: float
+    ) -> None:
         """Ask for the receipt for as long as there may be one; who passes by learns from it that all is over."""
         last = self._document.schedule.last
         while True:
             await asyncio.sleep(every)
             here = standing()
-            if here.place is not Place.SENDING and (self._number in last or here.attempt == 0):
+            if here.place is not Phase.SENDING and (self._number in last or here.attempt == 0):
                 continue
             await self._look(here, give)
 
-    async def _look(self, here: Standing, give: Callable[[Receipt], None]) -> None:
+    async def _look(self, here: DeliveryState, give: Callable[[Receipt], None]) -> None:
         try:
             receipt: SignedReceipt = await self._analyzer.ask(GET_RECEIPT, self._context.collection, step="receipt")
         except NotYet:
@@ -82,7 +86,7 @@ class Delivering:
             self._log.warning("a receipt of another list")
         elif not receipt.verifies(self._document.analyzer.identity):
             self._log.warning("a receipt with a wrong signature")
-        elif here.place is Place.SENDING and (of.attempt, receipt.transcript) != (here.attempt, here.transcript):
+        elif here.place is Phase.SENDING and (of.attempt, receipt.transcript) != (here.attempt, here.transcript):
             self._log.warning("a receipt of another attempt than the one that is sent", attempt=of.attempt)
         else:
             self.receipt = receipt

@@ -12,7 +12,7 @@ from peos.crypto.kdf import Context
 from peos.errors import BadEncoding, Full, LocalFault, PeosError, Refused, RemoteFault
 from peos.net.calls import Caller
 from peos.net.logs import Log
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.driver import Driver
 from peos.shuffle.effects import (
     Deadline,
@@ -29,14 +29,14 @@ from peos.shuffle.effects import (
     TimedOut,
 )
 from peos.shuffle.machine import Shuffler
-from peos.shuffle.messages import Header, Notice, NoticeKind, SignedNotice, VectorHeader, Word
+from peos.shuffle.messages import Header, Notice, NoticeKind, SignedNotice, Statement, VectorHeader
 from peos.shuffle.vectors import in_rows
 from shuffler.background import in_background
-from shuffler.delivery_runner import Delivering
+from shuffler.delivery_runner import DeliveryRunner
 from shuffler.evidence import Evidence
-from shuffler.inbox import Arrivals
-from shuffler.outbox import Post
-from shuffler.store_thread import Stored
+from shuffler.inbox import Inbox
+from shuffler.outbox import Outbox
+from shuffler.store_thread import StoreThread
 from shuffler.workbench import InProcess
 
 TICK: Final = 1.0
@@ -47,7 +47,7 @@ _ROWS_A_SECOND: Final = 500  # a step may take this much longer the more rows th
 _MOVES: Final = (Received, ReceivedVector, Done)  # questions about an attempt are no progress of it
 
 
-class Conductor(Driver[Coroutine[Any, Any, None]]):
+class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
     """Drives the machine until it is done, dead or aborted."""
 
     def __init__(
@@ -59,8 +59,8 @@ class Conductor(Driver[Coroutine[Any, Any, None]]):
         context: Context,
         identity: Identity,
         bench: InProcess,
-        store: Stored,
-        post: Post,
+        store: StoreThread,
+        post: Outbox,
         analyzer: Caller,
         evidence: Evidence | None = None,
         step_seconds: float,
@@ -73,8 +73,8 @@ class Conductor(Driver[Coroutine[Any, Any, None]]):
         self.context = context
         self.trouble = ""  # why the last attempt was left
         self.reason = ""  # why it ended, if not with a receipt
-        self.arrivals = Arrivals(bench, document.schedule, number)
-        self.delivering = Delivering(number, document, context, store, analyzer, log)
+        self.arrivals = Inbox(bench, document.schedule, number)
+        self.delivering = DeliveryRunner(number, document, context, store, analyzer, log)
         self._number = number
         self._document = document
         self._identity = identity
@@ -133,7 +133,7 @@ class Conductor(Driver[Coroutine[Any, Any, None]]):
         if handle is not None:
             self.give(ReceivedVector(header.header, handle))
 
-    async def run(self, *, resumed: bool) -> Standing:
+    async def run(self, *, resumed: bool) -> DeliveryState:
         """Until nothing is left to do; the standing that was reached."""
         self._look_at_the_clock()  # a deadline that passed while this process was down comes first
         self.give(Restarted() if resumed else Tick())
@@ -165,7 +165,7 @@ class Conductor(Driver[Coroutine[Any, Any, None]]):
             await self.carry_out(effect)
         if isinstance(event, Deadline):
             await self._forget_evidence()
-        if self.machine.standing.place in (Place.DEAD, Place.ABORTED):
+        if self.machine.standing.place in (Phase.DEAD, Phase.ABORTED):
             why = self._ordered or _end(event)
             self.reason = f"{why}; before that, {self.trouble}" if self.trouble else why
 
@@ -182,7 +182,7 @@ class Conductor(Driver[Coroutine[Any, Any, None]]):
         if self._evidence is not None and self._evidence.attempt:
             await in_background(self._evidence.erase)
 
-    async def on_send(self, word: Word) -> None:
+    async def on_send(self, word: Statement) -> None:
         """Until it is there."""
         self._post.word(word)
 
@@ -200,7 +200,7 @@ class Conductor(Driver[Coroutine[Any, Any, None]]):
         """Beside the event loop."""
         self._help(self._work(task, self.machine.standing.attempt))
 
-    async def on_output(self, standing: Standing) -> None:
+    async def on_output(self, standing: DeliveryState) -> None:
         """Until the analyzer has it, once at a time."""
         if self._sending is None:
             self._sending = self._help(self._deliver(standing))
@@ -221,9 +221,9 @@ class Conductor(Driver[Coroutine[Any, Any, None]]):
         """For status and log."""
         self._note(sentence)
 
-    async def on_persist(self, standing: Standing, vector: Handle | None) -> None:
+    async def on_persist(self, standing: DeliveryState, vector: Handle | None) -> None:
         """Durable when this returns, however long the store takes."""
-        if standing.place is not Place.SENDING and self._sending is not None:
+        if standing.place is not Phase.SENDING and self._sending is not None:
             self._sending.cancel()  # what it reads from is wiped once the standing is another
             await asyncio.gather(self._sending, return_exceptions=True)
         rows = in_rows(self.bench.vectors[vector]) if vector else None
@@ -264,7 +264,7 @@ class Conductor(Driver[Coroutine[Any, Any, None]]):
                 self._log.warning("waiting", full, attempt=attempt)
                 await asyncio.sleep(NO_ROOM)
 
-    async def _deliver(self, standing: Standing) -> None:
+    async def _deliver(self, standing: DeliveryState) -> None:
         try:
             await self.delivering.send(standing)
         except LocalFault as fault:
@@ -306,7 +306,7 @@ class Conductor(Driver[Coroutine[Any, Any, None]]):
         elif self.machine.missing:
             what, parties = "no word on where it stands", self.machine.missing
         else:
-            is_opened = standing.running or standing.place is not Place.FREE or self._number == 1
+            is_opened = standing.running or standing.place is not Phase.FREE or self._number == 1
             what, parties = f"attempt {standing.attempt + 1}: no opening", () if is_opened else (1,)
         return f"{what} from {', '.join(f'shuffler {who}' for who in parties)}" if parties else ""
 

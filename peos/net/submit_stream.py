@@ -72,7 +72,7 @@ def user_channel(who: str, card: Card, step: str) -> grpc.Channel:
         raise RemoteFault(wrong.id, str(wrong), party=who, step=step, hint=_INVITE) from None
 
 
-class Lane:
+class SubmitStream:
     """Parts to one shuffler. `offer`, `finish`, `watch` and `stop` are its owner's; `events` brings what became."""
 
     def __init__(

@@ -9,7 +9,7 @@ from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault, RemoteFault
 from peos.shuffle.attempt import Attempt, Waiting, awaited
 from peos.shuffle.delivery import Decision, Delivery
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.effects import (
     Deadline,
     Done,
@@ -41,11 +41,11 @@ class Shuffler:
         schedule: Schedule,
         context: Context,
         rng: Randomness,
-        standing: Standing | None = None,
+        standing: DeliveryState | None = None,
         *,
         kept: int = 0,
     ) -> None:
-        self._delivery = Delivery(me, schedule, standing or Standing())
+        self._delivery = Delivery(me, schedule, standing or DeliveryState())
         self._context = context
         self._rng = rng
         self._attempt: Attempt | None = None
@@ -56,14 +56,14 @@ class Shuffler:
         self._early_for = 0  # its number
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> DeliveryState:
         """Where this shuffler stands; a `Persist` made the same durable."""
         return self._delivery.standing
 
     @property
     def record(self) -> Record | None:
         """What the inspection needs of the attempt that was delivered; nothing if it was not worked in this process."""
-        return self._record if self.standing.place is Place.DONE else None
+        return self._record if self.standing.place is Phase.DONE else None
 
     @property
     def finished(self) -> Record | None:
@@ -96,7 +96,7 @@ class Shuffler:
 
     def _is_inspected(self, attempt: int) -> bool:
         """Whether the attempt that was delivered can be shown, from memory or from what was kept."""
-        return self.standing.place is Place.DONE and (self.record is not None or self._kept == attempt)
+        return self.standing.place is Phase.DONE and (self.record is not None or self._kept == attempt)
 
     def _handled(self, event: Event) -> list[Effect]:
         if not isinstance(event, Received | ReceivedVector | Done):
@@ -141,7 +141,7 @@ class Shuffler:
         if not self.standing.running:
             if self._attempt is not None and self._attempt.completed is not None:
                 self._record = Record(tuple(self._attempt.trail), self._attempt.said)
-            if self.standing.place not in (Place.STORED, Place.SENDING, Place.DONE):
+            if self.standing.place not in (Phase.STORED, Phase.SENDING, Phase.DONE):
                 self._record = None
             self._attempt = None
             return list(effects)
@@ -162,6 +162,6 @@ class Shuffler:
     def _completed(self, attempt: Attempt, effects: list[Effect]) -> list[Effect]:
         """Once a last hider has its vector, it is for `Delivery` to say when it may leave."""
         done = attempt.completed
-        if done is None or done.vector is None or self.standing.place is not Place.FREE:
+        if done is None or done.vector is None or self.standing.place is not Phase.FREE:
             return effects
         return [*effects, *self._decided(self._delivery.stored(done.transcript, done.vector))]

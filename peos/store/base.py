@@ -27,7 +27,7 @@ from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault, Refused
 from peos.ldp.base import Question
-from peos.shuffle.delivery_state import Standing
+from peos.shuffle.delivery_state import DeliveryState
 from peos.shuffle.streaming import Rows
 
 Judged = Verdict | Refused
@@ -83,7 +83,7 @@ class Collection:
     reason: str  # of the last change of state
     count: int  # submissions kept; after an erasure, how many there were
     frozen: Frozen | None
-    standing: Standing
+    standing: DeliveryState
     erased: bool
     lost: bool  # restored from a backup past its opening: nothing may be signed for it any more
 
@@ -270,7 +270,7 @@ class ShufflerStore(ABC):
     # Delivery.
 
     @abstractmethod
-    def put_standing(self, digest: bytes, standing: Standing, vector: Rows | None = None) -> None:
+    def put_standing(self, digest: bytes, standing: DeliveryState, vector: Rows | None = None) -> None:
         """Make a standing durable, together with the final vector if one is given (the effect `Persist`).
 
         A vector stays for as long as the standing is STORED or SENDING. Attempts never fall (LocalFault). The standing
@@ -278,7 +278,7 @@ class ShufflerStore(ABC):
         """
 
     @abstractmethod
-    def standing(self, digest: bytes) -> Standing:
+    def standing(self, digest: bytes) -> DeliveryState:
         """Where this shuffler stands; FREE and nothing else before the first `put_standing`."""
 
     @abstractmethod

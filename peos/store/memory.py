@@ -13,7 +13,7 @@ from peos.collection.submission import Verdict, judge
 from peos.crypto.randomness import Randomness
 from peos.errors import Conflict, LocalFault
 from peos.ldp.base import Question
-from peos.shuffle.delivery_state import Standing
+from peos.shuffle.delivery_state import DeliveryState
 from peos.shuffle.streaming import Rows
 from peos.store import audit, rules
 from peos.store.base import (
@@ -88,7 +88,9 @@ class MemoryStore(ShufflerStore):
         before = self.delivered_before(question)
         if before is not None:
             raise rules.answered_before(before)
-        made = Collection(digest, signed, roster, question, state, "", 0, None, Standing(), erased=False, lost=False)
+        made = Collection(
+            digest, signed, roster, question, state, "", 0, None, DeliveryState(), erased=False, lost=False
+        )
         self._kept[digest] = _Kept(made)
         self._changed("accepted", {"collection": digest.hex(), "state": state.value})
 
@@ -203,7 +205,7 @@ class MemoryStore(ShufflerStore):
 
     # Delivery.
 
-    def put_standing(self, digest: bytes, standing: Standing, vector: Rows | None = None) -> None:
+    def put_standing(self, digest: bytes, standing: DeliveryState, vector: Rows | None = None) -> None:
         """See the contract."""
         kept = self._of(digest)
         rules.require_standing(kept.here, standing, vector, has_vector=kept.vector is not None)
@@ -218,7 +220,7 @@ class MemoryStore(ShufflerStore):
         kept.here = replace(kept.here, standing=standing)
         self._changed("standing", rules.standing_fields(digest, standing))
 
-    def standing(self, digest: bytes) -> Standing:
+    def standing(self, digest: bytes) -> DeliveryState:
         """See the contract."""
         return self._of(digest).here.standing
 

@@ -6,14 +6,14 @@ from typing import Final
 from peos.collection.document import ID_BYTES
 from peos.collection.lifecycle import OVER, State, advance
 from peos.errors import Closed, LocalFault, NotYet, Refused, Unknown, WrongInput
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.streaming import Rows
 from peos.store.base import Collection
 
-KEEPS_VECTOR: Final = (Place.STORED, Place.SENDING)
+KEEPS_VECTOR: Final = (Phase.STORED, Phase.SENDING)
 UNDERWAY: Final = (State.FROZEN, State.SHUFFLING)
 ANSWERED: Final = (State.DELIVERED, State.PUBLISHED)
-BEGUN: Final = (Place.SENDING, Place.DONE, Place.ABORTED)  # some of the output may have left
+BEGUN: Final = (Phase.SENDING, Phase.DONE, Phase.ABORTED)  # some of the output may have left
 UNFINISHED: Final = (State.OPEN, State.CLOSED, State.FROZEN, State.SHUFFLING)
 SEED_BYTES: Final = 32
 
@@ -110,7 +110,7 @@ def require_freezable(here: Collection, frozen: bytes, asking: Iterable[Collecti
     return True
 
 
-def require_standing(here: Collection, new: Standing, vector: Rows | None, *, has_vector: bool) -> None:
+def require_standing(here: Collection, new: DeliveryState, vector: Rows | None, *, has_vector: bool) -> None:
     """A standing that can follow, with a vector if and only if it needs one."""
     old = here.standing
     if here.lost:
@@ -136,7 +136,7 @@ def require_same_vector(*, same: bool) -> None:
         )
 
 
-def standing_fields(digest: bytes, standing: Standing) -> dict[str, str | int]:
+def standing_fields(digest: bytes, standing: DeliveryState) -> dict[str, str | int]:
     """A standing as the audit log holds it."""
     return {
         "collection": digest.hex(),

@@ -24,7 +24,7 @@ from tests.e2e.whole_run import EXPIRED, GUEST, Concluded
 from tests.raising import raises
 
 DIGEST = bytes(32)
-SECONDS = 5.0
+SECONDS = 30.0
 RNG = Randomness(b"\x0f" * 32)
 
 

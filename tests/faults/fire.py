@@ -81,7 +81,7 @@ def _kill(ground: Ground, victim: Party, before: set[bytes], client: subprocess.
     victim.process.kill()
     victim.process.wait()
     assert client.poll() is None, f"the load was over before {victim.name} was killed"
-    until(lambda: not group(leader), f"the end of the workers of {victim.name}", patience=5.0)
+    until(lambda: not group(leader), f"the end of the workers of {victim.name}")
     victim.stop()
     told, kept, known = acknowledged(ground, victim), stored(victim), commitments(ground)
     lost = told - set(kept)

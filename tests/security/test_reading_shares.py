@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import Packed, PublicKey
 from peos.crypto.schemes.paillier import PaillierPrivateKey, PaillierPublicKey
 from peos.ldp import GRR
@@ -52,7 +52,7 @@ def delivered(laid: Laid) -> tuple[Packed, U64]:
 
 def readings(public: PaillierPublicKey, ciphertexts: Packed) -> dict[str, U64]:
     """What may be taken for the encrypted share: the m of 1 + mN, as far as c is one; parts of c; nothing."""
-    n, given = public.modulus, rows.integers(ciphertexts)
+    n, given = public.modulus, packing.integers(ciphertexts)
     word = (1 << 64) - 1
     return {
         ENCODING: np.array([int((c - 1) // n & word) for c in given], dtype=np.uint64),

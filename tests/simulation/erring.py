@@ -7,8 +7,8 @@ from peos.collection import analysis
 from peos.collection import session as life
 from peos.collection.lifecycle import State
 from peos.collection.replies import Status
-from peos.shuffle.delivery_state import Place
-from peos.shuffle.effects import Persist, Tell
+from peos.shuffle.delivery_state import Phase
+from peos.shuffle.effects import Notify, Persist
 from tests.simulation.member import Member
 from tests.simulation.messages import Acknowledged, Submit
 from tests.simulation.office import Office, User
@@ -26,7 +26,7 @@ class _AbortsWhatIsDone(life.Session):
         return ()
 
     def _end(self, kept: life.Durable) -> life.Effects:
-        return super()._end(replace(kept, standing=replace(kept.standing, place=Place.ABORTED)))
+        return super()._end(replace(kept, standing=replace(kept.standing, place=Phase.ABORTED)))
 
 
 class _ForgetsToErase(life.Session):
@@ -49,7 +49,7 @@ class _ForgetsTheOrder(life.Session):
 
 class _EndsBeforeItDies(life.Session):
     def _end(self, kept: life.Durable) -> life.Effects:
-        return tuple(sorted(super()._end(kept), key=lambda effect: isinstance(effect, Persist | Tell)))
+        return tuple(sorted(super()._end(kept), key=lambda effect: isinstance(effect, Persist | Notify)))
 
 
 class _JudgesByTheError(life.Session):

@@ -13,9 +13,9 @@ from peos.collection.lifecycle import OVER, State
 from peos.collection.replies import Status
 from peos.crypto.kdf import Context
 from peos.errors import Closed, LocalFault, NotYet, PeosError
-from peos.shuffle.delivery_state import Place, Standing
-from peos.shuffle.effects import Deadline, Event, Expired, Heard, Persist, Receipt, Tell
-from peos.shuffle.messages import Header, Word
+from peos.shuffle.delivery_state import DeliveryState, Phase
+from peos.shuffle.effects import Deadline, Event, Expired, Heard, Notify, Persist, Receipt
+from peos.shuffle.messages import Header, Statement
 from peos.shuffle.vectors import Vector
 from tests.simulation.messages import Acknowledged, Answer, Ask, Life, Shown, Submit
 from tests.simulation.operations import ANALYZER, Cut, Faulty, Torn
@@ -42,9 +42,9 @@ class Shuffling(Party):
         """The whole process is killed."""
         self._member.kill(down, why)
 
-    def persist(self, standing: Standing, vector: Vector | None, reason: str) -> None:
+    def persist(self, standing: DeliveryState, vector: Vector | None, reason: str) -> None:
         """Make a standing durable; what an inspection may ask for is kept before anything is said of it."""
-        if standing.place in (Place.STORED, Place.SENDING):
+        if standing.place in (Phase.STORED, Phase.SENDING):
             self._durable_life.evidence = standing.attempt
         super().persist(standing, vector, reason)
 
@@ -242,7 +242,7 @@ class Member:
                 self._change(self._erase)
             case Persist(standing):
                 self._change(lambda: self._put_standing(standing))
-            case Tell(notice, receivers):
+            case Notify(notice, receivers):
                 self.world.watch.tells(self.number, notice)
                 for receiver in receivers:
                     self._say(receiver, Heard(notice))
@@ -259,7 +259,7 @@ class Member:
 
         self._change(change)
 
-    def _put_standing(self, standing: Standing) -> None:
+    def _put_standing(self, standing: DeliveryState) -> None:
         self.world.watch.persisted(self.number, standing, None, Deadline())
         self.durable.standing = standing
         self.durable.reason = self.durable.reason or self.session.doom
@@ -394,7 +394,7 @@ class Member:
                     here = Context(self.world.collection, self.durable.frozen)
                     for said in life.last_words(self.number, self.world.schedule, self._known(), here, notice):
                         self._one(said)
-            case Word() | CarriedVector() | Header() | Heard() | Receipt() | Taken() if self.shuffle is not None:
+            case Statement() | CarriedVector() | Header() | Heard() | Receipt() | Taken() if self.shuffle is not None:
                 self.shuffle.hear(sender, what)
                 self._look()
 

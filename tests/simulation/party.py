@@ -13,7 +13,7 @@ from gmpy2 import mpz
 
 from peos.crypto.randomness import U64, Randomness
 from peos.errors import RemoteFault
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.driver import Driver
 from peos.shuffle.effects import (
     Deadline,
@@ -34,7 +34,7 @@ from peos.shuffle.effects import (
 )
 from peos.shuffle.fakes import fake_shares
 from peos.shuffle.machine import Shuffler
-from peos.shuffle.messages import Header, Notice, NoticeKind, VectorHeader, Word
+from peos.shuffle.messages import Header, Notice, NoticeKind, Statement, VectorHeader
 from peos.shuffle.vectors import Vector, Workbench, as_rows
 from tests.security.linear.glass import GlassKey
 from tests.simulation.operations import ANALYZER, Cut, Torn
@@ -51,7 +51,7 @@ PATIENCE: Final = 40  # without anything coming, a step that waits for others co
 class Durable:
     """What outlives the process. A persist is one write: all of it or nothing."""
 
-    standing: Standing = field(default_factory=Standing)
+    standing: DeliveryState = field(default_factory=DeliveryState)
     vector: Vector | None = None  # the final one
     shares: Vector | None = None  # as users sent them, as rows of bytes
     fake_seed: bytes = b""
@@ -71,7 +71,7 @@ class CarriedVector:
 class Delivered:
     """A final vector on its way to the analyzer."""
 
-    standing: Standing
+    standing: DeliveryState
     vector: Vector | None
 
 
@@ -108,8 +108,8 @@ class Party(Driver[None]):
         self._lives += 1
         secret = hashlib.sha256(f"{world.trial.seed} {self.number} {self._lives}".encode()).digest()
         self._bench: Workbench | None = None
-        self._outbox: dict[Header, tuple[int, Word | CarriedVector]] = {}  # with the time of the last try
-        self._delivering: Standing | None = None
+        self._outbox: dict[Header, tuple[int, Statement | CarriedVector]] = {}  # with the time of the last try
+        self._delivering: DeliveryState | None = None
         self._seen: set[type[Event]] = set()  # deadlines
         self._moved = world.now
         self._cause: Event = Restarted()
@@ -130,7 +130,7 @@ class Party(Driver[None]):
             self._look_at_the_clock()  # a deadline that passed meanwhile comes first
             self.feed(Restarted())
 
-    def _remembered(self) -> Standing:
+    def _remembered(self) -> DeliveryState:
         return self.durable.standing
 
     def _lay_out(self, shares: Vector, rng: Randomness) -> None:
@@ -209,7 +209,7 @@ class Party(Driver[None]):
         if self._delivering is not None:
             world.send(self.number, ANALYZER, Delivered(self._delivering, self.durable.vector))
         passes_by = self.number not in world.schedule.last and standing.attempt > 0
-        if standing.place is Place.SENDING or passes_by:
+        if standing.place is Phase.SENDING or passes_by:
             world.send(self.number, ANALYZER, IsThereAReceipt())
 
     # What comes in.
@@ -266,7 +266,7 @@ class Party(Driver[None]):
         if machine is None:
             return
         match what:
-            case Word():
+            case Statement():
                 if self._takes(what.header, sender):
                     self.feed(Received(what))
             case CarriedVector():
@@ -308,7 +308,7 @@ class Party(Driver[None]):
 
     # What is asked for.
 
-    def on_send(self, word: Word) -> None:
+    def on_send(self, word: Statement) -> None:
         """Again and again, until it is acknowledged."""
         self._world.watch.says(self.number, word)
         self._post(word.header, word)
@@ -328,7 +328,7 @@ class Party(Driver[None]):
         for receiver in receivers:
             self._world.send(self.number, receiver, Heard(notice))
 
-    def on_persist(self, standing: Standing, vector: Handle | None) -> None:
+    def on_persist(self, standing: DeliveryState, vector: Handle | None) -> None:
         """One write."""
         rows = self._bench.vectors[vector] if vector and self._bench else None
         self._world.watch.persisted(self.number, standing, rows, self._cause)
@@ -341,7 +341,7 @@ class Party(Driver[None]):
         self._world.watch.works(self.number, task)
         self._begin(task)
 
-    def on_output(self, standing: Standing) -> None:
+    def on_output(self, standing: DeliveryState) -> None:
         """Until the analyzer has it."""
         self._world.watch.sends(self.number, standing)
         self._delivering = standing
@@ -361,14 +361,14 @@ class Party(Driver[None]):
     def on_report(self, sentence: str) -> None:
         """It is in the trace."""
 
-    def persist(self, standing: Standing, vector: Vector | None, reason: str) -> None:
+    def persist(self, standing: DeliveryState, vector: Vector | None, reason: str) -> None:
         """Make a standing durable, with its vector and the reason for an end: one write."""
         self.durable.standing = standing
         if vector is not None:
             self.durable.vector = vector
         self.durable.reason = self.durable.reason or reason
 
-    def _post(self, header: Header, what: Word | CarriedVector) -> None:
+    def _post(self, header: Header, what: Statement | CarriedVector) -> None:
         self._outbox[header] = (self._world.now, what)
         self._world.send(self.number, header.receiver, what)
 

@@ -19,7 +19,7 @@ from peos.collection.lifecycle import OVER, State
 from peos.crypto import sharing
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
-from peos.shuffle.delivery_state import Place
+from peos.shuffle.delivery_state import Phase
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.vectors import Vector
 from tests.simulation.member import Member
@@ -188,7 +188,7 @@ class Whole(World):
         held = [set(one.durable.rows.values()) for one in self.parties.values()]
         return len(set.intersection(*held)) - DUMMIES >= MINIMUM
 
-    def _place(self, who: int) -> Place:
+    def _place(self, who: int) -> Phase:
         return self.parties[who].durable.standing.place
 
     def _arrive(self, sender: int, receiver: int, what: object) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from peos.collection.lifecycle import State, advance
 from peos.errors import LocalFault
-from peos.shuffle.delivery_state import Place
+from peos.shuffle.delivery_state import Phase
 from tests.simulation.watch import Watch, broken
 
 if TYPE_CHECKING:
@@ -53,11 +53,11 @@ class WholeWatch(Watch):
             advance("shuffler", here, there)
         except LocalFault as fault:
             broken("states follow the life-cycle", f"shuffler {who}: {fault}")
-        if there is State.ABORTED and kept.standing.place is Place.DONE:
+        if there is State.ABORTED and kept.standing.place is Phase.DONE:
             broken("what was delivered is not aborted", f"shuffler {who}")
-        if there is State.ABORTED and kept.frozen and kept.standing.place in (Place.FREE, Place.STORED, Place.SENDING):
+        if there is State.ABORTED and kept.frozen and kept.standing.place in (Phase.FREE, Phase.STORED, Phase.SENDING):
             broken("an end is durable in the standing first", f"shuffler {who} is {kept.standing.place}")
-        if there in (State.DELIVERED, State.PUBLISHED) and kept.standing.place is not Place.DONE:
+        if there in (State.DELIVERED, State.PUBLISHED) and kept.standing.place is not Phase.DONE:
             broken("done means received", f"shuffler {who}")
         if there is State.PUBLISHED and (kept.shares is not None or kept.vector is not None or kept.evidence):
             broken("published is erased", f"shuffler {who}")

@@ -19,7 +19,7 @@ from gmpy2 import mpz
 from peos.crypto import sharing
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import U64, Randomness
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.effects import Deadline, Effect, Event, Receipt, TimedOut
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.vectors import Vector, as_rows
@@ -62,7 +62,7 @@ class Outcome:
     delivered: bool
     attempts: int
     settled: int  # the tick at which the last party ended
-    places: tuple[Place, ...]
+    places: tuple[Phase, ...]
 
 
 class World:
@@ -161,7 +161,7 @@ class World:
             where = ", ".join(f"{who} is {words(self.parties[who].durable.standing)}" for who in open_)
             broken("everybody ends", f"{self.now - self.calm} ticks after the last fault {where}")
         if self.trial.must_deliver:
-            undone = [who for who in self.parties if self._place(who) is not Place.DONE]
+            undone = [who for who in self.parties if self._place(who) is not Phase.DONE]
             if undone or not self.watch.output():
                 broken("what can be delivered is delivered", f"{[(who, self._place(who).value) for who in undone]}")
             calm = [attempt for attempt, tick in self.opened.items() if tick > self.calm]
@@ -179,10 +179,10 @@ class World:
             broken("an end has its reason", f"shuffler {who} is {words(party.durable.standing)}")
         if party.durable.vector is not None or party.durable.shares is not None or party.durable.fake_seed:
             broken("an end erases", f"shuffler {who} still has vectors or the seed of the fakes")
-        if self._place(who) is Place.DONE and not self.watch.output():
+        if self._place(who) is Phase.DONE and not self.watch.output():
             broken("done means received", f"shuffler {who}")
 
-    def _place(self, who: int) -> Place:
+    def _place(self, who: int) -> Phase:
         return self.parties[who].durable.standing.place
 
     # What parties ask of their world.
@@ -249,7 +249,7 @@ class World:
         elif (output := self.watch.output()) is not None:
             self.send(ANALYZER, sender, Receipt(output[0]))
 
-    def _take(self, sender: int, standing: Standing, vector: Vector | None) -> None:
+    def _take(self, sender: int, standing: DeliveryState, vector: Vector | None) -> None:
         self.note(ANALYZER, f"has the vector of attempt {standing.attempt} from {sender}")
         self.watch.delivered(sender, (standing.attempt, standing.transcript), vector)
         self.send(ANALYZER, sender, Taken())

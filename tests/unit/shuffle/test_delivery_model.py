@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 import pytest
 
 from peos.shuffle.delivery import OPENER, Delivery
-from peos.shuffle.delivery_state import Place
-from peos.shuffle.effects import Deadline, Effect, Event, Expired, Heard, Output, Restarted, Tell, Tick, TimedOut
+from peos.shuffle.delivery_state import Phase
+from peos.shuffle.effects import Deadline, Effect, Event, Expired, Heard, Notify, Output, Restarted, Tick, TimedOut
 from peos.shuffle.messages import Notice, NoticeKind
 from peos.shuffle.schedule import Schedule
 
@@ -44,7 +44,7 @@ class World:
         """The world once a party carried out what it decided."""
         party, effects = decision
         parties = tuple(party if one.me == number else one for one in self.parties)
-        said = {effect.notice for effect in effects if isinstance(effect, Tell) and effect.notice.kind in REMEMBERED}
+        said = {effect.notice for effect in effects if isinstance(effect, Notify) and effect.notice.kind in REMEMBERED}
         outputs = [effect.standing for effect in effects if isinstance(effect, Output)]
         sent = {(number, standing.attempt, standing.transcript) for standing in outputs}
         return World(parties, self.said | said, self.sent | sent)
@@ -55,7 +55,7 @@ class World:
         for other in self.parties:
             if other.me == party.me:
                 continue
-            if other.standing.place is Place.DEAD:
+            if other.standing.place is Phase.DEAD:
                 yield Notice(NoticeKind.TOMBSTONE, other.me, other.standing.attempt)
             for attempt in range(other.standing.attempt + 1):
                 yield Notice(NoticeKind.ASK, other.me, attempt)
@@ -81,8 +81,8 @@ class World:
     def settled(self) -> bool:
         """Whether the last hiders have nothing to wait for: all send, or one of them never will."""
         places = [party.standing.place for party in self.parties if party.me in SCHEDULE.last]
-        return all(place is Place.SENDING for place in places) or all(
-            place in (Place.DEAD, Place.ABORTED) for place in places
+        return all(place is Phase.SENDING for place in places) or all(
+            place in (Phase.DEAD, Phase.ABORTED) for place in places
         )
 
 
@@ -156,14 +156,14 @@ def test_from_every_state_the_parties_can_get_on_without_a_further_fault(graph: 
 def test_at_the_deadline_each_ends_by_itself_whoever_is_gone(graph: Graph) -> None:
     for party in {party for world in graph for party in world.parties}:
         ended = party.on(Deadline())[0].on(Expired())[0].standing.place
-        assert ended in (Place.DEAD, Place.ABORTED), party.standing
+        assert ended in (Phase.DEAD, Phase.ABORTED), party.standing
 
 
 class Hasty(Delivery):
     """Leaves what it stored when it runs out of patience, which protocol.md §6.5 forbids: the others wait for ever."""
 
     def on(self, event: Event) -> tuple[Delivery, tuple[Effect, ...]]:
-        if isinstance(event, TimedOut) and self.standing.place is Place.STORED:
+        if isinstance(event, TimedOut) and self.standing.place is Phase.STORED:
             return self._leave()
         return super().on(event)
 
@@ -172,8 +172,8 @@ class Forgetful(Delivery):
     """Forgets at a restart that it stored or sent: two outputs."""
 
     def on(self, event: Event) -> tuple[Delivery, tuple[Effect, ...]]:
-        if isinstance(event, Restarted) and self.standing.place in (Place.STORED, Place.SENDING):
-            return replace(self, standing=replace(self.standing, place=Place.FREE)).on(TimedOut())
+        if isinstance(event, Restarted) and self.standing.place in (Phase.STORED, Phase.SENDING):
+            return replace(self, standing=replace(self.standing, place=Phase.FREE)).on(TimedOut())
         return super().on(event)
 
 

@@ -11,7 +11,7 @@ from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import Conflict, LocalFault, Unknown, WrongInput
 from peos.ldp.base import Question
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.store.base import ShufflerStore, Submission
 from tests.raising import raises
 from tests.unit.store.made import ANNOUNCED, ASKED, DIGEST, FROZEN, OTHER, frozen, opened, stored, submission, vector
@@ -33,7 +33,7 @@ def test_a_collection_is_kept_as_it_came_and_the_same_again_changes_nothing(stor
     store.put_collection(DIGEST, b"signed", b"roster", ASKED)
     here = store.collection(DIGEST)
     assert (here.digest, here.signed, here.roster, here.question) == (DIGEST, b"signed", b"roster", ASKED)
-    assert (here.state, here.count, here.frozen, here.standing) == (State.DRAFT, 0, None, Standing())
+    assert (here.state, here.count, here.frozen, here.standing) == (State.DRAFT, 0, None, DeliveryState())
     assert (here.erased, here.lost, store.collections(), store.generation) == (False, False, [here], generation)
 
 
@@ -70,7 +70,7 @@ def test_a_collection_that_was_aborted_while_it_was_sent_counts_as_asked(store: 
     frozen(store)
     store.set_state(DIGEST, State.SHUFFLING)
     store.put_standing(DIGEST, stored(1), vector(1))
-    store.put_standing(DIGEST, stored(1, Place.SENDING))
+    store.put_standing(DIGEST, stored(1, Phase.SENDING))
     store.set_state(DIGEST, State.ABORTED)
     assert store.asked_since(ASKED.analyzer, time.time() - 3600) == [ASKED.question]
 
@@ -95,7 +95,7 @@ def test_what_is_not_kept_is_unknown_to_every_call(store: ShufflerStore) -> None
         lambda: list(store.frozen_rows(DIGEST)),
         lambda: list(store.shares(DIGEST)),
         lambda: store.fake_seed(DIGEST, Randomness(bytes(32))),
-        lambda: store.put_standing(DIGEST, Standing()),
+        lambda: store.put_standing(DIGEST, DeliveryState()),
         lambda: store.standing(DIGEST),
         lambda: store.final_vector(DIGEST),
         lambda: store.erase(DIGEST),
@@ -146,7 +146,7 @@ def test_something_else_than_what_is_there_is_no_repetition(store: ShufflerStore
     with raises("collection.transition", "shuffling", "frozen"):
         store.put_frozen(DIGEST, FROZEN, ANNOUNCED, [])  # it is further than that
     store.put_standing(DIGEST, stored(1), vector(1))
-    for place in (Place.STORED, Place.SENDING):
+    for place in (Phase.STORED, Phase.SENDING):
         store.put_standing(DIGEST, stored(1, place))
         with raises("store.vector_differs"):
             store.put_standing(DIGEST, stored(1, place), vector(2))
@@ -342,7 +342,7 @@ def test_a_question_that_was_delivered_is_refused_under_another_digest(store: Sh
     if how == "sending":
         store.put_standing(DIGEST, stored(1), vector(1))
         assert store.delivered_before(ASKED) is None
-        store.put_standing(DIGEST, stored(1, Place.SENDING))
+        store.put_standing(DIGEST, stored(1, Phase.SENDING))
     else:
         store.set_state(DIGEST, State.DELIVERED)
     assert store.delivered_before(ASKED) == DIGEST
@@ -355,14 +355,14 @@ def test_a_question_that_was_delivered_is_refused_under_another_digest(store: Sh
 def test_an_aborted_delivery_counts_as_one_and_an_abort_before_it_does_not(store: ShufflerStore) -> None:
     frozen(store)
     store.set_state(DIGEST, State.SHUFFLING)
-    store.put_standing(DIGEST, Standing(Place.DEAD, 1))
+    store.put_standing(DIGEST, DeliveryState(Phase.DEAD, 1))
     store.set_state(DIGEST, State.ABORTED)
     assert store.delivered_before(ASKED) is None
     frozen(store, digest=OTHER)
     store.set_state(OTHER, State.SHUFFLING)
     store.put_standing(OTHER, stored(1), vector(1))
-    store.put_standing(OTHER, stored(1, Place.SENDING))
-    store.put_standing(OTHER, Standing(Place.ABORTED, 1))
+    store.put_standing(OTHER, stored(1, Phase.SENDING))
+    store.put_standing(OTHER, DeliveryState(Phase.ABORTED, 1))
     store.set_state(OTHER, State.ABORTED)
     assert store.delivered_before(ASKED) == OTHER
 

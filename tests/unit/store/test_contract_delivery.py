@@ -7,7 +7,7 @@ from peos.collection.lifecycle import State
 from peos.crypto.randomness import Randomness
 from peos.errors import Closed, LocalFault
 from peos.ldp.base import Question
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.store.base import ShufflerStore
 from tests.raising import raises
 from tests.unit.store.made import (
@@ -46,24 +46,24 @@ def test_there_are_no_fakes_before_the_freeze_nor_after_the_erasure(store: Shuff
 
 def test_standings_follow_one_another_with_their_vector(store: ShufflerStore) -> None:
     frozen(store)
-    assert store.standing(DIGEST) == Standing()
+    assert store.standing(DIGEST) == DeliveryState()
     with raises("store.no_vector"):
         store.final_vector(DIGEST)
-    store.put_standing(DIGEST, Standing(attempt=1))
+    store.put_standing(DIGEST, DeliveryState(attempt=1))
     store.put_standing(DIGEST, stored(1), vector(1))
     assert np.array_equal(store.final_vector(DIGEST), vector(1))
-    store.put_standing(DIGEST, Standing(Place.FREE, 1, 1))
+    store.put_standing(DIGEST, DeliveryState(Phase.FREE, 1, 1))
     with raises("store.no_vector"):
         store.final_vector(DIGEST)
-    store.put_standing(DIGEST, Standing(attempt=2, left=1))
-    store.put_standing(DIGEST, Standing(Place.STORED, 2, 1, TRANSCRIPT), vector(2))
-    store.put_standing(DIGEST, Standing(Place.SENDING, 2, 1, TRANSCRIPT))
-    assert store.standing(DIGEST) == Standing(Place.SENDING, 2, 1, TRANSCRIPT)
+    store.put_standing(DIGEST, DeliveryState(attempt=2, left=1))
+    store.put_standing(DIGEST, DeliveryState(Phase.STORED, 2, 1, TRANSCRIPT), vector(2))
+    store.put_standing(DIGEST, DeliveryState(Phase.SENDING, 2, 1, TRANSCRIPT))
+    assert store.standing(DIGEST) == DeliveryState(Phase.SENDING, 2, 1, TRANSCRIPT)
     kept = store.final_vector(DIGEST)
     assert np.array_equal(kept, vector(2))
     with pytest.raises(ValueError, match="read-only"):
         kept[0, 0] = 1
-    store.put_standing(DIGEST, Standing(Place.DONE, 2, 1, TRANSCRIPT))
+    store.put_standing(DIGEST, DeliveryState(Phase.DONE, 2, 1, TRANSCRIPT))
     with raises("store.no_vector"):
         store.final_vector(DIGEST)
 
@@ -78,22 +78,22 @@ def test_a_vector_without_rows_and_one_whose_rows_are_not_contiguous_are_kept(st
 
 def test_attempts_never_fall(store: ShufflerStore) -> None:
     frozen(store)
-    store.put_standing(DIGEST, Standing(attempt=5, left=4))
-    for standing in (Standing(attempt=4, left=4), Standing(attempt=5, left=3)):
+    store.put_standing(DIGEST, DeliveryState(attempt=5, left=4))
+    for standing in (DeliveryState(attempt=4, left=4), DeliveryState(attempt=5, left=3)):
         with raises("store.attempt"):
             store.put_standing(DIGEST, standing)
-    assert store.standing(DIGEST) == Standing(attempt=5, left=4)
+    assert store.standing(DIGEST) == DeliveryState(attempt=5, left=4)
 
 
 def test_a_vector_belongs_to_a_standing_that_keeps_one(store: ShufflerStore) -> None:
     frozen(store)
     with raises("store.vector_state"):
-        store.put_standing(DIGEST, Standing(attempt=1), vector(1))
+        store.put_standing(DIGEST, DeliveryState(attempt=1), vector(1))
     with raises("store.vector_missing"):
         store.put_standing(DIGEST, stored(1))
     store.put_standing(DIGEST, stored(1), vector(1))
     with raises("store.vector_missing"):
-        store.put_standing(DIGEST, stored(2, Place.SENDING))
+        store.put_standing(DIGEST, stored(2, Phase.SENDING))
     with raises("store.vector_type"):
         store.put_standing(DIGEST, stored(2), vector(2).reshape(-1))
     assert store.standing(DIGEST) == stored(1)
@@ -106,8 +106,8 @@ def test_what_is_erased_is_gone_and_what_must_stay_stays(store: ShufflerStore, r
     store.fake_seed(DIGEST, rng)
     store.set_state(DIGEST, State.SHUFFLING)
     store.put_standing(DIGEST, stored(1), vector(1))
-    store.put_standing(DIGEST, stored(1, Place.SENDING))
-    store.put_standing(DIGEST, Standing(Place.DONE, 1, 0, TRANSCRIPT))
+    store.put_standing(DIGEST, stored(1, Phase.SENDING))
+    store.put_standing(DIGEST, DeliveryState(Phase.DONE, 1, 0, TRANSCRIPT))
     before = store.collection(DIGEST)
     store.erase(DIGEST)
     store.erase(DIGEST)

@@ -15,7 +15,7 @@ from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import Closed, LocalFault
 from peos.ldp.base import Question
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.store.sqlite import SqliteStore
 from tests.raising import raises
 from tests.unit.store.made import ANNOUNCED, DIGEST, FROZEN, OTHER, frozen, opened, sqlite, stored, submission
@@ -367,7 +367,7 @@ def test_a_store_restored_from_a_backup_is_refused_and_once_accepted_signs_nothi
         for state in lost:
             digest = digests[state]
             refused = (
-                lambda digest=digest: store.put_standing(digest, Standing(Place.FREE, 9, 9)),
+                lambda digest=digest: store.put_standing(digest, DeliveryState(Phase.FREE, 9, 9)),
                 lambda digest=digest: store.put_frozen(digest, FROZEN, ANNOUNCED, []),
                 lambda digest=digest: store.fake_seed(digest, rng),
                 lambda digest=digest: store.set_state(digest, State.SHUFFLING),
