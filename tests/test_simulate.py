@@ -88,7 +88,7 @@ def test_everything_is_erased_once_the_analyzer_has_it(rng: Randomness) -> None:
 
 @pytest.mark.parametrize(
     "mechanism",
-    [GRR(12, 3.0), LocalHash(40, 3.0, d_prime=8), full(LocalHash(40, 3.0, d_prime=11)), SUE(20, 4.0)],
+    [full(GRR(12, 3.0)), LocalHash(40, 3.0, d_prime=8), full(LocalHash(40, 3.0, d_prime=11)), full(SUE(20, 4.0))],
     ids=["grr", "solh", "solh-11", "sue"],
 )
 def test_estimates_are_right_within_their_error_bars(mechanism: Mechanism, rng: Randomness) -> None:

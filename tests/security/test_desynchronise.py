@@ -116,6 +116,7 @@ def test_without_confirmation_the_dummies_alone_notice_another_seed(key: Paillie
         laid.publish(submitted=REPORTS)
 
 
+@pytest.mark.full
 def test_without_confirmation_and_dummies_a_handful_of_reports_survives_in_a_flat_histogram_and_no_error(
     key: PaillierPrivateKey,
 ) -> None:
