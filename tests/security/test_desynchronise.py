@@ -110,7 +110,7 @@ def test_a_hider_with_another_seed_is_named_with_its_step_before_anything_is_out
 
 def test_without_confirmation_the_dummies_alone_notice_another_seed(key: PaillierPrivateKey) -> None:
     laid = shuffled(key, deviating(OtherPermutation, who=2, rest=Unconfirming))
-    assert all(not node.reports and node.standing.place is Phase.DONE for node in laid.nodes)
+    assert all(not node.reports and node.delivery_state.phase is Phase.DONE for node in laid.nodes)
     assert survivors(laid) <= A_HANDFUL
     with raises("result.dummies_lost"):
         laid.publish(submitted=REPORTS)
