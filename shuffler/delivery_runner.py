@@ -40,16 +40,16 @@ class DeliveryRunner:
         self._analyzer = analyzer
         self._log = log
 
-    async def send(self, standing: DeliveryState) -> None:
+    async def send(self, delivery_state: DeliveryState) -> None:
         """Send the stored vector until the analyzer has it whole; LocalFault if it cannot be read any more."""
         collection = self._context.collection
         rows = await self._store.persistently(
             lambda store: store.final_vector(collection), lambda error: self._note("the vector cannot be read", error)
         )
-        context = Context(self._context.collection, self._context.frozen, standing.attempt)
+        context = Context(self._context.collection, self._context.frozen, delivery_state.attempt)
         header = Header(context, Step(len(self._document.schedule.rounds), Kind.DELIVERY), self._number, ANALYZER)
         self.total = len(rows)
-        given, progress = standing.transcript, self._left
+        given, progress = delivery_state.transcript, self._left
         await retrying(
             lambda: send_vector(
                 self._analyzer, DELIVER, header, OneWayReader(rows), transcript=given, progress=progress
@@ -59,17 +59,17 @@ class DeliveryRunner:
             told=lambda error, _: self._note("not delivered yet", error),
         )
         self.trouble = ""
-        self._log.info("delivered", attempt=standing.attempt, bytes=int(rows.nbytes))
+        self._log.info("delivered", attempt=delivery_state.attempt, bytes=int(rows.nbytes))
 
     async def watch(
-        self, standing: Callable[[], DeliveryState], give: Callable[[Receipt], None], *, every: float
+        self, delivery_state: Callable[[], DeliveryState], give: Callable[[Receipt], None], *, every: float
     ) -> None:
         """Ask for the receipt for as long as there may be one; who passes by learns from it that all is over."""
         last = self._document.schedule.last
         while True:
             await asyncio.sleep(every)
-            here = standing()
-            if here.place is not Phase.SENDING and (self._number in last or here.attempt == 0):
+            here = delivery_state()
+            if here.phase is not Phase.SENDING and (self._number in last or here.attempt == 0):
                 continue
             await self._look(here, give)
 
@@ -86,7 +86,7 @@ class DeliveryRunner:
             self._log.warning("a receipt of another list")
         elif not receipt.verifies(self._document.analyzer.identity):
             self._log.warning("a receipt with a wrong signature")
-        elif here.place is Phase.SENDING and (of.attempt, receipt.transcript) != (here.attempt, here.transcript):
+        elif here.phase is Phase.SENDING and (of.attempt, receipt.transcript) != (here.attempt, here.transcript):
             self._log.warning("a receipt of another attempt than the one that is sent", attempt=of.attempt)
         else:
             self.receipt = receipt

@@ -165,7 +165,7 @@ class CollectionSession:
             await self._finished.wait()
 
     async def hear(self, notice: SignedNotice) -> None:
-        """Take in a notice about an attempt; one that comes after the end is answered with this shuffler's standing."""
+        """Take in a notice about an attempt; after the end it is answered with this shuffler's delivery state."""
         if self._machine.lost:
             raise Closed("collection.lost", f"the collection has ended here: {life.LOST}")
         if self.conductor is not None:
@@ -235,8 +235,8 @@ class CollectionSession:
                     self._step.cancel()
             case life.Finish():
                 self._finished.set()
-            case Persist(standing):
-                await self.store(lambda store: store.put_standing(self.digest, standing))
+            case Persist(delivery_state):
+                await self.store(lambda store: store.put_delivery_state(self.digest, delivery_state))
             case Notify():
                 assert self._kept.frozen is not None, "nothing is signed before the freeze"
                 self._tell(effect, Context(self.digest, self._kept.frozen.digest))
@@ -369,7 +369,7 @@ class CollectionSession:
         return bench
 
     async def _shuffle(self) -> life.ShuffleEnded:
-        frozen, standing = self._frozen(), self._kept.standing
+        frozen, delivery_state = self._frozen(), self._kept.delivery_state
         bench, self._laid = self._laid or self._bench(self._assignment(frozen)), None
         context = Context(self.digest, frozen.digest)
         conductor = ShuffleRunner(
@@ -378,7 +378,7 @@ class CollectionSession:
                 self.document.schedule,
                 context,
                 system(),
-                standing,
+                delivery_state,
                 kept=self._evidence.attempt if self._evidence else 0,
             ),
             number=self.number,
@@ -395,7 +395,7 @@ class CollectionSession:
         )
         self.conductor = conductor
         try:
-            end = await conductor.run(resumed=standing != DeliveryState())
+            end = await conductor.run(resumed=delivery_state != DeliveryState())
         finally:
             self.conductor = None
         receipt, record = conductor.delivering.receipt, conductor.machine.record
@@ -478,4 +478,4 @@ class CollectionSession:
 
 def _durable(kept: Collection) -> life.Durable:
     frozen = kept.frozen.digest if kept.frozen is not None else None
-    return life.Durable(kept.state, kept.reason, kept.standing, frozen, kept.lost)
+    return life.Durable(kept.state, kept.reason, kept.delivery_state, frozen, kept.lost)

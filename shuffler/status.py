@@ -67,7 +67,7 @@ def _trouble(session: CollectionSession) -> str:
         return session.inspecting.trouble
     if session.conductor is None:
         return ""
-    if session.conductor.machine.standing.place is Phase.SENDING:
+    if session.conductor.machine.delivery_state.phase is Phase.SENDING:
         return session.conductor.delivering.trouble
     left = session.conductor.trouble
     return f"the attempt before was left: {left}" if left else ""
@@ -101,7 +101,7 @@ def _waiting(session: CollectionSession, count: int) -> Waiting:
 
 def _shuffling(session: CollectionSession, conductor: ShuffleRunner) -> Waiting:
     machine, seconds, rows = conductor.machine, conductor.seconds, conductor.bench.rows
-    waiting, attempt = machine.waiting, machine.standing.attempt
+    waiting, attempt = machine.waiting, machine.delivery_state.attempt
     if waiting is not None and not waiting.parties:
         noun = _OWN.get(waiting.step.kind, _NOUNS[waiting.step.kind])
         done, total = (conductor.bench.done, rows) if waiting.step.kind is Kind.CIPHER_ROOT else (0, 0)
@@ -113,15 +113,15 @@ def _shuffling(session: CollectionSession, conductor: ShuffleRunner) -> Waiting:
             total = rows * len(waiting.parties)
             done = sum(conductor.arrivals.rows(attempt, waiting.step, who) for who in waiting.parties)
         return Waiting(step, _names(session, waiting.parties), done, total, seconds)
-    if machine.standing.place is Phase.SENDING:
+    if machine.delivery_state.phase is Phase.SENDING:
         sent = conductor.delivering
         if sent.rows < sent.total:
             return Waiting("delivery", (_analyzer(session),), sent.rows, sent.total, seconds)
         return Waiting("the receipt", (_analyzer(session),), sent.rows, sent.total, seconds)
     if machine.missing:
-        what = "word that the vector is stored" if machine.standing.place is Phase.STORED else "word to begin"
+        what = "word that the vector is stored" if machine.delivery_state.phase is Phase.STORED else "word to begin"
         return Waiting(f"attempt {max(attempt, 1)}, {what}", _names(session, machine.missing), seconds=seconds)
-    if not machine.standing.running:
+    if not machine.delivery_state.running:
         return Waiting(f"attempt {attempt + 1}, its opening", _names(session, (1,)), seconds=seconds)
     return Waiting("the receipt, after the others' delivery", (_analyzer(session),), seconds=seconds)
 

@@ -80,7 +80,7 @@ def test_everything_is_erased_once_the_analyzer_has_it(rng: Randomness) -> None:
     simulation = Simulation(GRR(8, 3.0), key=small_key(), rng=rng)
     simulation.run([1, 2, 3])
     for node in simulation.nodes:
-        assert node.standing.place is Phase.DONE
+        assert node.delivery_state.phase is Phase.DONE
         assert not node.parts
         assert not node.bench.vectors
         assert node.durable is None
@@ -88,7 +88,7 @@ def test_everything_is_erased_once_the_analyzer_has_it(rng: Randomness) -> None:
 
 @pytest.mark.parametrize(
     "mechanism",
-    [GRR(12, 3.0), LocalHash(40, 3.0, d_prime=8), full(LocalHash(40, 3.0, d_prime=11)), SUE(20, 4.0)],
+    [full(GRR(12, 3.0)), LocalHash(40, 3.0, d_prime=8), full(LocalHash(40, 3.0, d_prime=11)), full(SUE(20, 4.0))],
     ids=["grr", "solh", "solh-11", "sue"],
 )
 def test_estimates_are_right_within_their_error_bars(mechanism: Mechanism, rng: Randomness) -> None:

@@ -69,7 +69,7 @@ def test_everything_is_erased_once_the_analyzer_has_it(rng: Randomness) -> None:
     simulation = sequential(GRR(8, 3.0), fakes=6, rng=rng)
     simulation.run([1, 2, 3])
     for node in simulation.nodes:
-        assert node.standing.place is Phase.DONE
+        assert node.delivery_state.phase is Phase.DONE
         assert not node.parts
         assert not node.bench.vectors
         assert node.machine.record is None

@@ -19,7 +19,7 @@ class Phase(StrEnum):
 class DeliveryState:
     """What a shuffler must know durably. It is in the midst of an attempt iff FREE and `attempt` > `left`."""
 
-    place: Phase = Phase.FREE
+    phase: Phase = Phase.FREE
     attempt: int = 0  # the highest entered
     left: int = 0  # the highest left: never to be stored or sent
     transcript: bytes = b""  # of the attempt that is stored or sent
@@ -27,4 +27,4 @@ class DeliveryState:
     @property
     def running(self) -> bool:
         """Whether an attempt is under way, in memory only."""
-        return self.place is Phase.FREE and self.attempt > self.left
+        return self.phase is Phase.FREE and self.attempt > self.left

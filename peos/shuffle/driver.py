@@ -42,12 +42,12 @@ class Driver(ABC, Generic[R]):
                 return self.on_send_vector(header, vector)
             case Notify(notice, receivers):
                 return self.on_tell(notice, receivers)
-            case Persist(standing, vector):
-                return self.on_persist(standing, vector)
+            case Persist(delivery_state, vector):
+                return self.on_persist(delivery_state, vector)
             case Split() | Mix() | Pass() | Peel():
                 return self.on_work(effect)
-            case Output(standing):
-                return self.on_output(standing)
+            case Output(delivery_state):
+                return self.on_output(delivery_state)
             case Discard(attempt):
                 return self.on_discard(attempt)
             case Erase():
@@ -70,7 +70,7 @@ class Driver(ABC, Generic[R]):
         """See `Notify`."""
 
     @abstractmethod
-    def on_persist(self, standing: DeliveryState, vector: Handle | None) -> R:
+    def on_persist(self, delivery_state: DeliveryState, vector: Handle | None) -> R:
         """See `Persist`."""
 
     @abstractmethod
@@ -78,7 +78,7 @@ class Driver(ABC, Generic[R]):
         """Begin a task; its result comes back as `Done`."""
 
     @abstractmethod
-    def on_output(self, standing: DeliveryState) -> R:
+    def on_output(self, delivery_state: DeliveryState) -> R:
         """See `Output`."""
 
     @abstractmethod

@@ -41,9 +41,9 @@ class Notify:
 
 @dataclass(frozen=True)
 class Persist:
-    """Make this standing durable, together with the final vector if one is named, before going on."""
+    """Make this delivery state durable, together with the final vector if one is named, before going on."""
 
-    standing: DeliveryState
+    delivery_state: DeliveryState
     vector: Handle | None = None
 
 
@@ -103,7 +103,7 @@ class Peel:
 class Output:
     """Deliver the stored vector to the analyzer, the same bytes at every retry, until it signed a receipt."""
 
-    standing: DeliveryState
+    delivery_state: DeliveryState
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Discard:
 
 @dataclass(frozen=True)
 class Erase:
-    """Forget everything of this collection but the standing: shares, ciphertexts, vectors, the seed of the fakes.
+    """Forget everything of this collection but the delivery state: shares, ciphertexts, vectors, the seed of the fakes.
 
     Not asked for where the attempt that was delivered is to be inspected here: the caller does it once that is over.
     """

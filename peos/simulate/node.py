@@ -82,7 +82,7 @@ class Node:
         self.encryption = self.document.encryption(floor=floor)
         self.fake_seed = rng.bytes(32)
         self.parts: dict[bytes, Part] = {}  # by id
-        self.standing = DeliveryState()
+        self.delivery_state = DeliveryState()
         self.durable: Vector | None = None  # the final vector, once stored
         self.reports: list[str] = []
         self.passes = 0

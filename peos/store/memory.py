@@ -205,24 +205,24 @@ class MemoryStore(ShufflerStore):
 
     # Delivery.
 
-    def put_standing(self, digest: bytes, standing: DeliveryState, vector: Rows | None = None) -> None:
+    def put_delivery_state(self, digest: bytes, delivery_state: DeliveryState, vector: Rows | None = None) -> None:
         """See the contract."""
         kept = self._of(digest)
-        rules.require_standing(kept.here, standing, vector, has_vector=kept.vector is not None)
-        if standing == kept.here.standing:
+        rules.require_standing(kept.here, delivery_state, vector, has_vector=kept.vector is not None)
+        if delivery_state == kept.here.delivery_state:
             rules.require_same_vector(same=vector is None or _is_same(kept.vector, vector))
             return
         if vector is not None:
             kept.vector = vector[:].copy()
             kept.vector.flags.writeable = False
-        elif standing.place not in rules.KEEPS_VECTOR:
+        elif delivery_state.phase not in rules.KEEPS_VECTOR:
             kept.vector = None
-        kept.here = replace(kept.here, standing=standing)
-        self._changed("standing", rules.standing_fields(digest, standing))
+        kept.here = replace(kept.here, delivery_state=delivery_state)
+        self._changed("standing", rules.delivery_state_fields(digest, delivery_state))
 
-    def standing(self, digest: bytes) -> DeliveryState:
+    def delivery_state(self, digest: bytes) -> DeliveryState:
         """See the contract."""
-        return self._of(digest).here.standing
+        return self._of(digest).here.delivery_state
 
     def final_vector(self, digest: bytes) -> Vector:
         """See the contract."""

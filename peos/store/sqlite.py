@@ -306,31 +306,31 @@ class SqliteStore(ShufflerStore):
 
     # Delivery.
 
-    def put_standing(self, digest: bytes, standing: DeliveryState, vector: Rows | None = None) -> None:
+    def put_delivery_state(self, digest: bytes, delivery_state: DeliveryState, vector: Rows | None = None) -> None:
         """See the contract."""
         row = self._row(digest)
         here = self._collection(row)
-        rules.require_standing(here, standing, vector, has_vector=row["vector"] is not None)
-        named = _named(row) if standing.place in rules.KEEPS_VECTOR else None
+        rules.require_standing(here, delivery_state, vector, has_vector=row["vector"] is not None)
+        named = _named(row) if delivery_state.phase in rules.KEEPS_VECTOR else None
         if vector is not None:
-            named = self._vectors.write(f"{digest.hex()}.{standing.attempt}.{self.generation}", vector)
-        if standing == here.standing:
+            named = self._vectors.write(f"{digest.hex()}.{delivery_state.attempt}.{self.generation}", vector)
+        if delivery_state == here.delivery_state:
             self.settle()  # and with it goes the file that was written again
             rules.require_same_vector(same=named is None or named.hash == row["vector_hash"])
             return
-        with self._change("standing", rules.standing_fields(digest, standing)):
+        with self._change("standing", rules.delivery_state_fields(digest, delivery_state)):
             self._database.run(
                 "UPDATE collections SET place = ?, attempt = ?, left_ = ?, transcript = ?, "
                 "vector = ?, vector_hash = ?, rows = ?, row_bytes = ? WHERE digest = ?",
-                *(standing.place.value, standing.attempt, standing.left, standing.transcript),
+                *(delivery_state.phase.value, delivery_state.attempt, delivery_state.left, delivery_state.transcript),
                 *((named.name, named.hash, named.rows, named.row_bytes) if named else (None,) * 4),
                 digest,
             )
         self._tidy()
 
-    def standing(self, digest: bytes) -> DeliveryState:
+    def delivery_state(self, digest: bytes) -> DeliveryState:
         """See the contract."""
-        return self.collection(digest).standing
+        return self.collection(digest).delivery_state
 
     def final_vector(self, digest: bytes) -> Vector:
         """See the contract."""
@@ -435,7 +435,7 @@ class SqliteStore(ShufflerStore):
             self._database.run("UPDATE collections SET seal = ? WHERE number = ?", sealed(row), row["number"])
 
     def _sound(self, row: Any) -> Any:
-        """A collection's row, if it is what was written: a standing that is not may send a second output."""
+        """A collection's row, if it is what was written: a delivery state that is not may send a second output."""
         if row["seal"] != sealed(row):
             raise self._database.damaged(f"collection {row['number']}")
         return row
@@ -460,7 +460,7 @@ class SqliteStore(ShufflerStore):
             reason=row["reason"],
             count=self._count(row),
             frozen=None if row["frozen"] is None else Frozen(row["frozen"], row["frozen_count"], row["announcements"]),
-            standing=DeliveryState(Phase(row["place"]), row["attempt"], row["left_"], row["transcript"]),
+            delivery_state=DeliveryState(Phase(row["place"]), row["attempt"], row["left_"], row["transcript"]),
             erased=bool(row["erased"]),
             lost=bool(row["lost"]),
         )

@@ -69,7 +69,7 @@ def _there(state: State) -> Callable[[Arguments], bool]:
 
 
 def _shuffling() -> list[Change]:
-    set_, put = f"{STORE}.set_state", f"{STORE}.put_standing"
+    set_, put = f"{STORE}.set_state", f"{STORE}.put_delivery_state"
     return [
         Change("accepted", f"{STORE}.put_collection", EVERY, _SHUFFLER, stage=Stage.FRESH),
         Change("submissions", f"{STORE}.submit_many", EVERY, _AT_COMMIT, stage=Stage.OPEN),

@@ -59,7 +59,7 @@ def under_fire(ground: Ground, kills: int, seed: int) -> list[Kill]:
             assert acknowledged(ground, party) == set(known), f"not all was acknowledged by {name}"
     ran = ground.run(ground.ordering("freeze"), patience=_END)
     assert ran.returncode == 0, ran.stderr
-    until(lambda: set(ground.standings()) == {"published"} and ground.is_over(), "the end", patience=_END)
+    until(lambda: set(ground.states()) == {"published"} and ground.is_over(), "the end", patience=_END)
     ground.end()
     check_published(ground)
     return done

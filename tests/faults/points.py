@@ -111,20 +111,20 @@ def state_is(state: State) -> Callable[[Arguments], bool]:
 
 
 def place_is(place: Phase) -> Callable[[Arguments], bool]:
-    """To a standing of this place."""
-    return lambda given: given["standing"].place is place
+    """To a delivery state of this place."""
+    return lambda given: given["delivery_state"].phase is place
 
 
 def entered(given: Arguments) -> bool:
-    """To a standing within an attempt."""
-    standing: DeliveryState = given["standing"]
-    return standing.running
+    """To a delivery state within an attempt."""
+    delivery_state: DeliveryState = given["delivery_state"]
+    return delivery_state.running
 
 
 def left(given: Arguments) -> bool:
-    """To a standing after an attempt that was left."""
-    standing: DeliveryState = given["standing"]
-    return standing.place is Phase.FREE and 0 < standing.attempt == standing.left
+    """To a delivery state after an attempt that was left."""
+    delivery_state: DeliveryState = given["delivery_state"]
+    return delivery_state.phase is Phase.FREE and 0 < delivery_state.attempt == delivery_state.left
 
 
 def _said(step: Step) -> Callable[[Arguments], bool]:
@@ -226,8 +226,8 @@ def _freezing() -> list[Point]:
         Point("freeze: durable", f"{STORE}.put_frozen", _AFTER, EVERY),
         Point("fakes: seed not drawn", f"{STORE}.fake_seed", _BEFORE, EVERY),
         Point("fakes: seed durable", f"{STORE}.fake_seed", _AFTER, EVERY),
-        Point("attempt: entered, not durable", f"{STORE}.put_standing", _BEFORE, EVERY, only=entered),
-        Point("attempt: entered", f"{STORE}.put_standing", _AFTER, EVERY, only=entered),
+        Point("attempt: entered, not durable", f"{STORE}.put_delivery_state", _BEFORE, EVERY, only=entered),
+        Point("attempt: entered", f"{STORE}.put_delivery_state", _AFTER, EVERY, only=entered),
     ]
 
 
@@ -235,8 +235,8 @@ def _leaving_an_attempt() -> list[Point]:
     """A second kill, while what the first one broke off is being left."""
     first = "attempt: entered"
     return [
-        Point("attempt: left, not durable", f"{STORE}.put_standing", _BEFORE, EVERY, only=left, first=first),
-        Point("attempt: left, not said", f"{STORE}.put_standing", _AFTER, EVERY, only=left, first=first),
+        Point("attempt: left, not durable", f"{STORE}.put_delivery_state", _BEFORE, EVERY, only=left, first=first),
+        Point("attempt: left, not said", f"{STORE}.put_delivery_state", _AFTER, EVERY, only=left, first=first),
     ]
 
 
@@ -304,7 +304,7 @@ def _passes() -> list[Point]:
 
 
 def _storing() -> list[Point]:
-    put, stored, sending = f"{STORE}.put_standing", place_is(Phase.STORED), place_is(Phase.SENDING)
+    put, stored, sending = f"{STORE}.put_delivery_state", place_is(Phase.STORED), place_is(Phase.SENDING)
     lost = {"loses": lose_vectors, "end": State.ABORTED, "reason": "vector .* is damaged or gone"}
     return [
         Point("storing: not durable yet", put, _BEFORE, LAST, only=stored),
@@ -324,7 +324,7 @@ def _delivering() -> list[Point]:
         ("analyzer",),
     )
     sent, delivered = "peos.wire.shuffles:encode_vector", _carries("delivery", "Deliver")
-    put, done = f"{STORE}.put_standing", place_is(Phase.DONE)
+    put, done = f"{STORE}.put_delivery_state", place_is(Phase.DONE)
     return [
         Point("delivery: mid-stream, sender", sent, _DURING, LAST, only=_kind(Kind.DELIVERY), count=2),
         Point("delivery: acknowledged", "peos.net.calls:Caller.send", _AFTER, LAST, only=delivered),

@@ -151,6 +151,7 @@ def test_integers_that_are_buried_keep_no_order(real: dict[str, View], who: str)
     link_by_order(real[who], who).assert_fails()
 
 
+@pytest.mark.full
 def test_without_rho_the_order_of_integers_follows_rows(key: PaillierPrivateKey) -> None:
     laid = run(key, FEW, weak=Unburied)
     link_by_order(views(laid, key)["later holder"], "later holder, ρ = 0").assert_succeeds()
@@ -166,6 +167,7 @@ def test_high_parts_link_no_row(real: dict[str, View]) -> None:
     link_by_high_parts(real["first holder"], "first holder").assert_fails()
 
 
+@pytest.mark.full
 def test_without_rho_at_the_later_holder_high_parts_link_every_row(key: PaillierPrivateKey) -> None:
     laid = run(key, FEW, weak=Unburied, only_at=2)
     link_by_high_parts(views(laid, key)["first holder"], "first holder, ρ = 0 at shuffler 2").assert_succeeds()
@@ -232,6 +234,7 @@ def test_symbols_do_not_tell_fakes_from_users(real: dict[str, View], who: str) -
     tell_fakes_by_symbols(real[who], who).assert_fails()
 
 
+@pytest.mark.full
 def test_with_a_single_squared_base_symbols_link_rows_and_tell_fakes(key: PaillierPrivateKey) -> None:
     for who, view in views(run(key, FEW, weak=OneSquaredBase), key).items():
         link_by_symbols(view, f"{who}, one squared base").assert_succeeds()

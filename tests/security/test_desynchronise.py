@@ -110,12 +110,13 @@ def test_a_hider_with_another_seed_is_named_with_its_step_before_anything_is_out
 
 def test_without_confirmation_the_dummies_alone_notice_another_seed(key: PaillierPrivateKey) -> None:
     laid = shuffled(key, deviating(OtherPermutation, who=2, rest=Unconfirming))
-    assert all(not node.reports and node.standing.place is Phase.DONE for node in laid.nodes)
+    assert all(not node.reports and node.delivery_state.phase is Phase.DONE for node in laid.nodes)
     assert survivors(laid) <= A_HANDFUL
     with raises("result.dummies_lost"):
         laid.publish(submitted=REPORTS)
 
 
+@pytest.mark.full
 def test_without_confirmation_and_dummies_a_handful_of_reports_survives_in_a_flat_histogram_and_no_error(
     key: PaillierPrivateKey,
 ) -> None:

@@ -89,6 +89,7 @@ def test_an_oversized_plaintext_changes_nobody_elses_word(name: str, key: Pailli
     verdict(name, key, rng).assert_fails()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["promote", full("borrow"), full("drown")])
 def test_without_the_check_it_does(name: str, key: PaillierPrivateKey, rng: Randomness) -> None:
     verdict(name, BelievingKey(key.p, key.q), rng).assert_succeeds()

@@ -83,6 +83,7 @@ def test_mixed_splittings_are_not_counted_and_everybody_elses_reports_come_out_e
     of_rate("mixed splittings", mixtures, USERS, "counted reports that nobody made").assert_fails()
 
 
+@pytest.mark.full
 def test_freezing_by_id_alone_destroys_the_reports_of_all_mixers_unnoticed(key: PaillierPrivateKey) -> None:
     honest, mixed, found = collect(OverIds, key)
     assert len(found) == USERS, "every user is counted and no error says otherwise"

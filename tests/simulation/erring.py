@@ -26,7 +26,7 @@ class _AbortsWhatIsDone(life.Session):
         return ()
 
     def _end(self, kept: life.Durable) -> life.Effects:
-        return super()._end(replace(kept, standing=replace(kept.standing, place=Phase.ABORTED)))
+        return super()._end(replace(kept, delivery_state=replace(kept.delivery_state, phase=Phase.ABORTED)))
 
 
 class _ForgetsToErase(life.Session):

@@ -21,19 +21,24 @@ class Deciding(Shuffler):
     delivery_type: type[Delivery] = Delivery
 
     def __init__(
-        self, me: int, schedule: Schedule, context: Context, rng: Randomness, standing: DeliveryState | None = None
+        self,
+        me: int,
+        schedule: Schedule,
+        context: Context,
+        rng: Randomness,
+        delivery_state: DeliveryState | None = None,
     ) -> None:
-        super().__init__(me, schedule, context, rng, standing)
-        self._delivery = self.delivery_type(me, schedule, standing or DeliveryState())
+        super().__init__(me, schedule, context, rng, delivery_state)
+        self._delivery = self.delivery_type(me, schedule, delivery_state or DeliveryState())
 
 
 class ForgetsWhatItStored(Party):
     """Comes back as if it had been in the midst of the attempt that it stored, or even sent."""
 
     def _remembered(self) -> DeliveryState:
-        standing = self.durable.standing
-        stored = standing.place in (Phase.STORED, Phase.SENDING)
-        return replace(standing, place=Phase.FREE, transcript=b"") if stored else standing
+        delivery_state = self.durable.delivery_state
+        stored = delivery_state.phase in (Phase.STORED, Phase.SENDING)
+        return replace(delivery_state, phase=Phase.FREE, transcript=b"") if stored else delivery_state
 
 
 class ForgetsEverything(Party):
@@ -50,8 +55,8 @@ class ContinuesAnAttempt(Party):
         """Begins the same attempt again."""
 
         def handle(self, event: Event) -> list[Effect]:
-            if isinstance(event, Restarted) and self.standing.running:
-                return self._begin(self.standing.attempt)
+            if isinstance(event, Restarted) and self.delivery_state.running:
+                return self._begin(self.delivery_state.attempt)
             return super().handle(event)
 
 
@@ -65,18 +70,18 @@ class RedrawsFakes(Party):
 
 
 class WritesTwice(Party):
-    """Makes the standing durable at once, and the final vector a little later."""
+    """Makes the delivery state durable at once, and the final vector a little later."""
 
-    def persist(self, standing: DeliveryState, vector: Vector | None, reason: str) -> None:
-        super().persist(standing, None, reason)
+    def persist(self, delivery_state: DeliveryState, vector: Vector | None, reason: str) -> None:
+        super().persist(delivery_state, None, reason)
         if vector is not None:
-            self._world.after(3, self._alive(lambda: super(WritesTwice, self).persist(standing, vector, "")))
+            self._world.after(3, self._alive(lambda: super(WritesTwice, self).persist(delivery_state, vector, "")))
 
 
 class _SendsEarly(Delivery):
     def stored(self, transcript: bytes, vector: str) -> Decision:
-        sending = replace(self.standing, place=Phase.SENDING, transcript=transcript)
-        return replace(self, standing=sending), (Persist(sending, vector), Output(sending))
+        sending = replace(self.delivery_state, phase=Phase.SENDING, transcript=transcript)
+        return replace(self, delivery_state=sending), (Persist(sending, vector), Output(sending))
 
 
 class SendsBeforeAllStored(Party):
@@ -90,7 +95,7 @@ class SendsBeforeAllStored(Party):
 
 class _SignsLost(Delivery):
     def on(self, event: Event) -> Decision:
-        impatient = isinstance(event, TimedOut) and self.standing.place is Phase.STORED
+        impatient = isinstance(event, TimedOut) and self.delivery_state.phase is Phase.STORED
         return self._leave() if impatient else super().on(event)
 
 
@@ -126,11 +131,11 @@ class SpeaksFirst(Party):
 
 class _BuriesWhatItSends(Delivery):
     def on(self, event: Event) -> Decision:
-        if not isinstance(event, Deadline) or self.standing.place is not Phase.SENDING:
+        if not isinstance(event, Deadline) or self.delivery_state.phase is not Phase.SENDING:
             return super().on(event)
-        dead = replace(self.standing, place=Phase.DEAD)
+        dead = replace(self.delivery_state, phase=Phase.DEAD)
         buried = Notify(Notice(NoticeKind.TOMBSTONE, self.me, dead.attempt), self._others)
-        return replace(self, standing=dead), (Persist(dead), buried)
+        return replace(self, delivery_state=dead), (Persist(dead), buried)
 
 
 class SignsATombstoneWhileSending(Party):
@@ -176,10 +181,10 @@ class NeverAnswers(Party):
 
 class _AnswersAfterTheEnd(Delivery):
     def _answer(self, who: int, attempt: int) -> Decision:
-        ended = self.standing.place in (Phase.ABORTED, Phase.DONE) and self.standing.left < attempt
+        ended = self.delivery_state.phase in (Phase.ABORTED, Phase.DONE) and self.delivery_state.left < attempt
         if not ended or self.me not in self.schedule.last:
             return super()._answer(who, attempt)
-        said = Notice(NoticeKind.STORED, self.me, self.standing.attempt, self.standing.transcript)
+        said = Notice(NoticeKind.STORED, self.me, self.delivery_state.attempt, self.delivery_state.transcript)
         return self, (Notify(said, (who,)),)
 
 

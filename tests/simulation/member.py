@@ -42,11 +42,11 @@ class Shuffling(Party):
         """The whole process is killed."""
         self._member.kill(down, why)
 
-    def persist(self, standing: DeliveryState, vector: Vector | None, reason: str) -> None:
-        """Make a standing durable; what an inspection may ask for is kept before anything is said of it."""
-        if standing.place in (Phase.STORED, Phase.SENDING):
-            self._durable_life.evidence = standing.attempt
-        super().persist(standing, vector, reason)
+    def persist(self, delivery_state: DeliveryState, vector: Vector | None, reason: str) -> None:
+        """Make a delivery state durable; what an inspection may ask for is kept before anything is said of it."""
+        if delivery_state.phase in (Phase.STORED, Phase.SENDING):
+            self._durable_life.evidence = delivery_state.attempt
+        super().persist(delivery_state, vector, reason)
 
 
 class Member:
@@ -115,7 +115,7 @@ class Member:
 
     def feed(self, event: Event) -> None:
         """A clock jumps, in the midst of a shuffle."""
-        if self.shuffle is not None and not (isinstance(event, Deadline) and self.durable.standing.place in ENDS):
+        if self.shuffle is not None and not (isinstance(event, Deadline) and self.durable.delivery_state.phase in ENDS):
             self.shuffle.feed(event)
 
     def _alive(self, then: Any) -> Any:
@@ -197,7 +197,7 @@ class Member:
 
     def _known(self) -> life.Durable:
         kept = self.durable
-        return life.Durable(kept.state, kept.why, kept.standing, kept.frozen)
+        return life.Durable(kept.state, kept.why, kept.delivery_state, kept.frozen)
 
     def _change(self, change: Any) -> None:
         """One write, which may fail before it or behind it."""
@@ -240,8 +240,8 @@ class Member:
                 self._change(lambda: setattr(self.durable, "evidence", 0))
             case life.Erase():
                 self._change(self._erase)
-            case Persist(standing):
-                self._change(lambda: self._put_standing(standing))
+            case Persist(delivery_state):
+                self._change(lambda: self._put_standing(delivery_state))
             case Notify(notice, receivers):
                 self.world.watch.tells(self.number, notice)
                 for receiver in receivers:
@@ -259,9 +259,9 @@ class Member:
 
         self._change(change)
 
-    def _put_standing(self, standing: DeliveryState) -> None:
-        self.world.watch.persisted(self.number, standing, None, Deadline())
-        self.durable.standing = standing
+    def _put_standing(self, delivery_state: DeliveryState) -> None:
+        self.world.watch.persisted(self.number, delivery_state, None, Deadline())
+        self.durable.delivery_state = delivery_state
         self.durable.reason = self.durable.reason or self.session.doom
 
     def _erase(self) -> None:
@@ -290,10 +290,10 @@ class Member:
                 self._busy = None
             case life.Freeze() | life.Fix():
                 self._pull()
-            case life.Shuffle() if self.shuffle is not None and self.durable.standing.place in ENDS:
+            case life.Shuffle() if self.shuffle is not None and self.durable.delivery_state.phase in ENDS:
                 ended, self.shuffle = self.shuffle, None
                 ended.machine = None
-                self._ended(life.ShuffleEnded(self.durable.standing, self.durable.reason))
+                self._ended(life.ShuffleEnded(self.durable.delivery_state, self.durable.reason))
             case life.Inspect():
                 self._say(ANALYZER, Shown(self.durable.evidence))
                 if self.world.now - self._inspecting >= PATIENCE:
@@ -470,4 +470,4 @@ class Member:
 
     def told(self) -> str:
         """Where it stands, in words."""
-        return f"{self.durable.state}, {words(self.durable.standing)}"
+        return f"{self.durable.state}, {words(self.durable.delivery_state)}"

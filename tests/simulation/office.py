@@ -178,8 +178,8 @@ class Office:
     def hear(self, sender: int, what: Any) -> None:
         """A message arrived."""
         match what:
-            case Delivered(standing, vector):
-                self._take(sender, standing.attempt, standing.transcript, vector)
+            case Delivered(delivery_state, vector):
+                self._take(sender, delivery_state.attempt, delivery_state.transcript, vector)
             case IsThereAReceipt() if self.receipt:
                 self.world.send(ANALYZER, sender, Receipt(self.receipt))
             case Answer("status", Status() as status):

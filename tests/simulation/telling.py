@@ -79,10 +79,10 @@ def effect(asked: Effect) -> str:
             return f"sends {header.receiver} the vector: {place(header)}"
         case Notify(said, receivers):
             return f"signs {notice(said)} for {', '.join(map(str, receivers))}"
-        case Persist(standing, vector):
-            return f"persists: {words(standing)}{' with its vector' if vector else ''}"
-        case Output(standing):
-            return f"delivers attempt {standing.attempt}"
+        case Persist(delivery_state, vector):
+            return f"persists: {words(delivery_state)}{' with its vector' if vector else ''}"
+        case Output(delivery_state):
+            return f"delivers attempt {delivery_state.attempt}"
         case Discard(attempt):
             return f"forgets attempt {attempt}"
         case Erase():

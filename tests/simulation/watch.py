@@ -62,15 +62,15 @@ class Watch:
 
     # What becomes durable.
 
-    def persisted(self, who: int, standing: DeliveryState, vector: Vector | None, cause: Event) -> None:
-        """A standing is becoming durable because of `cause`."""
+    def persisted(self, who: int, delivery_state: DeliveryState, vector: Vector | None, cause: Event) -> None:
+        """A delivery state is becoming durable because of `cause`."""
         before = self.durable.get(who, DeliveryState())
-        self._check_step(who, before, standing, cause)
-        self.reached[f"{before.place.value} to {standing.place.value}"] += 1
-        self.durable[who] = standing
-        self.entered = max(self.entered, standing.attempt)
-        if standing.place is Phase.STORED and before.place is not Phase.STORED:
-            self._store(who, (standing.attempt, standing.transcript), vector)
+        self._check_step(who, before, delivery_state, cause)
+        self.reached[f"{before.phase.value} to {delivery_state.phase.value}"] += 1
+        self.durable[who] = delivery_state
+        self.entered = max(self.entered, delivery_state.attempt)
+        if delivery_state.phase is Phase.STORED and before.phase is not Phase.STORED:
+            self._store(who, (delivery_state.attempt, delivery_state.transcript), vector)
 
     def _check_step(self, who: int, before: DeliveryState, after: DeliveryState, cause: Event) -> None:
         what = f"shuffler {who} from {words(before)} to {words(after)}"
@@ -79,20 +79,20 @@ class Watch:
         for other, (attempt, _) in self.sent.items():
             if after.running and after.attempt > attempt:
                 broken("nothing is opened after a delivery", f"{what}, and shuffler {other} may have sent {attempt}")
-        if before.place in ENDS and after != before:
+        if before.phase in ENDS and after != before:
             broken("an end is final", what)
-        if before.place is Phase.SENDING and after.place not in (Phase.SENDING, Phase.DONE, Phase.ABORTED):
+        if before.phase is Phase.SENDING and after.phase not in (Phase.SENDING, Phase.DONE, Phase.ABORTED):
             broken("sending is for good", what)
-        if after.place is Phase.ABORTED and before.place not in (Phase.SENDING, Phase.ABORTED):
+        if after.phase is Phase.ABORTED and before.phase not in (Phase.SENDING, Phase.ABORTED):
             broken("who never delivered dies, and signs it", what)
-        if before.place is Phase.STORED and after.place is Phase.FREE and not self._is_lost(who, before):
+        if before.phase is Phase.STORED and after.phase is Phase.FREE and not self._is_lost(who, before):
             broken("stored is left only for a reason", f"{what}: nobody had lost attempt {before.attempt}")
-        if after.place is Phase.DEAD and before.place is not Phase.DEAD:
+        if after.phase is Phase.DEAD and before.phase is not Phase.DEAD:
             dying = isinstance(cause, Deadline | Expired)
             dying |= isinstance(cause, Heard) and cause.notice in self.signed[cause.notice.sender]
             if not dying:
                 broken("nobody dies without a reason", f"{what}, on {type(cause).__name__}")
-        if after.place is Phase.DONE and not self.output():
+        if after.phase is Phase.DONE and not self.output():
             broken("done means received", f"{what}: the analyzer has no output")
 
     def _is_lost(self, who: int, before: DeliveryState) -> bool:
@@ -127,14 +127,14 @@ class Watch:
         now = self.durable.get(who, DeliveryState())
         match notice.kind:
             case NoticeKind.STORED:
-                true = now.place in (Phase.STORED, Phase.SENDING)
+                true = now.phase in (Phase.STORED, Phase.SENDING)
                 true = true and (now.attempt, now.transcript) == (notice.attempt, notice.transcript)
             case NoticeKind.LOST:
                 true = notice.attempt <= now.left
             case NoticeKind.OPEN:
                 true = now.running and now.attempt == notice.attempt
             case NoticeKind.TOMBSTONE:
-                true = now.place is Phase.DEAD
+                true = now.phase is Phase.DEAD
                 if who in self.sent:
                     broken("no tombstone beside a delivery", f"shuffler {who} sent attempt {self.sent[who][0]}")
             case NoticeKind.ASK:
@@ -198,16 +198,16 @@ class Watch:
 
     def erases(self, who: int) -> None:
         """Shares, vectors and the seed of the fakes are forgotten, which only an end allows."""
-        if self.durable.get(who, DeliveryState()).place not in ENDS:
+        if self.durable.get(who, DeliveryState()).phase not in ENDS:
             broken("nothing is erased before the end", f"shuffler {who}")
 
     # What reaches the analyzer.
 
-    def sends(self, who: int, standing: DeliveryState) -> None:
+    def sends(self, who: int, delivery_state: DeliveryState) -> None:
         """A final vector is about to be on its way."""
-        at = (standing.attempt, standing.transcript)
-        if self.durable.get(who) != standing or standing.place is not Phase.SENDING:
-            broken("what is sent is durable", f"shuffler {who} sends {words(standing)}")
+        at = (delivery_state.attempt, delivery_state.transcript)
+        if self.durable.get(who) != delivery_state or delivery_state.phase is not Phase.SENDING:
+            broken("what is sent is durable", f"shuffler {who} sends {words(delivery_state)}")
         missing = [one for one in self.schedule.last if one not in self.stored.get(at, {})]
         if missing:
             broken("sent only what all stored", f"shuffler {who} sends attempt {at[0]}, {missing} never stored it")
@@ -239,10 +239,10 @@ class Watch:
         return None if others else at
 
 
-def words(standing: DeliveryState) -> str:
-    """A standing in words."""
-    if standing.running:
-        return f"in attempt {standing.attempt}"
-    if standing.place is Phase.FREE:
-        return f"free after {standing.left}"
-    return f"{standing.place.value}({standing.attempt})"
+def words(delivery_state: DeliveryState) -> str:
+    """A delivery state in words."""
+    if delivery_state.running:
+        return f"in attempt {delivery_state.attempt}"
+    if delivery_state.phase is Phase.FREE:
+        return f"free after {delivery_state.left}"
+    return f"{delivery_state.phase.value}({delivery_state.attempt})"

@@ -175,8 +175,8 @@ class Whole(World):
                 broken("an end erases", f"shuffler {who} still has vectors, the seed of the fakes, or evidence")
             if kept.state is State.PUBLISHED and not self.watch.output():
                 broken("done means received", f"shuffler {who}")
-            if kept.state is State.ABORTED and kept.frozen and kept.standing.place not in ENDS:
-                broken("an end is durable in the standing too", f"shuffler {who} is {one.told()}")
+            if kept.state is State.ABORTED and kept.frozen and kept.delivery_state.phase not in ENDS:
+                broken("an end is durable in the delivery state too", f"shuffler {who} is {one.told()}")
         if self.office.vectors:
             broken("an end erases", "the analyzer still has vectors")
 
@@ -189,7 +189,7 @@ class Whole(World):
         return len(set.intersection(*held)) - DUMMIES >= MINIMUM
 
     def _place(self, who: int) -> Phase:
-        return self.parties[who].durable.standing.place
+        return self.parties[who].durable.delivery_state.phase
 
     def _arrive(self, sender: int, receiver: int, what: object) -> None:
         if receiver == ANALYZER:

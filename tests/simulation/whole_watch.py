@@ -53,11 +53,15 @@ class WholeWatch(Watch):
             advance("shuffler", here, there)
         except LocalFault as fault:
             broken("states follow the life-cycle", f"shuffler {who}: {fault}")
-        if there is State.ABORTED and kept.standing.place is Phase.DONE:
+        if there is State.ABORTED and kept.delivery_state.phase is Phase.DONE:
             broken("what was delivered is not aborted", f"shuffler {who}")
-        if there is State.ABORTED and kept.frozen and kept.standing.place in (Phase.FREE, Phase.STORED, Phase.SENDING):
-            broken("an end is durable in the standing first", f"shuffler {who} is {kept.standing.place}")
-        if there in (State.DELIVERED, State.PUBLISHED) and kept.standing.place is not Phase.DONE:
+        if (
+            there is State.ABORTED
+            and kept.frozen
+            and kept.delivery_state.phase in (Phase.FREE, Phase.STORED, Phase.SENDING)
+        ):
+            broken("an end is durable in the delivery state first", f"shuffler {who} is {kept.delivery_state.phase}")
+        if there in (State.DELIVERED, State.PUBLISHED) and kept.delivery_state.phase is not Phase.DONE:
             broken("done means received", f"shuffler {who}")
         if there is State.PUBLISHED and (kept.shares is not None or kept.vector is not None or kept.evidence):
             broken("published is erased", f"shuffler {who}")

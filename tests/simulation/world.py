@@ -131,7 +131,7 @@ class World:
             if self.now > self.calm and self.is_over():
                 break
         self.verdict()
-        places = tuple(party.durable.standing.place for party in self.parties.values())
+        places = tuple(party.durable.delivery_state.phase for party in self.parties.values())
         return Outcome(self.watch.output() is not None, self.watch.entered, self.now, places)
 
     @property
@@ -150,7 +150,7 @@ class World:
     def is_over(self) -> bool:
         """Whether everyone that is not gone has ended, and nobody inspects any more."""
         return all(
-            party.gone or (party.durable.standing.place in ENDS and not party.inspecting)
+            party.gone or (party.durable.delivery_state.phase in ENDS and not party.inspecting)
             for party in self.parties.values()
         )
 
@@ -158,7 +158,7 @@ class World:
         """Delivered, or ended for a reason: within bounded time, whatever happened."""
         open_ = [who for who, party in self.parties.items() if not party.gone and self._place(who) not in ENDS]
         if open_:
-            where = ", ".join(f"{who} is {words(self.parties[who].durable.standing)}" for who in open_)
+            where = ", ".join(f"{who} is {words(self.parties[who].durable.delivery_state)}" for who in open_)
             broken("everybody ends", f"{self.now - self.calm} ticks after the last fault {where}")
         if self.trial.must_deliver:
             undone = [who for who in self.parties if self._place(who) is not Phase.DONE]
@@ -176,14 +176,14 @@ class World:
 
     def _check_end(self, who: int, party: Party) -> None:
         if not party.durable.reason:
-            broken("an end has its reason", f"shuffler {who} is {words(party.durable.standing)}")
+            broken("an end has its reason", f"shuffler {who} is {words(party.durable.delivery_state)}")
         if party.durable.vector is not None or party.durable.shares is not None or party.durable.fake_seed:
             broken("an end erases", f"shuffler {who} still has vectors or the seed of the fakes")
         if self._place(who) is Phase.DONE and not self.watch.output():
             broken("done means received", f"shuffler {who}")
 
     def _place(self, who: int) -> Phase:
-        return self.parties[who].durable.standing.place
+        return self.parties[who].durable.delivery_state.phase
 
     # What parties ask of their world.
 
@@ -245,13 +245,13 @@ class World:
         if receiver != ANALYZER:
             self.parties[receiver].hear(sender, what)
         elif isinstance(what, Delivered):
-            self._take(sender, what.standing, what.vector)
+            self._take(sender, what.delivery_state, what.vector)
         elif (output := self.watch.output()) is not None:
             self.send(ANALYZER, sender, Receipt(output[0]))
 
-    def _take(self, sender: int, standing: DeliveryState, vector: Vector | None) -> None:
-        self.note(ANALYZER, f"has the vector of attempt {standing.attempt} from {sender}")
-        self.watch.delivered(sender, (standing.attempt, standing.transcript), vector)
+    def _take(self, sender: int, delivery_state: DeliveryState, vector: Vector | None) -> None:
+        self.note(ANALYZER, f"has the vector of attempt {delivery_state.attempt} from {sender}")
+        self.watch.delivered(sender, (delivery_state.attempt, delivery_state.transcript), vector)
         self.send(ANALYZER, sender, Taken())
 
     # Faults.

@@ -60,7 +60,7 @@ def fill_shuffler(folder: Path) -> None:
         store.put_frozen(SHUFFLING, b"\x0f" * 32, b"announcements", [one.row for one in made[:-1]])
         store.set_state(SHUFFLING, State.SHUFFLING, "everybody is here")
         store.fake_seed(SHUFFLING, Randomness(b"\x06" * 32))
-        store.put_standing(SHUFFLING, stored(2), vector(2))
+        store.put_delivery_state(SHUFFLING, stored(2), vector(2))
         frozen(store, 3, OVER, asked(4))
         for state in (State.SHUFFLING, State.DELIVERED, State.PUBLISHED):
             store.set_state(OVER, state)

@@ -91,9 +91,9 @@ def test_a_shuffler_s_collections_go_on(tmp_path: Path, version: int) -> None:
         store.put_frozen(OPEN, b"\x0d" * 32, b"announcements", list(store.rows(OPEN)))
         assert len(list(store.shares(OPEN))) == 9
         with pytest.raises(LocalFault):
-            store.put_standing(SHUFFLING, stored(1))  # an attempt before the one that it had reached
+            store.put_delivery_state(SHUFFLING, stored(1))  # an attempt before the one that it had reached
         for place in (Phase.SENDING, Phase.DONE):
-            store.put_standing(SHUFFLING, stored(2, place))
+            store.put_delivery_state(SHUFFLING, stored(2, place))
         store.set_state(SHUFFLING, State.DELIVERED)
         store.erase(SHUFFLING)
         assert store.collection(SHUFFLING).erased

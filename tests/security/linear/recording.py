@@ -146,7 +146,7 @@ class _Recorder:
         return Recording(self.schedule, tuple(self.asked), tuple(self.words))
 
     def task(self, who: int, task: Task) -> None:
-        attempt = self._machines[who].standing.attempt
+        attempt = self._machines[who].delivery_state.attempt
         final = isinstance(task, Pass) and task.hop == len(self.schedule.passes)
         if final and attempt <= self._lost:
             self._crashes.append(who)
@@ -173,15 +173,15 @@ class _Recorded(Driver[None]):
     def on_tell(self, notice: Notice, receivers: tuple[int, ...]) -> None:
         self._recorder.queue.extend((receiver, Heard(notice)) for receiver in receivers)
 
-    def on_persist(self, standing: DeliveryState, vector: Handle | None) -> None:  # noqa: ARG002 - no process ends here
+    def on_persist(self, delivery_state: DeliveryState, vector: Handle | None) -> None:  # noqa: ARG002 - no process ends here
         self._recorder.final[self._who] = vector or self._recorder.final.get(self._who, "")
 
     def on_work(self, task: Task) -> None:
         self._recorder.task(self._who, task)
 
-    def on_output(self, standing: DeliveryState) -> None:
+    def on_output(self, delivery_state: DeliveryState) -> None:
         last = Step(len(self._recorder.schedule.rounds), Kind.DELIVERY)
-        context = Context(COLLECTION.collection, COLLECTION.frozen, standing.attempt)
+        context = Context(COLLECTION.collection, COLLECTION.frozen, delivery_state.attempt)
         sent = SendVector(Header(context, last, self._who, ANALYZER), self._recorder.final[self._who])
         self._recorder.asked.append((self._who, sent))
 

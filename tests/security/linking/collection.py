@@ -120,7 +120,7 @@ class PairedCollection(Simulation):
     def carry_out(self, node: Node, effect: Effect) -> None:
         """Do what a machine asks, but for the last pass of an attempt that is to be lost."""
         last = len(self.document.schedule.passes)
-        if isinstance(effect, Pass) and effect.hop == last and node.machine.standing.attempt <= self._lost:
+        if isinstance(effect, Pass) and effect.hop == last and node.machine.delivery_state.attempt <= self._lost:
             self._crashed.append(node)
             return
         super().carry_out(node, effect)

@@ -50,7 +50,7 @@ def durable(store: MemoryStore) -> Durable:
     """What the store says."""
     kept = store.collection(COLLECTION)
     frozen = kept.frozen.digest if kept.frozen else None
-    return Durable(kept.state, kept.reason, kept.standing, frozen, kept.lost)
+    return Durable(kept.state, kept.reason, kept.delivery_state, frozen, kept.lost)
 
 
 @dataclass
@@ -71,8 +71,8 @@ class Carried:
                     if machine.state is here:
                         self.store.set_state(COLLECTION, there, reason)
                         machine.on(Moved(there, reason))
-                case Persist(standing):
-                    self.store.put_standing(COLLECTION, standing)
+                case Persist(delivery_state):
+                    self.store.put_delivery_state(COLLECTION, delivery_state)
                 case Notify(notice, receivers):
                     self.told += [(notice, receiver) for receiver in receivers]
                 case Erase():
@@ -107,7 +107,7 @@ def test_who_has_sent_nothing_dies_durably_and_signs_its_tombstone(place: Phase)
     store = memory(place)
     state, told = abort(store)
     here = store.collection(COLLECTION)
-    assert (state, here.reason, here.standing.place, here.erased) == (State.ABORTED, "a reason", Phase.DEAD, True)
+    assert (state, here.reason, here.delivery_state.phase, here.erased) == (State.ABORTED, "a reason", Phase.DEAD, True)
     assert [(notice.kind, receiver) for notice, receiver in told] == [
         (NoticeKind.TOMBSTONE, 1),
         (NoticeKind.TOMBSTONE, 2),
@@ -118,7 +118,7 @@ def test_who_has_sent_nothing_dies_durably_and_signs_its_tombstone(place: Phase)
 def test_who_may_have_sent_something_ends_without_a_tombstone(place: Phase) -> None:
     store = memory(place)
     assert abort(store) == (State.ABORTED, [])
-    assert store.standing(COLLECTION).place is Phase.ABORTED
+    assert store.delivery_state(COLLECTION).phase is Phase.ABORTED
 
 
 def test_what_was_delivered_is_not_aborted() -> None:
@@ -132,7 +132,7 @@ def test_before_the_freeze_there_is_nothing_to_sign() -> None:
 
 def test_an_abort_that_was_cut_short_before_its_state_is_completed() -> None:
     store = memory(Phase.STORED)
-    store.put_standing(COLLECTION, DeliveryState(Phase.DEAD, 2, 1))
+    store.put_delivery_state(COLLECTION, DeliveryState(Phase.DEAD, 2, 1))
     carried = Carried(store)
     carried.drive(Session(ME, DOCUMENT, durable(store)))
     here = store.collection(COLLECTION)
@@ -160,7 +160,7 @@ def test_a_tombstone_does_not_wait_for_the_erasure_which_is_repeated() -> None:
     with pytest.raises(OSError, match="too many") as caught:
         carried.drive(machine)
     here = store.collection(COLLECTION)
-    assert (here.state, here.standing.place, here.erased) == (State.ABORTED, Phase.DEAD, False)
+    assert (here.state, here.delivery_state.phase, here.erased) == (State.ABORTED, Phase.DEAD, False)
     assert [receiver for _, receiver in carried.told] == [1, 2]
     setattr(store, "erase", erase)  # noqa: B010 - and now it can
     assert machine.on(Failed(caught.value)) == (Read(),)
@@ -208,7 +208,7 @@ def test_a_store_that_was_lost_signs_nothing_and_ends_what_it_has(place: Phase) 
     carried = Carried(store)
     carried.drive(Session(ME, DOCUMENT, durable(store)))
     assert (store.collection(COLLECTION).state, carried.told) == (State.ABORTED, [])
-    assert store.standing(COLLECTION).place is place
+    assert store.delivery_state(COLLECTION).phase is place
     with raises("collection.lost"):
         answer(store, ask(2))
 
@@ -245,7 +245,7 @@ def test_faults_that_others_do_not_see_end_only_what_is_frozen_and_not_sent() ->
         (State.SHUFFLING, Phase.SENDING, False),
         (State.DELIVERED, Phase.DONE, False),
     ):
-        kept = Durable(state, standing=DeliveryState(place, 1), frozen=bytes(32))
+        kept = Durable(state, delivery_state=DeliveryState(place, 1), frozen=bytes(32))
         machine = Session(ME, DOCUMENT, kept)
         for number in range(1, 6):
             failed(machine, LocalFault("test.localfault", "the store failed"), kept)

@@ -112,7 +112,7 @@ def test_claims_rise_with_epsilon_local_and_delta_falls_with_epsilon() -> None:
 
 
 @pytest.mark.parametrize("mechanism", [m for m in SHUFFLED if m.name != "sue"], ids=repr)
-@pytest.mark.parametrize("at", [1e-12, 1e-6, 1e-2])
+@pytest.mark.parametrize("at", [full(1e-12), 1e-6, full(1e-2)])
 def test_wherever_the_theorem_claims_something_exact_accounting_claims_less_than_half(
     mechanism: PureMechanism, at: float
 ) -> None:

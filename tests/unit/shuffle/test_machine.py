@@ -76,7 +76,7 @@ class Table:
 
     def places(self) -> list[Phase]:
         """Where all stand."""
-        return [machine.standing.place for machine in self.machines.values()]
+        return [machine.delivery_state.phase for machine in self.machines.values()]
 
     def effects(self, kind: type[Effect]) -> list[Effect]:
         """All effects of a kind so far."""
@@ -109,13 +109,13 @@ class Seat(Driver[None]):
 
     def on_work(self, task: Task) -> None:
         """It is done, with a made-up root."""
-        attempt = self._table.machines[self._who].standing.attempt
+        attempt = self._table.machines[self._who].delivery_state.attempt
         self._table.queue.append((self._who, Done(attempt, task.task, bytes([self._who]) * 32)))
 
-    def on_persist(self, standing: DeliveryState, vector: Handle | None) -> None:
+    def on_persist(self, delivery_state: DeliveryState, vector: Handle | None) -> None:
         """It is in the journal, and so are the others."""
 
-    def on_output(self, standing: DeliveryState) -> None:
+    def on_output(self, delivery_state: DeliveryState) -> None:
         """Likewise."""
 
     def on_discard(self, attempt: int) -> None:
@@ -133,7 +133,7 @@ def test_three_shufflers_reach_the_output_by_themselves() -> None:
     table.start()
     table.run()
     assert table.places() == [Phase.FREE, Phase.SENDING, Phase.SENDING]
-    transcripts = {table.machines[who].standing.transcript for who in (2, 3)}
+    transcripts = {table.machines[who].delivery_state.transcript for who in (2, 3)}
     assert len(transcripts) == 1
     assert len(table.effects(Output)) == 2
 
@@ -149,15 +149,15 @@ def test_everything_is_persisted_before_it_is_said() -> None:
             if number != who:
                 continue
             if isinstance(effect, Persist):
-                durable = effect.standing
+                durable = effect.delivery_state
             if isinstance(effect, Notify) and effect.notice.kind is NoticeKind.STORED:
-                assert (durable.place, durable.transcript) == (Phase.STORED, effect.notice.transcript)
+                assert (durable.phase, durable.transcript) == (Phase.STORED, effect.notice.transcript)
             if isinstance(effect, Notify) and effect.notice.kind is NoticeKind.OPEN:
                 assert durable.attempt == effect.notice.attempt
             if isinstance(effect, Output):
-                assert durable == effect.standing
-                assert durable.place is Phase.SENDING
-        assert durable == machine.standing
+                assert durable == effect.delivery_state
+                assert durable.phase is Phase.SENDING
+        assert durable == machine.delivery_state
 
 
 def test_a_late_opening_loses_no_message() -> None:
@@ -173,7 +173,7 @@ def test_a_late_opening_loses_no_message() -> None:
             late.append((who, event))
             continue
         table.feed(who, event)
-    assert table.machines[2].standing.attempt == 0
+    assert table.machines[2].delivery_state.attempt == 0
     table.queue += late
     table.run()
     assert table.places() == [Phase.FREE, Phase.SENDING, Phase.SENDING]
@@ -187,13 +187,13 @@ def test_an_opening_that_never_came_is_said_again() -> None:
         who, event = table.queue.popleft()
         if not (who == 2 and isinstance(event, Heard) and event.notice.kind is NoticeKind.OPEN):
             table.feed(who, event)
-    assert [machine.standing.attempt for machine in table.machines.values()] == [1, 0, 1]
+    assert [machine.delivery_state.attempt for machine in table.machines.values()] == [1, 0, 1]
     table.feed(2, Tick())
     assert not table.queue, "it knows of nothing to ask for"
     table.feed(1, Tick())
     table.run()
     assert table.places() == [Phase.FREE, Phase.SENDING, Phase.SENDING]
-    assert {machine.standing.attempt for machine in table.machines.values()} == {1}, "nobody had to leave it"
+    assert {machine.delivery_state.attempt for machine in table.machines.values()} == {1}, "nobody had to leave it"
 
 
 def test_repeated_messages_change_nothing() -> None:
@@ -226,7 +226,7 @@ def test_an_interrupted_attempt_is_left_and_another_completes(turns: int, who: i
         table.run()
     assert table.places()[1:] == [Phase.SENDING, Phase.SENDING]
     outputs = {
-        (effect.standing.attempt, effect.standing.transcript)
+        (effect.delivery_state.attempt, effect.delivery_state.transcript)
         for effect in table.effects(Output)
         if isinstance(effect, Output)
     }
@@ -239,7 +239,7 @@ def test_a_new_attempt_uses_nothing_random_twice() -> None:
     table.feed(2, TimedOut())
     table.feed(1, Tick())
     table.run()
-    assert table.machines[2].standing.attempt == 2
+    assert table.machines[2].delivery_state.attempt == 2
     keys: dict[int, set[bytes]] = {1: set(), 2: set()}
     for _, effect in table.journal:
         match effect:
@@ -267,7 +267,7 @@ def a_word(
 def running(who: int) -> Table:
     table = Table()
     table.start()
-    while table.machines[who].standing.attempt == 0:
+    while table.machines[who].delivery_state.attempt == 0:
         table.feed(*table.queue.popleft())
     return table
 
@@ -279,7 +279,7 @@ def test_two_different_words_for_one_step_abort_the_attempt() -> None:
     assert isinstance(effects[0], Report)
     assert effects[0].sentence == "shuffler 1, round 1, commit: sent two different words for one step"
     assert [type(effect) for effect in effects[1:]] == [Persist, Discard, Notify]
-    assert table.machines[2].standing == DeliveryState(Phase.FREE, 1, 1)
+    assert table.machines[2].delivery_state == DeliveryState(Phase.FREE, 1, 1)
 
 
 def test_a_word_that_no_step_has_aborts_the_attempt() -> None:
@@ -311,7 +311,7 @@ def test_another_seed_is_noticed_before_anything_is_permuted() -> None:
         ):
             mixes_before = len(table.effects(Mix))
             event = Received(replace(event.word, body=b"x" * 32))
-        if table.machines[who].standing.attempt == 2:
+        if table.machines[who].delivery_state.attempt == 2:
             break
         table.feed(who, event)
     reports = [effect.sentence for _, effect in table.journal if isinstance(effect, Report)]
@@ -381,7 +381,7 @@ def test_what_is_to_be_inspected_is_erased_by_whoever_inspects_it() -> None:
     table.run()
     for who, machine in table.machines.items():
         assert not erases(table.feed(who, Receipt(1)))
-        assert machine.standing.place is Phase.DONE
+        assert machine.delivery_state.phase is Phase.DONE
         assert machine.record is not None
 
 
@@ -400,17 +400,17 @@ def test_after_a_restart_it_is_what_was_kept_that_puts_the_erasure_off(
     for event in (Restarted(), *before):
         machine.handle(event)
     effects = machine.handle(Receipt(1))
-    if machine.standing.place is Phase.DONE:
+    if machine.delivery_state.phase is Phase.DONE:
         assert erases(effects) is erased
     else:  # shuffler 1, who delivers nothing, was free to give up
         assert (who, before) == (1, (Tick(), Deadline()))
-        assert machine.standing.place is Phase.DEAD
+        assert machine.delivery_state.phase is Phase.DEAD
 
 
 def test_an_attempt_begun_since_then_was_not_kept() -> None:
     machine = Shuffler(1, Schedule(3), FROZEN, Randomness(b"k" * 32), DeliveryState(Phase.FREE, 1, 1), kept=1)
     for other in (2, 3):
         machine.handle(Heard(Notice(NoticeKind.LOST, other, 1)))
-    assert machine.standing.attempt == 2
+    assert machine.delivery_state.attempt == 2
     machine.handle(TimedOut())
     assert erases(machine.handle(Receipt(1)))

@@ -166,7 +166,7 @@ def test_never_two_outputs_with_one_last_hider(graph: model.Graph, monkeypatch: 
 
 def test_with_one_last_hider_all_can_get_on_too(graph: model.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, "SCHEDULE", SequentialSchedule(3))
-    found = [[party.standing for party in world.parties] for world in model.stuck(graph)]
+    found = [[party.delivery_state for party in world.parties] for world in model.stuck(graph)]
     assert not found, f"{len(found)} of {len(graph)} states are stuck: {found[:2]}"
 
 

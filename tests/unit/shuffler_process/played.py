@@ -101,7 +101,7 @@ def announced(lists: dict[int, list[bytes]] | None = None) -> Announcements:
 
 
 def memory(place: Phase | None = None, *, frozen: bool = True) -> MemoryStore:
-    """A store with one collection: closed, or frozen and shuffling with a standing."""
+    """A store with one collection: closed, or frozen and shuffling with a delivery state."""
     store = MemoryStore(Randomness(b"\x01" * 32))
     store.put_collection(COLLECTION, b"signed", b"roster", ASKED, State.OPEN)
     store.submit_many([Submission(COLLECTION, one, bytes(8)) for one in rows()])
@@ -115,8 +115,8 @@ def memory(place: Phase | None = None, *, frozen: bool = True) -> MemoryStore:
 
 
 def stand(store: MemoryStore, place: Phase) -> None:
-    """Come to a standing of attempt 2, by the way that leads there."""
-    store.put_standing(COLLECTION, DeliveryState(Phase.FREE, 2, 1))
+    """Come to a delivery state of attempt 2, by the way that leads there."""
+    store.put_delivery_state(COLLECTION, DeliveryState(Phase.FREE, 2, 1))
     final: Vector = vector(2)
     way = {
         Phase.FREE: (),
@@ -127,7 +127,9 @@ def stand(store: MemoryStore, place: Phase) -> None:
         Phase.DEAD: (Phase.DEAD,),
     }
     for one in way[place]:
-        store.put_standing(COLLECTION, DeliveryState(one, 2, 1, TRANSCRIPT), final if one is Phase.STORED else None)
+        store.put_delivery_state(
+            COLLECTION, DeliveryState(one, 2, 1, TRANSCRIPT), final if one is Phase.STORED else None
+        )
 
 
 def run(test: Awaitable[None]) -> None:

@@ -146,9 +146,9 @@ def test_too_few_onions_that_open_end_the_collection_with_a_tombstone() -> None:
         here = conducting(stored, bench(1, least=1))
         here.take(Heard(Notice(NoticeKind.LOST, 2, 0)))
         here.take(Heard(Notice(NoticeKind.LOST, 3, 0)))
-        standing = await asyncio.wait_for(here.run(resumed=False), 20)
-        assert standing.place is Phase.DEAD
-        assert store.standing(COLLECTION).place is Phase.DEAD
+        delivery_state = await asyncio.wait_for(here.run(resumed=False), 20)
+        assert delivery_state.phase is Phase.DEAD
+        assert store.delivery_state(COLLECTION).phase is Phase.DEAD
         assert here.reason == "0 reports are left of 12, too few to be handed on"
         assert here.bench.vectors == {}
         stored.close()

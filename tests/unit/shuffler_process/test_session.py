@@ -353,7 +353,7 @@ def test_an_end_before_a_crash_is_completed(place: Phase) -> None:
         await alive(store, stored).run()
         here = store.collection(COLLECTION)
         assert (here.state, here.erased) == (State.ABORTED, True)
-        assert here.standing.place is place
+        assert here.delivery_state.phase is place
 
     lived(test, memory(place))
 
@@ -381,7 +381,7 @@ def test_shares_that_are_lost_end_the_collection_with_a_tombstone_after_some_tri
         await alive(store, stored).run()
         here = store.collection(COLLECTION)
         assert here.reason == "fewer shares are stored than were frozen"
-        assert here.standing == DeliveryState(Phase.DEAD, 2, 1)
+        assert here.delivery_state == DeliveryState(Phase.DEAD, 2, 1)
         assert len(tries) == FAULTS
 
     lived(test, memory(Phase.FREE))

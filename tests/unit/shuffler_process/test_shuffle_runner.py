@@ -62,7 +62,7 @@ def conducting(
     bench = Bench(ROWS, 1, PUBLIC, Inline(Randomness(b"\x01" * 32)))
     bench.lay_out(ME, np.zeros((6, 8), np.uint8), np.zeros((10, 1), np.uint64))
     return ShuffleRunner(
-        machine=Shuffler(ME, DOCUMENT.schedule, HERE, Randomness(b"\x02" * 32), store.standing(COLLECTION)),
+        machine=Shuffler(ME, DOCUMENT.schedule, HERE, Randomness(b"\x02" * 32), store.delivery_state(COLLECTION)),
         number=ME,
         document=DOCUMENT,
         context=HERE,
@@ -112,8 +112,8 @@ def test_a_step_that_stalls_is_left_with_its_reason_though_others_go_on_asking(m
         here = conducting(store, stored, step_seconds=0.3)
         running = asyncio.ensure_future(here.run(resumed=False))
         here.take(opening(1))
-        await reached(lambda: store.standing(COLLECTION) == DeliveryState(Phase.FREE, 1, 0))
-        while store.standing(COLLECTION).left < 1:
+        await reached(lambda: store.delivery_state(COLLECTION) == DeliveryState(Phase.FREE, 1, 0))
+        while store.delivery_state(COLLECTION).left < 1:
             here.take(Heard(Notice(NoticeKind.ASK, 2, 1)))  # a question is no progress
             await asyncio.sleep(0.02)
         assert "nothing from shuffler" in here.trouble
@@ -132,7 +132,7 @@ def test_work_that_fails_for_whatever_reason_leaves_the_attempt(monkeypatch: pyt
         here = conducting(store, stored)
         running = asyncio.ensure_future(here.run(resumed=False))
         here.take(opening(1))  # shuffler 3 is outside the first round: it splits its shares
-        await reached(lambda: store.standing(COLLECTION).left == 1)
+        await reached(lambda: store.delivery_state(COLLECTION).left == 1)
         assert here.trouble == "this shuffler could not work a step: MemoryError"
         running.cancel()
 
@@ -156,7 +156,7 @@ def test_work_without_room_on_the_disk_waits_for_it_and_goes_on(monkeypatch: pyt
         running = asyncio.ensure_future(here.run(resumed=False))
         here.take(opening(1))
         await reached(lambda: any(name.startswith("1/") for name in here.bench.vectors))
-        assert store.standing(COLLECTION) == DeliveryState(Phase.FREE, 1, 0), "the attempt goes on"
+        assert store.delivery_state(COLLECTION) == DeliveryState(Phase.FREE, 1, 0), "the attempt goes on"
         assert tries == [tries[0]] * 4
         running.cancel()
 
@@ -192,7 +192,7 @@ def test_the_receipt_ends_a_delivery_and_everything_is_erased() -> None:
         analyzer = Other("the analyzer", {DELIVER: None, GET_RECEIPT: receipt()})
         here = conducting(store, stored, analyzer=analyzer)
         end = await here.run(resumed=True)
-        assert end.place is Phase.DONE
+        assert end.phase is Phase.DONE
         assert analyzer.asked[0] is DELIVER
         assert store.collection(COLLECTION).erased
         assert here.bench.vectors == {}
@@ -215,7 +215,7 @@ def test_a_receipt_for_something_else_erases_nothing(wrong: SignedReceipt) -> No
         here = conducting(store, stored, analyzer=analyzer)
         running = asyncio.ensure_future(here.run(resumed=True))
         await reached(lambda: analyzer.asked.count(GET_RECEIPT) >= 3)
-        assert store.standing(COLLECTION).place is Phase.SENDING
+        assert store.delivery_state(COLLECTION).phase is Phase.SENDING
         assert not store.collection(COLLECTION).erased
         running.cancel()
 
@@ -227,7 +227,7 @@ def test_a_final_vector_that_is_damaged_ends_the_collection_without_a_tombstone(
         store._kept[COLLECTION].vector = None
         here = conducting(store, stored)
         end = await here.run(resumed=True)
-        assert end.place is Phase.ABORTED
+        assert end.phase is Phase.ABORTED
         assert "cannot be delivered" in here.reason
 
     conducted(test, Phase.SENDING)
@@ -238,7 +238,7 @@ def test_a_shuffle_by_that_passed_while_it_was_down_comes_first(place: Phase) ->
     async def test(store: MemoryStore, stored: StoreThread) -> None:
         here = conducting(store, stored, now=BETWEEN)
         end = await here.run(resumed=True)
-        assert end.place is Phase.DEAD
+        assert end.phase is Phase.DEAD
         assert here.reason == "the time to shuffle by has passed"
 
     conducted(test, place)
@@ -266,11 +266,11 @@ def test_what_is_being_sent_outlives_shuffle_by_and_ends_at_erase_by() -> None:
         here = conducting(store, stored, analyzer=refusing, now=BETWEEN)
         running = asyncio.ensure_future(here.run(resumed=True))
         await reached(lambda: here.delivering.trouble != "")
-        assert store.standing(COLLECTION).place is Phase.SENDING
+        assert store.delivery_state(COLLECTION).phase is Phase.SENDING
         running.cancel()
         later = conducting(store, stored, analyzer=refusing, now=LATE)
         end = await later.run(resumed=True)
-        assert end.place is Phase.ABORTED
+        assert end.phase is Phase.ABORTED
         assert later.reason == "the time to erase by has passed"
 
     conducted(test, Phase.SENDING)
@@ -293,7 +293,7 @@ def test_what_is_kept_for_the_inspection_is_gone_at_shuffle_by_though_the_output
         assert files(tmp_path)
         now[0] = BETWEEN
         await reached(lambda: not files(tmp_path))
-        assert store.standing(COLLECTION).place is Phase.SENDING
+        assert store.delivery_state(COLLECTION).phase is Phase.SENDING
         running.cancel()
 
     conducted(test, Phase.SENDING)
@@ -305,7 +305,7 @@ def test_a_tombstone_names_who_gave_up() -> None:
         running = asyncio.ensure_future(here.run(resumed=False))
         here.take(Heard(Notice(NoticeKind.TOMBSTONE, 2, 0)))
         end = await running
-        assert end.place is Phase.DEAD
+        assert end.phase is Phase.DEAD
         assert here.reason.startswith("shuffler 2 gave it up")
 
     conducted(test)
@@ -317,7 +317,7 @@ def test_a_standing_that_cannot_be_kept_is_tried_again_and_nothing_is_said_befor
     monkeypatch.setattr("shuffler.store_thread.AGAIN", 0.01)
 
     async def test(store: MemoryStore, stored: StoreThread) -> None:
-        here, put, said = conducting(store, stored), store.put_standing, []
+        here, put, said = conducting(store, stored), store.put_delivery_state, []
         post = here._post
         assert isinstance(post, Posted)
 
@@ -328,11 +328,11 @@ def test_a_standing_that_cannot_be_kept_is_tried_again_and_nothing_is_said_befor
             if len(said) <= 2 * FAULTS + 1:  # the last of these is there, and fails all the same
                 raise Full("test.full", "there is no room left")
 
-        monkeypatch.setattr(store, "put_standing", failing)
+        monkeypatch.setattr(store, "put_delivery_state", failing)
         running = asyncio.ensure_future(here.run(resumed=True))
         await reached(lambda: bool(post.notices))
         assert said == [0] * (2 * FAULTS + 2)
-        assert store.standing(COLLECTION) == DeliveryState(Phase.FREE, 2, 2)
+        assert store.delivery_state(COLLECTION) == DeliveryState(Phase.FREE, 2, 2)
         running.cancel()
 
     conducted(test, Phase.FREE)
@@ -348,13 +348,13 @@ def test_a_store_that_goes_on_failing_ends_the_run_and_nothing_is_said(monkeypat
             tries.append(1)
             raise LocalFault("test.localfault", "the store failed")
 
-        monkeypatch.setattr(store, "put_standing", failing)
+        monkeypatch.setattr(store, "put_delivery_state", failing)
         with raises("test.localfault", kind=LocalFault):
             await here.run(resumed=True)
         post = here._post
         assert isinstance(post, Posted)
         assert (len(tries), post.notices) == (FAULTS, [])
-        assert store.standing(COLLECTION) == DeliveryState(Phase.FREE, 2, 1)
+        assert store.delivery_state(COLLECTION) == DeliveryState(Phase.FREE, 2, 1)
 
     conducted(test, Phase.FREE)
 
@@ -402,7 +402,7 @@ def test_a_restart_in_an_attempt_leaves_it_and_says_so() -> None:
     async def test(store: MemoryStore, stored: StoreThread) -> None:
         here = conducting(store, stored)
         running = asyncio.ensure_future(here.run(resumed=True))
-        await reached(lambda: store.standing(COLLECTION).left == 2)
+        await reached(lambda: store.delivery_state(COLLECTION).left == 2)
         post = here._post
         assert isinstance(post, Posted)
         await reached(lambda: len(post.notices) >= 2)

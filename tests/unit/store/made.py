@@ -46,7 +46,7 @@ def frozen(
 
 
 def stored(attempt: int, place: Phase = Phase.STORED) -> DeliveryState:
-    """A last hider's standing with a vector."""
+    """A last hider's delivery state with a vector."""
     return DeliveryState(place, attempt, 0, TRANSCRIPT)
 
 

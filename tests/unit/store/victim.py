@@ -27,7 +27,7 @@ def stand(folder: Path, first: int) -> None:
     """Store attempt after attempt with its vector; say after each which one is durable."""
     with sqlite(folder) as store:
         while True:
-            store.put_standing(DIGEST, DeliveryState(Phase.STORED, first, 0, TRANSCRIPT), vector(first, ROWS))
+            store.put_delivery_state(DIGEST, DeliveryState(Phase.STORED, first, 0, TRANSCRIPT), vector(first, ROWS))
             sys.stdout.write(f"{first}\n")
             sys.stdout.flush()
             first += 1
