@@ -17,7 +17,7 @@ from peos.settings import load
 from peos.spec import CollectionSpec
 
 if TYPE_CHECKING:
-    from analyzer.workspace import Home
+    from analyzer.workspace import Workspace
 
 app = typer.Typer(
     add_completion=False,
@@ -32,12 +32,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
 @contextmanager
-def _home(config: Path) -> Iterator["Home"]:
+def _home(config: Path) -> Iterator["Workspace"]:
     """The analyzer, opened; modules that take a moment to load are loaded only now."""
     from analyzer.config import read
-    from analyzer.workspace import Home
+    from analyzer.workspace import Workspace
 
-    home = Home(read(config))
+    home = Workspace(read(config))
     try:
         yield home
     finally:
@@ -248,7 +248,7 @@ def result(
         show(found, Console(highlight=False), everything=everything)
 
 
-def _awaited(home: "Home", name: str, wait: float, progress: Any) -> dict[str, Any]:
+def _awaited(home: "Workspace", name: str, wait: float, progress: Any) -> dict[str, Any]:
     from analyzer.status import in_words
     from analyzer.status import status as where
     from peos.collection.lifecycle import State

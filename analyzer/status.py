@@ -6,21 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from analyzer import troubles
-from analyzer.inspection_runner import Inspecting
-from analyzer.peers import Peers
-from analyzer.store import Kept
-from analyzer.workspace import Home
+from analyzer.inspection_runner import InspectionRunner
+from analyzer.shuffler_clients import ShufflerClients
+from analyzer.store import CollectionRow
+from analyzer.workspace import Workspace
 from peos.collection.analysis import Answer, in_their_place
+from peos.collection.cards import Card, party, plain_text
 from peos.collection.lifecycle import OVER, State
-from peos.collection.party import Card, Status, party, plain_text
+from peos.collection.replies import Status
 
 
-def status(home: Home, found: Sequence[Kept]) -> list[dict[str, Any]]:
+def status(home: Workspace, found: Sequence[CollectionRow]) -> list[dict[str, Any]]:
     """Each collection as `status --json` shows it."""
     return [_one(home, kept) for kept in found]
 
 
-def _one(home: Home, kept: Kept) -> dict[str, Any]:
+def _one(home: Workspace, kept: CollectionRow) -> dict[str, Any]:
     cards = home.proposal(kept).cards[:-1]
     answers: list[Answer] = [] if kept.state in OVER else asyncio.run(_ask(home, kept, cards))
     shufflers = [
@@ -39,8 +40,8 @@ def _one(home: Home, kept: Kept) -> dict[str, Any]:
     }
 
 
-async def _ask(home: Home, kept: Kept, cards: tuple[Card, ...]) -> list[Answer]:
-    async with Peers(home.keys, cards) as peers:
+async def _ask(home: Workspace, kept: CollectionRow, cards: tuple[Card, ...]) -> list[Answer]:
+    async with ShufflerClients(home.keys, cards) as peers:
         return await peers.statuses(kept.digest)
 
 
@@ -64,9 +65,9 @@ def _shuffler(number: int, card: Card, answer: Answer) -> dict[str, Any]:
     }
 
 
-def _withheld(home: Home, kept: Kept) -> str:
+def _withheld(home: Workspace, kept: CollectionRow) -> str:
     """Why an output that was inspected is not published, and what to do."""
-    inspecting = Inspecting(home)
+    inspecting = InspectionRunner(home)
     if kept.state is not State.DELIVERED or not kept.total or kept.done < kept.total or inspecting.is_awaited(kept):
         return ""
     accepted = inspecting.accepted(kept)
@@ -75,7 +76,7 @@ def _withheld(home: Home, kept: Kept) -> str:
     return f"not published: {told}. {in_their_place(kept.name, unseen)}" if unseen.keys() - accepted else ""
 
 
-def _waiting(home: Home, kept: Kept, shufflers: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _waiting(home: Workspace, kept: CollectionRow, shufflers: list[dict[str, Any]]) -> dict[str, Any] | None:
     """The one thing that is waited for, or nothing."""
     seconds = max(0, int(time.time() - kept.since))
     document = home.signed(kept).document
@@ -100,7 +101,7 @@ def _waiting(home: Home, kept: Kept, shufflers: list[dict[str, Any]]) -> dict[st
             return wait("; ".join(steps) or "delivery", named, len(delivered), len(last))
         case State.DELIVERED:
             if kept.total and kept.done == kept.total and document.protocol.inspects:
-                inspecting = Inspecting(home)
+                inspecting = InspectionRunner(home)
                 if not inspecting.is_awaited(kept) and inspecting.unseen(kept).keys() - inspecting.accepted(kept):
                     return wait("the analyst's word", ["the analyst"], 0, 1)
                 silent = set(range(1, len(shufflers) + 1)) - inspecting.came(kept)

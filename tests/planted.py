@@ -246,7 +246,7 @@ MISTAKES: Final = (
         "peos/store/audit.py",
         'labelled("audit", previous, place,',
         'labelled("audit", b"", place,',
-        "unit/store",
+        "security/test_audit.py",
     ),
     _of(
         "all come back at the same moment after a failure",

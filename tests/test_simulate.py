@@ -5,7 +5,7 @@ import pytest
 
 from peos.crypto.randomness import Randomness
 from peos.ldp import GRR, SUE, LocalHash, Mechanism, Question
-from peos.shuffle.delivery_state import Place
+from peos.shuffle.delivery_state import Phase
 from peos.shuffle.messages import Kind
 from peos.shuffle.schedule import Schedule
 from peos.simulate import ANALYZER, Collected, Simulation, run_collection
@@ -80,7 +80,7 @@ def test_everything_is_erased_once_the_analyzer_has_it(rng: Randomness) -> None:
     simulation = Simulation(GRR(8, 3.0), key=small_key(), rng=rng)
     simulation.run([1, 2, 3])
     for node in simulation.nodes:
-        assert node.standing.place is Place.DONE
+        assert node.delivery_state.phase is Phase.DONE
         assert not node.parts
         assert not node.bench.vectors
         assert node.durable is None

@@ -7,14 +7,15 @@ order, and each may be repeated; the caller feeds `Clock` again when a wait is o
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from peos.collection.delivery_rules import output
-from peos.collection.document import Document
+from peos.collection.document import Document, Member
 from peos.collection.lifecycle import OVER, State
-from peos.collection.party import Status
+from peos.collection.replies import Status
 from peos.errors import Closed, NotYet, PeosError, Refused, WrongInput
 from peos.shuffle.messages import VectorHeader
+from peos.shuffle.schedule import Schedule
 
 ASK_EVERY: Final = 3.0  # seconds
 _SOON: Final = 0.5  # after the opening, when users may come at once
@@ -35,6 +36,26 @@ class Durable:
     state: State
     opened_at: float | None = None
     deliveries: tuple[VectorHeader, ...] = ()  # the vectors that are here whole
+
+
+class Terms(Protocol):
+    """What the machine reads of a collection document."""
+
+    @property
+    def closes_at(self) -> int:
+        """When it closes at the latest."""
+
+    @property
+    def erase_by(self) -> int:
+        """When everything of it must be erased."""
+
+    @property
+    def schedule(self) -> Schedule:
+        """Who delivers."""
+
+    @property
+    def shufflers(self) -> Sequence[Member]:
+        """By what names."""
 
 
 # Events.
@@ -109,7 +130,7 @@ Effects = tuple[Effect, ...]
 class Session:
     """One collection with the analyzer. `ask_every` is how often shufflers are asked, in seconds."""
 
-    def __init__(self, document: Document, *, ask_every: float = ASK_EVERY) -> None:
+    def __init__(self, document: Terms, *, ask_every: float = ASK_EVERY) -> None:
         self._document = document
         self._ask_every = ask_every
         self._asked_at = -math.inf
@@ -157,7 +178,7 @@ class Session:
         return ()
 
 
-def lost(document: Document, delivered: set[int], answers: Sequence[Answer]) -> str:
+def lost(document: Terms, delivered: set[int], answers: Sequence[Answer]) -> str:
     """Why no output can come any more, or nothing.
 
     A shuffler that delivers nothing may abort while the last hiders are sending, and they go on (protocol.md §6.5); so

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from peos.collection.party import Status
+from peos.collection.replies import Status
 
 LIMIT = 500  # characters of a field
 

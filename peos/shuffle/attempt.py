@@ -12,7 +12,7 @@ from peos.crypto.randomness import Randomness
 from peos.errors import RemoteFault
 from peos.shuffle import agreement, transcript
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Effect, Handle, Mix, Pass, Send, SendVector, Split, Task
-from peos.shuffle.messages import PUBLIC, WORD_BYTES, Header, Kind, Step, Word
+from peos.shuffle.messages import PUBLIC, STATEMENT_BYTES, Header, Kind, Statement, Step
 from peos.shuffle.schedule import Action, Deliver, HandOver, Hide, Leave, Schedule
 from peos.shuffle.transcript import Said
 
@@ -73,7 +73,7 @@ class Attempt:
         self._script: list[Action] = list(schedule.script(me))
         self._vector: Handle | None = None if me == ENCRYPTED_SHARE else SHARES
         self._ciphertexts: Handle | None = CIPHERTEXTS if me == ENCRYPTED_SHARE else None
-        self._salt = rng.bytes(WORD_BYTES)
+        self._salt = rng.bytes(STATEMENT_BYTES)
         self._words: dict[tuple[Step, int], bytes] = {}
         self._vectors: dict[tuple[Step, int], Handle] = {}
         self._permutations: list[StreamKey] = []  # of the tenure under way, if this is the holder
@@ -94,7 +94,7 @@ class Attempt:
         """Begin the script."""
         return self._advance()
 
-    def receive(self, word: Word) -> list[Effect]:
+    def receive(self, word: Statement) -> list[Effect]:
         """Take in a word; a second one for its place must be the same."""
         step, sender = word.header.step, word.header.sender
         self._check_awaited(step, sender)
@@ -168,14 +168,14 @@ class Attempt:
 
     def _leave(self, leave: Leave) -> list[Effect]:
         assert self._vector is not None, "only a shuffler with a vector leaves"
-        self._seeds = {hider: self._rng.bytes(WORD_BYTES) for hider in leave.seeded}
+        self._seeds = {hider: self._rng.bytes(STATEMENT_BYTES) for hider in leave.seeded}
         streams = tuple(self._part(leave.round, self._me, hider, secret) for hider, secret in self._seeds.items())
         source, self._vector = self._vector, self._name("part", leave.round)
         return self._worked(leave, Split(self._begin(Step(leave.round, Kind.PART)), source, streams, self._vector))
 
     def _left(self, leave: Leave) -> list[Effect]:
         effects: list[Effect] = [
-            Send(Word(self._header(Step(leave.round, Kind.SEED), hider), secret))
+            Send(Statement(self._header(Step(leave.round, Kind.SEED), hider), secret))
             for hider, secret in self._seeds.items()
         ]
         self._seeds = {}
@@ -190,7 +190,7 @@ class Attempt:
     def _hide(self, hide: Hide) -> list[Effect]:
         others = tuple(who for who in hide.hiders if who != self._me)
         if self._round is None:
-            self._round = _Round(self._rng.bytes(WORD_BYTES))
+            self._round = _Round(self._rng.bytes(STATEMENT_BYTES))
         own = self._round
         if Kind.COMMIT not in own.sent:
             commitment = agreement.commitment(self.context, hide.round, self._me, own.contribution)
@@ -343,14 +343,14 @@ class Attempt:
     def _once(self, round_: int, kind: Kind, receivers: Iterable[int], body: bytes) -> list[Effect]:
         assert self._round is not None, "only a hider in a round says this"
         self._round.sent.add(kind)
-        return [Send(Word(self._header(Step(round_, kind), who), body)) for who in receivers]
+        return [Send(Statement(self._header(Step(round_, kind), who), body)) for who in receivers]
 
     def _say(self, step: Step, body: bytes) -> list[Effect]:
         """Tell all shufflers, and note it for the transcript."""
         assert step.kind in PUBLIC, "what all shufflers hear is in the transcript"
         self._words[step, self._me] = body
         others = (who for who in range(1, self._schedule.shufflers + 1) if who != self._me)
-        return [Send(Word(self._header(step, who), body)) for who in others]
+        return [Send(Statement(self._header(step, who), body)) for who in others]
 
     def _header(self, step: Step, receiver: int) -> Header:
         return Header(self.context, step, self._me, receiver)

@@ -11,7 +11,7 @@ from typing import Final
 from peos.crypto.identity import Identity, verifies
 from peos.crypto.kdf import Context
 
-WORD_BYTES: Final = 32
+STATEMENT_BYTES: Final = 32
 
 
 class Kind(IntEnum):
@@ -56,14 +56,14 @@ class Header:
 
 
 @dataclass(frozen=True, repr=False)
-class Word:
+class Statement:
     """A message of exactly 32 bytes."""
 
     header: Header
     body: bytes
 
     def __repr__(self) -> str:
-        return f"Word({self.header.step}, from {self.header.sender} to {self.header.receiver})"
+        return f"Statement({self.header.step}, from {self.header.sender} to {self.header.receiver})"
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,17 @@ from peos.crypto.identity import SIGNATURE_BYTES
 from peos.crypto.kdf import DIGEST_BYTES, Context
 from peos.errors import BadEncoding
 from peos.shuffle.messages import (
+    STATEMENT_BYTES,
     VECTORS,
-    WORD_BYTES,
     Header,
     Kind,
     Notice,
     NoticeKind,
     SignedNotice,
     SignedReceipt,
+    Statement,
     Step,
     VectorHeader,
-    Word,
 )
 from peos.shuffle.schedule import MAX_SHUFFLERS
 from peos.shuffle.streaming import Rows, cut_bytes
@@ -35,18 +35,18 @@ _U32: Final = (1 << 32) - 1
 _U16: Final = (1 << 16) - 1
 
 
-def encode_word(word: Word) -> bytes:
+def encode_statement(word: Statement) -> bytes:
     """A word."""
     return serialize(pb.Word(version=VERSION, header=_header(word.header), body=word.body))
 
 
-def decode_word(data: bytes) -> Word:
+def decode_statement(data: bytes) -> Statement:
     """A word of a kind that is one."""
     message = parse(pb.Word, data)
     header = _read_header(message.header)
     if header.step.kind in VECTORS:
         raise BadEncoding("shuffle.word_for_vector", f"a word came where a vector belongs: {header.step}")
-    return Word(header, exactly(message.body, WORD_BYTES, "a word"))
+    return Statement(header, exactly(message.body, STATEMENT_BYTES, "a word"))
 
 
 def encode_vector(header: Header, vector: Rows, *, transcript: bytes = b"", chunk: int = CHUNK) -> Iterator[bytes]:

@@ -22,7 +22,7 @@ from peos.crypto.schemes.base import Packed, PrivateKey, PublicKey
 from peos.ldp import GRR
 from peos.ldp.base import Mechanism
 from peos.protocols.peos import ShareEncryption
-from peos.shuffle import combine as analyzer
+from peos.shuffle import combine
 from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.shuffle.effects import Handle, Mix, Pass, Split, Task
 from peos.shuffle.inspect.verdict import Case
@@ -152,7 +152,7 @@ class Laid(Simulation):
 
     def combined(self) -> U64:
         """What the analyzer decrypts, dummies and all."""
-        return analyzer.combine(self.document.schedule, self.delivered, self.key, self.rng)
+        return combine.combine(self.document.schedule, self.delivered, self.key, self.rng)
 
     def laid_out(self) -> U64:
         """What all shares add up to, in the order of the rows."""

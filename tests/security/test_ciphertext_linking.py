@@ -19,7 +19,7 @@ from gmpy2 import mpz
 from numpy.typing import NDArray
 
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import Packed, PublicKey
 from peos.crypto.schemes.paillier import PaillierPrivateKey, PaillierPublicKey, rho_bits
 from tests.full import full
@@ -105,8 +105,8 @@ def real(key: PaillierPrivateKey) -> dict[str, View]:
 def link_by_exponents(view: View, name: str) -> Verdict:
     """For each row that came out, look up the one that went in and differs by a power of 1 + N."""
     n = view.key.public.modulus
-    known = {c % n: row for row, c in enumerate(rows.integers(view.before))}
-    guesses = [known.get(c % n, -1) for c in rows.integers(view.after)]
+    known = {c % n: row for row, c in enumerate(packing.integers(view.before))}
+    guesses = [known.get(c % n, -1) for c in packing.integers(view.after)]
     return _identified(f"small exponents, {name}", guesses, view)
 
 
@@ -156,7 +156,7 @@ def test_without_rho_the_order_of_integers_follows_rows(key: PaillierPrivateKey)
     link_by_order(views(laid, key)["later holder"], "later holder, ρ = 0").assert_succeeds()
 
 
-@pytest.mark.parametrize("weak", [Forty, OneWidth])
+@pytest.mark.parametrize("weak", [full(Forty), OneWidth])
 def test_rho_of_the_same_width_at_every_pass_keeps_the_order(key: PaillierPrivateKey, weak: Weak) -> None:
     laid = run(key, FEW, weak=weak)
     link_by_order(views(laid, key)["first holder"], f"first holder, {weak.__name__}").assert_succeeds()
@@ -186,7 +186,7 @@ def tell_marks(key: PaillierPrivateKey, public: PaillierPublicKey, hop: int, cou
     n = public.modulus
     marked = [1 + n * (largest if is_fake else 0) for is_fake in fake]
     zeros = public.zero_source(rng, expected=count).zeros(count)
-    after = public.remask(rows.pack(marked, public.ciphertext_bytes), rng.uint64(count), zeros, hop=hop, rng=rng)
+    after = public.remask(packing.pack(marked, public.ciphertext_bytes), rng.uint64(count), zeros, hop=hop, rng=rng)
     called = _ranks(key.decrypt_integers(after)) > 0.5
     return of_guesses(f"marks within ρ's width, honest pass {hop}", int(np.sum(called == fake)), count)
 
@@ -256,7 +256,7 @@ def test_three_holders_of_seven_link_nothing_through_the_fourth(
 def _symbols(key: PaillierPrivateKey, ciphertexts: Packed) -> NDArray[np.int64]:
     # (1+N)^m is a square mod p and mod q, so these are the symbols of the zero that hides m.
     return np.array(
-        [(gmpy2.legendre(c, key.p) < 0) + 2 * (gmpy2.legendre(c, key.q) < 0) for c in rows.integers(ciphertexts)]
+        [(gmpy2.legendre(c, key.p) < 0) + 2 * (gmpy2.legendre(c, key.q) < 0) for c in packing.integers(ciphertexts)]
     )
 
 

@@ -19,9 +19,9 @@ from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.ldp import GRR
 from peos.shuffle import agreement
 from peos.shuffle.attempt import Attempt
-from peos.shuffle.delivery_state import Place
+from peos.shuffle.delivery_state import Phase
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Effect, Pass, Send, SendVector, Split, Task, TimedOut
-from peos.shuffle.messages import Kind, Step, Word
+from peos.shuffle.messages import Kind, Statement, Step
 from peos.shuffle.schedule import HandOver, Leave
 from tests.raising import raises
 from tests.security.deviants import deviating, miscalculating
@@ -110,7 +110,7 @@ def test_a_hider_with_another_seed_is_named_with_its_step_before_anything_is_out
 
 def test_without_confirmation_the_dummies_alone_notice_another_seed(key: PaillierPrivateKey) -> None:
     laid = shuffled(key, deviating(OtherPermutation, who=2, rest=Unconfirming))
-    assert all(not node.reports and node.standing.place is Place.DONE for node in laid.nodes)
+    assert all(not node.reports and node.delivery_state.phase is Phase.DONE for node in laid.nodes)
     assert survivors(laid) <= A_HANDFUL
     with raises("result.dummies_lost"):
         laid.publish(submitted=REPORTS)
@@ -158,7 +158,7 @@ class TwoFaced(Attempt):
         other = bytes(32)
         told = agreement.commitment(self.context, round_, self._me, other) if kind is Kind.COMMIT else other
         return [
-            Send(Word(effect.word.header, told))
+            Send(Statement(effect.word.header, told))
             if isinstance(effect, Send) and effect.word.header.receiver == 3
             else effect
             for effect in effects
@@ -173,7 +173,7 @@ class TwoRoots(Attempt):
         if step != Step(1, Kind.ROOT) or self.context.attempt != 1:
             return effects
         return [
-            Send(Word(effect.word.header, bytes([effect.word.header.receiver] * 32)))
+            Send(Statement(effect.word.header, bytes([effect.word.header.receiver] * 32)))
             if isinstance(effect, Send)
             else effect
             for effect in effects
@@ -186,7 +186,7 @@ class TwoWords(Attempt):
     def _once(self, round_: int, kind: Kind, receivers: Iterable[int], body: bytes) -> list[Effect]:
         effects = super()._once(round_, kind, receivers, body)
         if (round_, kind, self.context.attempt) == (1, Kind.COMMIT, 1):
-            effects += [Send(Word(sent.word.header, bytes(32))) for sent in effects if isinstance(sent, Send)]
+            effects += [Send(Statement(sent.word.header, bytes(32))) for sent in effects if isinstance(sent, Send)]
         return effects
 
 

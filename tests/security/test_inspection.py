@@ -21,7 +21,7 @@ from peos.ldp import GRR
 from peos.shuffle import effects
 from peos.shuffle.attempt import Attempt
 from peos.shuffle.effects import Mix, Pass, Split, Task
-from peos.shuffle.inspect.evidence import Nothing, Opening, Place, What
+from peos.shuffle.inspect.evidence import Nothing, Opening, Slot, What
 from peos.shuffle.inspect.machine import Effect, Inspection
 from peos.shuffle.inspect.verdict import judge, not_seen
 from peos.shuffle.schedule import HandOver, Hide, Leave
@@ -275,28 +275,28 @@ def test_a_hider_that_points_at_other_rows_makes_nobody_open_them(key: PaillierP
 @pytest.mark.parametrize(
     ("who", "place", "finding"),
     [
-        (2, Place(1, What.MIXED), "round 1, root: shuffler 2 opened other rows than it had committed to"),
+        (2, Slot(1, What.MIXED), "round 1, root: shuffler 2 opened other rows than it had committed to"),
         (
             2,
-            Place(1, What.TAKEN, 3),
+            Slot(1, What.TAKEN, 3),
             OTHER_PART.format(3, 2),
         ),
         (
             3,
-            Place(1, What.GIVEN, 1),
+            Slot(1, What.GIVEN, 1),
             OTHER_PART.format(3, 1),
         ),
-        (2, Place(1, What.MASK, 1), "round 1, root: shuffler 1 or shuffler 2 did not use the mask that the two share"),
-        (1, Place(2, What.PASSED), "round 2, cipher_root: shuffler 1 opened other rows than it had committed to"),
+        (2, Slot(1, What.MASK, 1), "round 1, root: shuffler 1 or shuffler 2 did not use the mask that the two share"),
+        (1, Slot(2, What.PASSED), "round 2, cipher_root: shuffler 1 opened other rows than it had committed to"),
         (
             2,
-            Place(2, What.CAME, 1),
+            Slot(2, What.CAME, 1),
             "round 2, handover: shuffler 1 or shuffler 2 told other ciphertexts than the other of the two",
         ),
     ],
 )
 def test_who_shows_what_was_not_is_among_the_named_and_no_honest_party_is_named_alone(
-    key: PaillierPrivateKey, who: int, place: Place, finding: str
+    key: PaillierPrivateKey, who: int, place: Slot, finding: str
 ) -> None:
     laid = inspected(key, WatchedNode)
     shown = laid.openings[who].shown

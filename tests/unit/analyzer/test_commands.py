@@ -8,13 +8,12 @@ from typing import Final
 import numpy as np
 import pytest
 
-from analyzer import cli, enrol, orders, status
-from analyzer import workspace as home
-from analyzer.publisher import Publishing
-from analyzer.workspace import Home
+from analyzer import cli, enrol, orders, status, workspace
+from analyzer.publisher import Publisher
+from analyzer.workspace import Workspace
 from peos.cli.running import run
 from peos.collection.lifecycle import State
-from peos.collection.party import Status
+from peos.collection.replies import Status
 from peos.collection.ticket import admits
 from peos.compute import Inline
 from peos.crypto.identity import Identity
@@ -33,12 +32,12 @@ def _command(world: World, *arguments: str) -> int:
 @pytest.fixture(autouse=True)
 def _small_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """The commands open homes of their own, with the floor of production; here keys are small."""
-    real = home.Home.__init__
+    real = workspace.Workspace.__init__
 
-    def small(self: Home, config: object, **_: object) -> None:
+    def small(self: Workspace, config: object, **_: object) -> None:
         real(self, config, floor=FLOOR)  # type: ignore[arg-type] # what the command gave
 
-    monkeypatch.setattr(home.Home, "__init__", small)
+    monkeypatch.setattr(workspace.Workspace, "__init__", small)
 
 
 def _create(world: World, *more: str, out: str = "out") -> int:
@@ -53,7 +52,7 @@ def _publish(world: World) -> None:
     receiving = world.receiving(opened)
     for sender, sent in world.deliveries(opened, kept, world.output(opened, kept, VALUES)).items():
         take(receiving, sent, world.certificate(sender))
-    Publishing(opened, receiving, world.inspecting(opened), Inline(), Log("tests.analyzer")).publish(
+    Publisher(opened, receiving, world.inspecting(opened), Inline(), Log("tests.analyzer")).publish(
         opened.kept("fruit")
     )
 

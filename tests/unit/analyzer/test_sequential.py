@@ -9,7 +9,7 @@ from analyzer.draft import draft
 from analyzer.report import page
 from analyzer.result import show
 from analyzer.status import status
-from analyzer.workspace import Home
+from analyzer.workspace import Workspace
 from peos.collection.claims import claims_of
 from peos.collection.document import Document
 from peos.collection.lifecycle import State
@@ -25,7 +25,7 @@ from tests.unit.analyzer.world import Silent, World, request
 SS = {"protocol": SEQUENTIAL.name, "scheme": ONION}
 
 
-def drafted(home: Home, **changes: object) -> Document:
+def drafted(home: Workspace, **changes: object) -> Document:
     """The document of a request for a sequential shuffle."""
     return home.signed(draft(home, request(**(SS | changes)), Silent())).document
 
