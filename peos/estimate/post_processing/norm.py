@@ -28,7 +28,7 @@ def projected(frequency: Floats) -> Floats:
     ordered = np.sort(frequency)[::-1]
     thresholds = (np.cumsum(ordered) - 1.0) / np.arange(1, len(ordered) + 1)
     last = max(1, int(np.count_nonzero(ordered > thresholds)))
-    return np.maximum(frequency - thresholds[last - 1], 0.0)
+    return np.asarray(np.maximum(frequency - float(thresholds[last - 1]), 0.0))
 
 
 NORM: Final = Method(
