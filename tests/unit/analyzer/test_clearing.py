@@ -22,7 +22,7 @@ from analyzer.delivery_receiver import VECTORS
 from analyzer.orders import abort
 from analyzer.publisher import RESULT, Publisher
 from analyzer.scheduler import Scheduler
-from analyzer.status import in_words, status
+from analyzer.status import status
 from analyzer.store import CollectionRow
 from analyzer.workspace import Workspace
 from peos.collection.lifecycle import State
@@ -204,7 +204,7 @@ def test_what_keeps_a_collection_from_moving_on_is_in_its_status_for_as_long_as_
         """By another process: `peos analyzer status`."""
         other = world.home()
         try:
-            return "\n".join(in_words(status(other, [other.kept("fruit")])[0]))
+            return str(status(other, [other.kept("fruit")])[0])
         finally:
             other.close()
 

@@ -141,21 +141,22 @@ def test_status_says_what_is_waited_for_from_whom_and_why(world: World, capsys: 
         seconds=12,
         refused=("3 parts: the ticket is not valid",),
     )
-    (line,) = status.status(opened, [opened.kept("fruit")])
+    (found,) = status.status(opened, [opened.kept("fruit")])
+    line = found.to_json()
     assert line["waiting"]["step"] == "hand-over 1"
     assert line["waiting"]["from"] == ["shuffler 1"]
     assert line["refused"] == ["shuffler 2 (organisation 2): 3 parts: the ticket is not valid"]
-    told = "\n".join(status.in_words(line))
-    assert "waiting for hand-over 1 from shuffler 1: 0 of 2" in told
-    assert "hand-over 1 from shuffler 1, 40 of 100, 12 s" in told
-    assert "refused: shuffler 2 (organisation 2): 3 parts" in told
+    assert "waiting for hand-over 1 from shuffler 1: 0 of 2" in str(found)
+    told = "shuffler 2 (organisation 2)  shuffling, 45 submissions; waiting for hand-over 1 from shuffler 1: 40 of 100"
+    assert f"{told}, 12 s; refused: 3 parts: the ticket is not valid" in str(found)
 
 
 def test_status_of_a_shuffler_that_does_not_answer_gives_the_reason(world: World) -> None:
     opened = world.home()
     kept = world.open(opened)
     world.shufflers[0].close()
-    (line,) = status.status(opened, [kept])
+    (found,) = status.status(opened, [kept])
+    line = found.to_json()
     assert line["shufflers"][0]["state"] is None
     assert "shuffler 1 (organisation 1)" in line["shufflers"][0]["reason"]
     assert [shuffler["state"] for shuffler in line["shufflers"][1:]] == ["open", "open"]

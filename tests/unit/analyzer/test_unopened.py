@@ -10,7 +10,7 @@ import pytest
 from analyzer import orders
 from analyzer.inspection_runner import InspectionRunner
 from analyzer.publisher import Publisher
-from analyzer.status import in_words, status
+from analyzer.status import status
 from analyzer.store import CollectionRow
 from analyzer.workspace import Workspace
 from peos.collection.lifecycle import State
@@ -55,7 +55,7 @@ def say_nothing(home: Workspace, who: int, why: Nothing = Nothing.LOST) -> None:
 
 
 def told(home: Workspace) -> str:
-    return "\n".join(in_words(status(home, [kept(home)])[0]))
+    return str(status(home, [kept(home)])[0])
 
 
 def result(home: Workspace) -> dict[str, Any]:
