@@ -7,7 +7,7 @@
     workspace          all of that opened
     draft, create      from a spec to an open collection
     orders             close, abort, publish
-    peers              calls to the shufflers
+    shuffler_clients   calls to the shufflers
     dummies            the analyzer's own reports, sent among the users'
     analyst_service    the port on which the shufflers call
     delivery_receiver  vectors on their way in

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 
-from analyzer.delivery_receiver import Incoming, Receiving
-from analyzer.inspection_runner import Inspecting
+from analyzer.delivery_receiver import DeliveryReceiver, IncomingVector
+from analyzer.inspection_runner import InspectionRunner
 from peos.errors import BadEncoding
 from peos.net.calls import Service, service
 from peos.net.guard import Context, peer_fingerprint
@@ -14,10 +14,10 @@ from peos.wire.methods import DELIVER, GET_DUMMIES, GET_RECEIPT, VECTOR_HEADER
 from peos.wire.shuffles import VectorReader, decode_vector_header
 
 
-class Analyst:
-    """Answers `peos.v1.Analyst`."""
+class AnalystService:
+    """Answers `peos.v1.AnalystService`."""
 
-    def __init__(self, receiving: Receiving, inspecting: Inspecting, changed: Callable[[], None]) -> None:
+    def __init__(self, receiving: DeliveryReceiver, inspecting: InspectionRunner, changed: Callable[[], None]) -> None:
         self._receiving = receiving
         self._inspecting = inspecting
         self._changed = changed  # called when something has come in
@@ -62,7 +62,7 @@ class Analyst:
         await asyncio.to_thread(self._inspecting.keep, header, reader.finish())
         self._changed()
 
-    def _finish(self, incoming: Incoming) -> None:
+    def _finish(self, incoming: IncomingVector) -> None:
         try:
             self._receiving.finish(incoming)
         finally:

@@ -17,7 +17,7 @@ from peos.settings import load
 from peos.spec import CollectionSpec
 
 if TYPE_CHECKING:
-    from analyzer.workspace import Home
+    from analyzer.workspace import Workspace
 
 app = typer.Typer(
     add_completion=False,
@@ -32,12 +32,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
 @contextmanager
-def _home(config: Path) -> Iterator["Home"]:
+def _home(config: Path) -> Iterator["Workspace"]:
     """The analyzer, opened; modules that take a moment to load are loaded only now."""
     from analyzer.config import read
-    from analyzer.workspace import Home
+    from analyzer.workspace import Workspace
 
-    home = Home(read(config))
+    home = Workspace(read(config))
     try:
         yield home
     finally:
@@ -157,17 +157,16 @@ def status(
     as_json: Json = False,
 ) -> None:
     """Say where each collection stands, what is waited for, and what was refused."""
-    from analyzer.status import in_words
     from analyzer.status import status as found
 
     with _home(config) as home:
         lines = found(home, [home.kept(name)] if name else home.store.all())
     if as_json:
-        typer.echo(json.dumps(lines[0] if name else lines, ensure_ascii=False))
+        shown = [line.to_json() for line in lines]
+        typer.echo(json.dumps(shown[0] if name else shown, ensure_ascii=False))
         return
     for line in lines:
-        for sentence in in_words(line):
-            typer.echo(sentence)
+        typer.echo(str(line))
     if not lines:
         typer.echo("no collections yet")
 
@@ -248,8 +247,7 @@ def result(
         show(found, Console(highlight=False), everything=everything)
 
 
-def _awaited(home: "Home", name: str, wait: float, progress: Any) -> dict[str, Any]:
-    from analyzer.status import in_words
+def _awaited(home: "Workspace", name: str, wait: float, progress: Any) -> dict[str, Any]:
     from analyzer.status import status as where
     from peos.collection.lifecycle import State
 
@@ -265,7 +263,7 @@ def _awaited(home: "Home", name: str, wait: float, progress: Any) -> dict[str, A
                 f"{name} was aborted: {kept.reason}",
                 hint="create another collection, under another name",
             )
-        standing = in_words(where(home, [kept])[0])[0]
+        standing = str(where(home, [kept])[0].here)
         left = give_up_at - time.monotonic()
         if left <= 0:
             raise PeosError("result.not_yet", f"there is no result yet: {standing}", hint="--wait SECONDS waits for it")

@@ -10,14 +10,15 @@ from typing import Final
 
 from analyzer.draft import draft
 from analyzer.dummies import Dummies
-from analyzer.peers import Peers
-from analyzer.store import Kept
-from analyzer.workspace import Home
+from analyzer.shuffler_clients import ShufflerClients
+from analyzer.store import CollectionRow
+from analyzer.workspace import Workspace
 from peos.cli.progress import Progress
 from peos.collection import analysis
 from peos.collection.analysis import Answer
+from peos.collection.cards import Card, party
 from peos.collection.lifecycle import State
-from peos.collection.party import Card, Status, party
+from peos.collection.replies import Status
 from peos.errors import PeosError
 from peos.net.errors import is_retryable
 from peos.spec import CollectionSpec
@@ -28,14 +29,16 @@ ASK_EVERY: Final = 1.0
 
 
 async def create(
-    home: Home, spec: CollectionSpec, progress: Progress, *, wait: float, every: float = ASK_EVERY
-) -> Kept:
+    home: Workspace, spec: CollectionSpec, progress: Progress, *, wait: float, every: float = ASK_EVERY
+) -> CollectionRow:
     """The collection of that spec, open: made now, or gone on with from wherever it is."""
     kept = await asyncio.to_thread(draft, home, spec, progress)
     return await open_collection(home, kept, progress, wait=wait, every=every)
 
 
-async def open_collection(home: Home, kept: Kept, progress: Progress, *, wait: float, every: float = ASK_EVERY) -> Kept:
+async def open_collection(
+    home: Workspace, kept: CollectionRow, progress: Progress, *, wait: float, every: float = ASK_EVERY
+) -> CollectionRow:
     """Bring a collection from wherever it is to open, its dummies ready to be sent; PeosError says what is missing."""
     analysis.check_open(kept.name, kept.state, kept.reason)
     if kept.state is State.DRAFT:
@@ -46,7 +49,7 @@ async def open_collection(home: Home, kept: Kept, progress: Progress, *, wait: f
     return home.kept(kept.name)
 
 
-def write_invitation(home: Home, kept: Kept, folder: Path) -> Path:
+def write_invitation(home: Workspace, kept: CollectionRow, folder: Path) -> Path:
     """The invitation to hand to users; the same bytes each time."""
     path = folder / f"{kept.name}.invitation"
     if not folder.is_dir():
@@ -55,11 +58,13 @@ def write_invitation(home: Home, kept: Kept, folder: Path) -> Path:
     return path
 
 
-async def _until_accepted(home: Home, kept: Kept, progress: Progress, *, wait: float, every: float) -> None:
+async def _until_accepted(
+    home: Workspace, kept: CollectionRow, progress: Progress, *, wait: float, every: float
+) -> None:
     cards = home.proposal(kept).cards[:-1]
     document = home.signed(kept).document
     give_up_at = time.monotonic() + wait
-    async with Peers(home.keys, cards) as peers:
+    async with ShufflerClients(home.keys, cards) as peers:
         progress.say(f"proposing {kept.name} to {len(cards)} shufflers")
         unknown = set(range(1, len(cards) + 1))
         while True:

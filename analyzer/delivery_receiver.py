@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.store import Kept
-from analyzer.workspace import Home
+from analyzer.store import CollectionRow
+from analyzer.workspace import Workspace
 from peos.chunks import chunks, rows_of
 from peos.collection.delivery_rules import check_delivery, judge_delivery, output, require_sender
 from peos.collection.lifecycle import State
@@ -34,15 +34,15 @@ VECTORS: Final = "vectors"
 _TAKES: Final = (State.OPEN, State.CLOSED, State.SHUFFLING)
 
 
-class Receiving:
+class DeliveryReceiver:
     """Takes vectors in, and answers with receipts."""
 
-    def __init__(self, home: Home, log: Log) -> None:
+    def __init__(self, home: Workspace, log: Log) -> None:
         self._home = home
         self._log = log
         self._settling = threading.Lock()  # of two vectors that come in at the same time, one is the last
 
-    def begin(self, header: VectorHeader, certificate: bytes) -> "Incoming | None":
+    def begin(self, header: VectorHeader, certificate: bytes) -> "IncomingVector | None":
         """Somewhere to write a vector; nothing if the very same is here already."""
         kept = self._home.store.get(header.header.context.collection)
         document = self._home.signed(kept).document
@@ -55,9 +55,9 @@ class Receiving:
             raise Closed("delivery.not_taken", f"the collection is {kept.state}: it takes no vectors")
         folder = self.folder(kept)
         private_folder(folder)
-        return Incoming(header, folder, encryption)
+        return IncomingVector(header, folder, encryption)
 
-    def finish(self, incoming: "Incoming") -> None:
+    def finish(self, incoming: "IncomingVector") -> None:
         """Keep a vector that came whole; with the last of an output, sign the receipt."""
         incoming.seal()
         header = incoming.header
@@ -78,7 +78,7 @@ class Receiving:
             )
             self.settle(self._home.store.get(digest))
 
-    def settle(self, kept: Kept) -> bool:
+    def settle(self, kept: CollectionRow) -> bool:
         """Sign the receipt if the output is complete; called again after a restart, which may have come in between."""
         if kept.state not in _TAKES:
             return False
@@ -104,11 +104,11 @@ class Receiving:
             raise NotYet("delivery.incomplete", "the output is not complete yet")
         return decode_receipt(kept.receipt)
 
-    def folder(self, kept: Kept) -> Path:
+    def folder(self, kept: CollectionRow) -> Path:
         """Where a collection's vectors lie."""
         return self._home.folder(kept) / VECTORS
 
-    def vectors(self, kept: Kept) -> dict[int, tuple[VectorHeader, NDArray[np.uint8]]]:
+    def vectors(self, kept: CollectionRow) -> dict[int, tuple[VectorHeader, NDArray[np.uint8]]]:
         """The vectors of the output, each mapped from its file, by sender."""
         document = self._home.signed(kept).document
         found = output(document.schedule, self._home.store.deliveries(kept.digest))
@@ -116,19 +116,19 @@ class Receiving:
             raise NotYet("delivery.incomplete", "the output is not complete yet")
         return {sender: (header, _mapped(self.folder(kept), header)) for sender, header in found.items()}
 
-    def sweep(self, kept: Kept) -> None:
+    def sweep(self, kept: CollectionRow) -> None:
         """Erase what a stop left half written."""
         for path in self.folder(kept).glob("*.coming"):
             wipe(path)
 
-    def erase(self, kept: Kept) -> None:
+    def erase(self, kept: CollectionRow) -> None:
         """Overwrite and remove every vector, what was decrypted, and the key that could have opened it."""
         if kept.key is not None:
             self._home.store.erase(kept.digest)
         wipe_folder(self.folder(kept))
 
 
-class Incoming:
+class IncomingVector:
     """One vector that is coming in, in a file of its own until it is whole."""
 
     def __init__(self, header: VectorHeader, folder: Path, encryption: Encryption) -> None:

@@ -4,8 +4,8 @@ import time
 from typing import Any, Final
 
 from analyzer.ledger import ledger_of
-from analyzer.store import Kept
-from analyzer.workspace import Home, pack_dummies
+from analyzer.store import CollectionRow
+from analyzer.workspace import Workspace, pack_dummies
 from peos.cli.progress import Progress
 from peos.collection.claims import claims_of
 from peos.collection.document import (
@@ -28,7 +28,7 @@ from peos.wire.parties import decode_card, encode_proposal
 _SALT_BYTES: Final = 32
 
 
-def draft(home: Home, spec: CollectionSpec, progress: Progress) -> Kept:
+def draft(home: Workspace, spec: CollectionSpec, progress: Progress) -> CollectionRow:
     """The collection of that name: as it is kept, or made now."""
     known = home.store.named(spec.name)
     if known is not None:
@@ -80,7 +80,7 @@ def _planned(document: Document, users: int) -> tuple[str, ...]:
 
 
 def _encryption(
-    home: Home, protocol: ShuffleProtocol, scheme: str, signed_cards: tuple[bytes, ...]
+    home: Workspace, protocol: ShuffleProtocol, scheme: str, signed_cards: tuple[bytes, ...]
 ) -> tuple[bytes, dict[str, Any]]:
     """The analyzer's private key for this collection, and what the document says of encryption."""
     keys = protocol.shufflers_keys([(card.name, card.onion_key) for card in map(decode_card, signed_cards)])
@@ -90,7 +90,7 @@ def _encryption(
 
 
 def _document(
-    home: Home,
+    home: Workspace,
     spec: CollectionSpec,
     planned: Plan,
     encryption: dict[str, Any],

@@ -12,12 +12,13 @@ from typing import Final
 
 import numpy as np
 
-from analyzer.store import Kept
-from analyzer.workspace import Home
+from analyzer.store import CollectionRow
+from analyzer.workspace import Workspace
 from peos.collection.analysis import Answer
+from peos.collection.cards import Card
 from peos.collection.dummies import Spread, answered
-from peos.collection.party import Card, Status
 from peos.collection.prepare import prepare
+from peos.collection.replies import Status
 from peos.collection.submission import Part
 from peos.collection.ticket import issue
 from peos.crypto.identity import Identity
@@ -34,26 +35,26 @@ _AGAIN: Final = Retry(ceiling=1.0, final=lambda error: is_final(error) and not i
 class Dummies:
     """Those of all collections of one analyzer."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Workspace) -> None:
         self._home = home
 
-    def keep(self, kept: Kept) -> None:
+    def keep(self, kept: CollectionRow) -> None:
         """Make the dummies' parts, once: what is kept is what is sent."""
         if kept.parts is None:
             self._home.store.put_parts(kept.digest, self._home.seal_parts(kept, self._prepared(kept)))
 
-    def left(self, kept: Kept) -> list[int]:
+    def left(self, kept: CollectionRow) -> list[int]:
         """The dummies, by number, that not every shuffler has acknowledged."""
         taken = self._home.store.dummies_taken(kept.digest)
         return [number for number in range(len(self._home.signed(kept).document.dummies)) if number not in taken]
 
-    def due(self, kept: Kept, said: Iterable[Answer], now: float) -> list[int]:
+    def due(self, kept: CollectionRow, said: Iterable[Answer], now: float) -> list[int]:
         """Those of them that are to be in by now."""
         salts = [dummy.salt for dummy in self._home.dummies(kept)]
         due = self._spread(kept).due(salts, now=now, answered=self._answered(kept, said))
         return [number for number in self.left(kept) if number in due]
 
-    def send(self, kept: Kept, number: int) -> None:
+    def send(self, kept: CollectionRow, number: int) -> None:
         """Send one, and note it once every shuffler has acknowledged it; PeosError names whom it waits for."""
         kept = self._home.store.get(kept.digest)
         assert kept.parts is not None, "they are kept before the collection is open to anybody"
@@ -66,7 +67,7 @@ class Dummies:
         _require_accepted(outcome)
         self._home.store.dummy_taken(kept.digest, number, sum(len(encode_part(part)) for part in parts))
 
-    def send_rest(self, kept: Kept, said: Iterable[Answer], tell: Callable[[str], None]) -> None:
+    def send_rest(self, kept: CollectionRow, said: Iterable[Answer], tell: Callable[[str], None]) -> None:
         """Before an early freeze: those that are due at once, the others at the pace at which users came."""
         said, now = list(said), time.time()
         due = self.due(kept, said, now)
@@ -80,7 +81,7 @@ class Dummies:
             time.sleep(pause)
             give_up_at = self._persistently(kept, number, give_up_at, tell)
 
-    def _persistently(self, kept: Kept, number: int, give_up_at: float, tell: Callable[[str], None]) -> float:
+    def _persistently(self, kept: CollectionRow, number: int, give_up_at: float, tell: Callable[[str], None]) -> float:
         """Send one, again and again while that may help and none went through for less than `PATIENCE`."""
         retrying_blocking(
             lambda: self.send(kept, number),
@@ -90,15 +91,15 @@ class Dummies:
         )
         return time.monotonic() + PATIENCE
 
-    def _spread(self, kept: Kept) -> Spread:
+    def _spread(self, kept: CollectionRow) -> Spread:
         closes_at = self._home.signed(kept).document.closes_at
         return Spread(kept.opened_at or kept.since, closes_at, kept.expected)
 
-    def _answered(self, kept: Kept, said: Iterable[Answer]) -> int:
+    def _answered(self, kept: CollectionRow, said: Iterable[Answer]) -> int:
         reports = [one.reports if isinstance(one, Status) else 0 for one in said]
         return answered(reports, len(self._home.store.dummies_taken(kept.digest)))
 
-    def _reached(self, kept: Kept, stack: ExitStack) -> tuple[Card, ...]:
+    def _reached(self, kept: CollectionRow, stack: ExitStack) -> tuple[Card, ...]:
         """The shufflers' cards; where there are proxies, with addresses that lead through one of them."""
         cards = self._home.proposal(kept).cards[:-1]
         proxies = self._home.config.dummies_through
@@ -108,7 +109,7 @@ class Dummies:
         ways = [stack.enter_context(Tunnel(proxy, card.user_address)) for card in cards]
         return tuple(replace(card, user_address=way.address) for card, way in zip(cards, ways, strict=True))
 
-    def _prepared(self, kept: Kept) -> list[tuple[Part, ...]]:
+    def _prepared(self, kept: CollectionRow) -> list[tuple[Part, ...]]:
         home = self._home
         document = home.signed(kept).document
         encryption = document.encryption(floor=home.floor)

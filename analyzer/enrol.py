@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
-from analyzer.workspace import Home
+from analyzer.workspace import Workspace
 from peos.cli.progress import Progress
 from peos.collection.document import ID_BYTES
 from peos.collection.lifecycle import State
@@ -47,7 +47,7 @@ def enrol(
         )
     users = read_keys(keys) if keys is not None else []
     count = count or len(users)
-    home = Home(read(config))
+    home = Workspace(read(config))
     try:
         with Progress() as progress:
             mint_tickets(home, collection, count, out, progress, users=users)
@@ -79,7 +79,7 @@ def read_keys(path: Path) -> list[bytes]:
 
 
 def mint_tickets(
-    home: Home, collection: str, count: int, out: Path, progress: Progress, *, users: Sequence[bytes] = ()
+    home: Workspace, collection: str, count: int, out: Path, progress: Progress, *, users: Sequence[bytes] = ()
 ) -> None:
     """Write `count` tickets: for the public keys of `users`, or with fresh keys if there are none.
 
@@ -120,7 +120,7 @@ def mint_tickets(
         raise
 
 
-def _tickets(home: Home, scope: bytes, users: Iterable[bytes | None]) -> Iterator[str]:
+def _tickets(home: Workspace, scope: bytes, users: Iterable[bytes | None]) -> Iterator[str]:
     for user in users:
         id_ = home.rng.bytes(ID_BYTES)  # never derived from the key: it stands beside her in every list
         fresh = Identity.generate(home.rng) if user is None else None

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyzer.delivery_receiver import VECTORS
-from analyzer.store import Kept
-from analyzer.workspace import Home
+from analyzer.store import CollectionRow
+from analyzer.workspace import Workspace
 from peos.collection.delivery_rules import require_sender
 from peos.collection.document import Document
 from peos.collection.lifecycle import State
@@ -42,10 +42,10 @@ class Inspected:
     findings: tuple[Finding, ...]
 
 
-class Inspecting:
+class InspectionRunner:
     """Reveals, keeps and judges."""
 
-    def __init__(self, home: Home, *, patience: float = PATIENCE) -> None:
+    def __init__(self, home: Workspace, *, patience: float = PATIENCE) -> None:
         self._home = home
         self._patience = patience
 
@@ -82,7 +82,7 @@ class Inspecting:
         if not path.exists():
             write_durably(path, [rows.tobytes()])
 
-    def is_awaited(self, kept: Kept) -> bool:
+    def is_awaited(self, kept: CollectionRow) -> bool:
         """Whether openings are still to come, and worth waiting for."""
         document = self._home.signed(kept).document
         shufflers = len(document.shufflers)
@@ -92,21 +92,21 @@ class Inspecting:
             return False
         return time.time() < self.awaited_until(kept)
 
-    def awaited_until(self, kept: Kept) -> float:
+    def awaited_until(self, kept: CollectionRow) -> float:
         """How long openings are waited for."""
         rows = max((header.rows for header in self._home.store.deliveries(kept.digest)), default=0)
         return kept.since + self._patience + rows / _ROWS_A_SECOND
 
-    def accepted(self, kept: Kept) -> frozenset[int]:
+    def accepted(self, kept: CollectionRow) -> frozenset[int]:
         """Without whose rows the analyst said to publish."""
         return self._home.store.unopened(kept.digest)
 
-    def came(self, kept: Kept) -> frozenset[int]:
+    def came(self, kept: CollectionRow) -> frozenset[int]:
         """Whose openings are here, whatever they show."""
         shufflers = len(self._home.signed(kept).document.shufflers)
         return frozenset(who for who in range(1, shufflers + 1) if self._path(kept, who).exists())
 
-    def unseen(self, kept: Kept) -> dict[int, str]:
+    def unseen(self, kept: CollectionRow) -> dict[int, str]:
         """Whose rows were not seen, and why, as far as it is known here."""
         document = self._home.signed(kept).document
         if not document.protocol.inspects:
@@ -123,7 +123,7 @@ class Inspecting:
         silent = tuple(who for who in everybody if who not in openings or not openings[who].paths)
         return silent or tuple(everybody)  # or more than c of them deviate
 
-    def judged(self, kept: Kept, vectors: Mapping[int, U64 | Packed]) -> Inspected:
+    def judged(self, kept: CollectionRow, vectors: Mapping[int, U64 | Packed]) -> Inspected:
         """What the openings that are here show."""
         document = self._home.signed(kept).document
         openings = self._openings(kept, len(document.shufflers))
@@ -139,16 +139,16 @@ class Inspecting:
         found = tuple(judge(case, openings, Delivered(key, vectors)))
         return Inspected(len(case.start), missing, found)
 
-    def _revealed(self, kept: Kept) -> list[Revealed]:
+    def _revealed(self, kept: CollectionRow) -> list[Revealed]:
         assert kept.parts is not None, "they are erased when the collection ends"
         document = self._home.signed(kept).document
         row = document.mechanism.words * document.encryption_key(floor=self._home.floor).ciphertext_bytes
         return reveal(self._home.dummies(kept), self._home.open_parts(kept, kept.parts), row)
 
-    def _signed(self, kept: Kept, revealed: list[Revealed]) -> SignedReveal:
+    def _signed(self, kept: CollectionRow, revealed: list[Revealed]) -> SignedReveal:
         return sign_reveal(self._home.keys.identity, _receipt(kept).context, revealed)
 
-    def _openings(self, kept: Kept, shufflers: int) -> dict[int, Opening]:
+    def _openings(self, kept: CollectionRow, shufflers: int) -> dict[int, Opening]:
         found = {}
         for who in range(1, shufflers + 1):
             path = self._path(kept, who)
@@ -156,10 +156,10 @@ class Inspecting:
                 found[who] = decode_opening(who, np.frombuffer(path.read_bytes(), np.uint8).reshape(-1, 1))
         return found
 
-    def _path(self, kept: Kept, sender: int) -> Path:
+    def _path(self, kept: CollectionRow, sender: int) -> Path:
         return self._home.folder(kept) / VECTORS / f"{sender}.opening"
 
-    def _require_delivered(self, kept: Kept) -> None:
+    def _require_delivered(self, kept: CollectionRow) -> None:
         if kept.state in (State.PUBLISHED, State.ABORTED):
             raise Closed("inspection.over", f"the collection is {kept.state}: the inspection is over")
         if kept.state is not State.DELIVERED:
@@ -172,6 +172,6 @@ def _why(opening: Opening | None) -> str:
     return str(opening.nothing) if opening.nothing else "it showed less than the others"
 
 
-def _receipt(kept: Kept) -> SignedReceipt:
+def _receipt(kept: CollectionRow) -> SignedReceipt:
     assert kept.receipt is not None, "what is delivered has one"
     return decode_receipt(kept.receipt)

@@ -6,7 +6,7 @@ from typing import Final
 
 from analyzer.config import Config
 from peos import configuration
-from peos.collection.party import Card
+from peos.collection.cards import Card
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import KEY_BYTES, Randomness
 from peos.crypto.vault import Vault, lock, unlock

@@ -7,8 +7,8 @@ not, and one that was aborted later is, since nobody can tell what had been deli
 import json
 from typing import Any
 
-from analyzer.store import Kept
-from analyzer.workspace import Home
+from analyzer.store import CollectionRow
+from analyzer.workspace import Workspace
 from peos.collection.claims import hiding_fakes
 from peos.collection.lifecycle import State
 from peos.privacy.composition import Release
@@ -18,13 +18,13 @@ from peos.spec import EVERYBODY
 """The population of collections that name none."""
 
 
-def ledger_of(home: Home, population: str, budget: Budget) -> Ledger:
+def ledger_of(home: Workspace, population: str, budget: Budget) -> Ledger:
     """The population's ledger, as it stands."""
     known = (kept for kept in home.store.all() if _counts(kept))
     return Ledger(budget, tuple(_release(home, kept) for kept in known if _population(kept) == population))
 
 
-def together(home: Home, kept: Kept, users: int) -> dict[str, Any] | None:
+def together(home: Workspace, kept: CollectionRow, users: int) -> dict[str, Any] | None:
     """For result.json: what the population has given away in all its collections, this one with `users` counted.
 
     Nothing where no budget is set, and so no ledger kept. The other collections are not named: they may not be public.
@@ -43,7 +43,7 @@ def together(home: Home, kept: Kept, users: int) -> dict[str, Any] | None:
     }
 
 
-def populations(home: Home) -> list[str]:
+def populations(home: Workspace) -> list[str]:
     """Whom this analyzer has asked, by name."""
     return sorted({_population(kept) for kept in home.store.all() if _counts(kept)})
 
@@ -67,15 +67,15 @@ def to_json(population: str, ledger: Ledger) -> dict[str, Any]:
     }
 
 
-def _counts(kept: Kept) -> bool:
+def _counts(kept: CollectionRow) -> bool:
     return kept.opened_at is not None or kept.state not in (State.DRAFT, State.ABORTED)
 
 
-def _population(kept: Kept) -> str:
+def _population(kept: CollectionRow) -> str:
     return str(json.loads(kept.request).get("population", EVERYBODY))
 
 
-def _release(home: Home, kept: Kept, users: int | None = None) -> Release:
+def _release(home: Workspace, kept: CollectionRow, users: int | None = None) -> Release:
     """With the users who were counted once there is a result; until then, and without one, with the fewest allowed."""
     document = home.signed(kept).document
     if users is None:

@@ -7,9 +7,9 @@ import asyncio
 import time
 from typing import Any, Final
 
-from analyzer.peers import Peers
-from analyzer.store import Kept
-from analyzer.workspace import Home
+from analyzer.shuffler_clients import ShufflerClients
+from analyzer.store import CollectionRow
+from analyzer.workspace import Workspace
 from peos.collection.membership import FrozenLists
 from peos.errors import PeosError
 from peos.net.errors import is_retryable
@@ -19,7 +19,7 @@ _TRIES: Final = 5
 _PAUSE: Final = 2.0
 
 
-def lists_of(home: Home, kept: Kept, frozen: bytes, log: Log) -> dict[str, Any] | None:
+def lists_of(home: Workspace, kept: CollectionRow, frozen: bytes, log: Log) -> dict[str, Any] | None:
     """For result.json: all announced roots and the frozen one, signed; None if no shuffler shows them.
 
     One shuffler's word is enough, since all lists are signed; those that do not answer are asked a few times.
@@ -64,6 +64,6 @@ def lists_of(home: Home, kept: Kept, frozen: bytes, log: Log) -> dict[str, Any] 
     }
 
 
-async def _asked(home: Home, kept: Kept) -> list[FrozenLists | PeosError]:
-    async with Peers(home.keys, home.proposal(kept).cards[:-1]) as peers:
+async def _asked(home: Workspace, kept: CollectionRow) -> list[FrozenLists | PeosError]:
+    async with ShufflerClients(home.keys, home.proposal(kept).cards[:-1]) as peers:
         return await peers.frozen_lists(kept.digest)

@@ -4,17 +4,17 @@ import asyncio
 from collections.abc import Callable
 
 from analyzer.dummies import Dummies
-from analyzer.inspection_runner import Inspecting
-from analyzer.peers import Peers
-from analyzer.store import Kept
-from analyzer.workspace import Home
+from analyzer.inspection_runner import InspectionRunner
+from analyzer.shuffler_clients import ShufflerClients
+from analyzer.store import CollectionRow
+from analyzer.workspace import Workspace
 from peos.collection import analysis
 from peos.collection.analysis import Answer
 from peos.collection.lifecycle import State
 from peos.errors import PeosError
 
 
-def freeze(home: Home, kept: Kept, tell: Callable[[str], None] = lambda _: None) -> None:
+def freeze(home: Workspace, kept: CollectionRow, tell: Callable[[str], None] = lambda _: None) -> None:
     """Have the last dummies sent, then tell every shuffler to close now; PeosError names those that were not told."""
     analysis.check_close(kept.name, kept.state)
     if kept.state is State.OPEN:
@@ -27,7 +27,7 @@ def freeze(home: Home, kept: Kept, tell: Callable[[str], None] = lambda _: None)
         home.store.move(kept.digest, State.CLOSED)
 
 
-def abort(home: Home, kept: Kept, reason: str = "the analyst aborted it") -> None:
+def abort(home: Workspace, kept: CollectionRow, reason: str = "the analyst aborted it") -> None:
     """End a collection: here at once and for good, then with every shuffler."""
     analysis.check_abort(kept.name, kept.state)
     home.store.move(kept.digest, State.ABORTED, reason)
@@ -35,9 +35,9 @@ def abort(home: Home, kept: Kept, reason: str = "the analyst aborted it") -> Non
     _tell(home, kept, abort=True)
 
 
-def publish(home: Home, kept: Kept, unopened: frozenset[int]) -> None:
+def publish(home: Workspace, kept: CollectionRow, unopened: frozenset[int]) -> None:
     """Have an output published, also without the rows of `unopened`; Refused if others' rows were not seen either."""
-    inspecting = Inspecting(home)
+    inspecting = InspectionRunner(home)
     is_delivered = kept.state is State.DELIVERED
     is_awaited = is_delivered and inspecting.is_awaited(kept)
     unseen = inspecting.unseen(kept) if is_delivered else {}
@@ -46,16 +46,16 @@ def publish(home: Home, kept: Kept, unopened: frozenset[int]) -> None:
         home.store.publish_without(kept.digest, unopened)
 
 
-async def _statuses(home: Home, kept: Kept) -> list[Answer]:
-    async with Peers(home.keys, home.proposal(kept).cards[:-1]) as peers:
+async def _statuses(home: Workspace, kept: CollectionRow) -> list[Answer]:
+    async with ShufflerClients(home.keys, home.proposal(kept).cards[:-1]) as peers:
         return await peers.statuses(kept.digest)
 
 
-def _tell(home: Home, kept: Kept, *, abort: bool) -> None:
+def _tell(home: Workspace, kept: CollectionRow, *, abort: bool) -> None:
     home.store.note("order given", kept.digest, order="abort" if abort else "close")
 
     async def all_of_them() -> list[PeosError | None]:
-        async with Peers(home.keys, home.proposal(kept).cards[:-1]) as peers:
+        async with ShufflerClients(home.keys, home.proposal(kept).cards[:-1]) as peers:
             return await peers.order(kept.digest, abort=abort)
 
     missed = [error for error in asyncio.run(all_of_them()) if error is not None]

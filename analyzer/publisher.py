@@ -15,14 +15,14 @@ from typing import Final
 import numpy as np
 
 from analyzer.decryption import decrypt
-from analyzer.delivery_receiver import VECTORS, Receiving
-from analyzer.inspection_runner import Inspected, Inspecting
+from analyzer.delivery_receiver import VECTORS, DeliveryReceiver
+from analyzer.inspection_runner import Inspected, InspectionRunner
 from analyzer.ledger import together
 from analyzer.lists import lists_of
 from analyzer.report import REPORT, write_report
 from analyzer.result import result_json
-from analyzer.store import Kept
-from analyzer.workspace import Home
+from analyzer.store import CollectionRow
+from analyzer.workspace import Workspace
 from peos.collection.claims import claims_of
 from peos.collection.document import Document
 from peos.collection.dummies import LEAST_SENT
@@ -33,7 +33,7 @@ from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import Packed, PrivateKey
 from peos.errors import RemoteFault
 from peos.net.logs import Log
-from peos.shuffle.combine import Part, without_dummies
+from peos.shuffle.combine import FinalVector, without_dummies
 from peos.shuffle.vectors import as_words
 from peos.store.private_files import write_durably
 
@@ -42,10 +42,12 @@ _WORDS: Final = "decrypted.words"
 _TELL_EVERY: Final = 1.0  # seconds between two durable words about progress
 
 
-class Publishing:
+class Publisher:
     """Blocking: the process runs it in a thread, one collection at a time."""
 
-    def __init__(self, home: Home, receiving: Receiving, inspecting: Inspecting, engine: Engine, log: Log) -> None:
+    def __init__(
+        self, home: Workspace, receiving: DeliveryReceiver, inspecting: InspectionRunner, engine: Engine, log: Log
+    ) -> None:
         self._home = home
         self._receiving = receiving
         self._inspecting = inspecting
@@ -54,7 +56,7 @@ class Publishing:
         self._withheld: dict[bytes, tuple[frozenset[int], frozenset[int]]] = {}  # what had been shown and said then
         self._clearing = threading.Lock()  # whoever turns the collections over sees an end before its thread is through
 
-    def publish(self, kept: Kept) -> float:
+    def publish(self, kept: CollectionRow) -> float:
         """From delivered to published, or to aborted with the reason; then nothing of the reports is left here.
 
         Returned is when to call it again, if nothing changes before that.
@@ -79,7 +81,7 @@ class Publishing:
         self.clear(self._home.store.get(kept.digest))
         return math.inf
 
-    def _again(self, kept: Kept) -> float:
+    def _again(self, kept: CollectionRow) -> float:
         if self._inspecting.is_awaited(kept):
             return self._inspecting.awaited_until(kept)
         return self._home.signed(kept).document.erase_by
@@ -94,7 +96,7 @@ class Publishing:
                 found.add(digest)
         return found
 
-    def clear(self, kept: Kept) -> None:
+    def clear(self, kept: CollectionRow) -> None:
         """What follows from an end: result.json and report.html, and everything else erased. May be repeated."""
         with self._clearing:
             if kept.result is not None:
@@ -106,7 +108,7 @@ class Publishing:
             if kept.result is not None and not (page := self._home.folder(kept) / REPORT).exists():
                 write_report(page, json.loads(kept.result))
 
-    def _result(self, kept: Kept) -> str | None:
+    def _result(self, kept: CollectionRow) -> str | None:
         begun = time.monotonic()
         document = self._home.signed(kept).document
         parts, received = self._parts(kept)
@@ -156,20 +158,20 @@ class Publishing:
         )
         return json.dumps(result, ensure_ascii=False)
 
-    def _frozen(self, kept: Kept) -> bytes:
+    def _frozen(self, kept: CollectionRow) -> bytes:
         """The frozen digest of the output."""
         return self._home.store.deliveries(kept.digest)[0].header.context.frozen
 
-    def _is_withheld(self, kept: Kept) -> bool:
+    def _is_withheld(self, kept: CollectionRow) -> bool:
         """Whether nothing has changed since it was last found that this output cannot be published."""
         known = self._withheld.get(kept.digest)
         is_due = time.time() >= self._home.signed(kept).document.erase_by
         return known == self._shown(kept) and not is_due
 
-    def _shown(self, kept: Kept) -> tuple[frozenset[int], frozenset[int]]:
+    def _shown(self, kept: CollectionRow) -> tuple[frozenset[int], frozenset[int]]:
         return self._inspecting.came(kept), self._inspecting.accepted(kept)
 
-    def _withhold(self, kept: Kept, document: Document, unseen: set[int]) -> None:
+    def _withhold(self, kept: CollectionRow, document: Document, unseen: set[int]) -> None:
         whom = ", ".join(f"shuffler {who}" for who in sorted(unseen))
         if time.time() >= document.erase_by:
             raise RemoteFault(
@@ -181,17 +183,17 @@ class Publishing:
         self._withheld[kept.digest] = self._shown(kept)
         self._log.of(kept.digest).warning("not published: rows were not seen", peer=whom)
 
-    def _parts(self, kept: Kept) -> tuple[dict[int, Part], int]:
+    def _parts(self, kept: CollectionRow) -> tuple[dict[int, FinalVector], int]:
         """What was delivered, by sender, and how many bytes it is."""
         holder = self._home.signed(kept).document.schedule.last[0]
         found = self._receiving.vectors(kept)
         parts = {
-            sender: Part(header.header.context, header.transcript, rows if sender == holder else as_words(rows))
+            sender: FinalVector(header.header.context, header.transcript, rows if sender == holder else as_words(rows))
             for sender, (header, rows) in found.items()
         }
         return parts, sum(rows.nbytes for _, rows in found.values())
 
-    def _opened(self, kept: Kept, parts: dict[int, Part]) -> U64:
+    def _opened(self, kept: CollectionRow, parts: dict[int, FinalVector]) -> U64:
         """The output's words, as (rows, words)."""
         document, private = self._home.signed(kept).document, self._home.private_key(kept)
         opens = _Opening(self._engine, self._receiving.folder(kept) / _WORDS, self._telling(kept))
@@ -201,7 +203,7 @@ class Publishing:
             self._log.of(kept.digest).warning("reports did not open", count=lost)
         return words
 
-    def _telling(self, kept: Kept) -> "_Telling":
+    def _telling(self, kept: CollectionRow) -> "_Telling":
         return _Telling(self._home, kept.digest)
 
 
@@ -227,7 +229,7 @@ class _Opening:
 class _Telling:
     """Writes progress down for `status`, not more often than somebody would look."""
 
-    def __init__(self, home: Home, digest: bytes) -> None:
+    def __init__(self, home: Workspace, digest: bytes) -> None:
         self._home = home
         self._digest = digest
         self._told_at = 0.0

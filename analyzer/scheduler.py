@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
-from analyzer.delivery_receiver import Receiving
+from analyzer.delivery_receiver import DeliveryReceiver
 from analyzer.dummies import Dummies
-from analyzer.peers import Peers
-from analyzer.publisher import Publishing
-from analyzer.store import Kept
+from analyzer.publisher import Publisher
+from analyzer.shuffler_clients import ShufflerClients
+from analyzer.store import CollectionRow
 from analyzer.troubles import Troubles
-from analyzer.workspace import Home
+from analyzer.workspace import Workspace
 from peos.collection import analysis
 from peos.collection.lifecycle import OVER, State
 from peos.errors import LocalFault, PeosError
@@ -38,9 +38,9 @@ class Scheduler:
 
     def __init__(
         self,
-        home: Home,
-        receiving: Receiving,
-        publishing: Publishing,
+        home: Workspace,
+        receiving: DeliveryReceiver,
+        publishing: Publisher,
         log: Log,
         *,
         clock: Callable[[], float] = time.time,
@@ -67,7 +67,7 @@ class Scheduler:
         self._publish_at.clear()
         self._changed.set()
 
-    async def run(self, noticed: Callable[[Sequence[Kept]], float]) -> None:
+    async def run(self, noticed: Callable[[Sequence[CollectionRow]], float]) -> None:
         """`noticed` is told at each turn which collections are live, and says when it wants to be told again."""
         self._troubles.clear()
         try:
@@ -92,7 +92,7 @@ class Scheduler:
             for task in self._sending.values():
                 task.cancel()
 
-    async def _turn(self, noticed: Callable[[Sequence[Kept]], float]) -> float:
+    async def _turn(self, noticed: Callable[[Sequence[CollectionRow]], float]) -> float:
         """Look at every collection for which something is left to do; when to look again."""
         due = math.inf
         if not await asyncio.to_thread(self._home.store.settle):
@@ -105,7 +105,7 @@ class Scheduler:
             due = min(due, self._clock() + rest if rest > 0.0 else await self._or_rest(kept, _STEP, self.step(kept)))
         return due
 
-    async def _or_rest(self, kept: Kept, what: str, work: Coroutine[Any, Any, float]) -> float:
+    async def _or_rest(self, kept: CollectionRow, what: str, work: Coroutine[Any, Any, float]) -> float:
         """When to look at the collection again: as `work` says, or after a pause if it fails."""
         try:
             due = await work
@@ -124,7 +124,7 @@ class Scheduler:
             self._failed.pop(kept.digest, None)
         return due
 
-    async def step(self, kept: Kept) -> float:
+    async def step(self, kept: CollectionRow) -> float:
         """Do what can be done for one collection now; when to look at it again."""
         session = self._sessions.get(kept.digest)
         if session is None:
@@ -132,7 +132,7 @@ class Scheduler:
             session = self._sessions[kept.digest] = analysis.Session(document, ask_every=ASK_EVERY)
         return await self._carry_out(kept, session.on(analysis.Clock(self._durable(kept), self._clock())))
 
-    async def _carry_out(self, kept: Kept, effects: analysis.Effects) -> float:
+    async def _carry_out(self, kept: CollectionRow, effects: analysis.Effects) -> float:
         due = math.inf
         for effect in effects:
             match effect:
@@ -154,26 +154,26 @@ class Scheduler:
                     await self._clear(kept)
         return due
 
-    def _durable(self, kept: Kept) -> analysis.Durable:
+    def _durable(self, kept: CollectionRow) -> analysis.Durable:
         return analysis.Durable(kept.state, kept.opened_at, tuple(self._home.store.deliveries(kept.digest)))
 
-    async def _ask(self, kept: Kept) -> float:
-        async with Peers(self._home.keys, self._home.proposal(kept).cards[:-1]) as peers:
+    async def _ask(self, kept: CollectionRow) -> float:
+        async with ShufflerClients(self._home.keys, self._home.proposal(kept).cards[:-1]) as peers:
             answers = await peers.statuses(kept.digest)
         kept = self._home.store.get(kept.digest)
         told = analysis.Told(self._durable(kept), answers)
         return await self._carry_out(kept, self._sessions[kept.digest].on(told))
 
-    def _send_dummies(self, kept: Kept) -> None:
+    def _send_dummies(self, kept: CollectionRow) -> None:
         """In the background, unless that is still under way."""
         running = self._sending.get(kept.digest)
         if running is None or running.done():
             self._sending[kept.digest] = asyncio.ensure_future(self._or_rest(kept, _DUMMIES, self._send_due(kept)))
 
-    async def _send_due(self, kept: Kept) -> float:
+    async def _send_due(self, kept: CollectionRow) -> float:
         if not await asyncio.to_thread(self._dummies.left, kept):
             return math.inf
-        async with Peers(self._home.keys, self._home.proposal(kept).cards[:-1]) as peers:
+        async with ShufflerClients(self._home.keys, self._home.proposal(kept).cards[:-1]) as peers:
             said = await peers.statuses(kept.digest)
         due = await asyncio.to_thread(self._dummies.due, kept, said, self._clock())
         for number in due:  # not all at one moment, nor so slowly that the next look finds them still due
@@ -185,7 +185,7 @@ class Scheduler:
                 break
         return math.inf
 
-    def _publish(self, kept: Kept) -> float:
+    def _publish(self, kept: CollectionRow) -> float:
         """In the background, one at a time; when to try again what could not be published yet."""
         due = self._publish_at.get(kept.digest, 0.0)
         if self._clock() < due:
@@ -195,24 +195,24 @@ class Scheduler:
             self._published = asyncio.ensure_future(self._publish_one(kept))
         return math.inf
 
-    async def _publish_one(self, kept: Kept) -> None:
+    async def _publish_one(self, kept: CollectionRow) -> None:
         async def work() -> float:
             return await asyncio.to_thread(self._publishing.publish, kept)
 
         self._publish_at[kept.digest] = await self._or_rest(kept, _PUBLISHING, work())
         self._changed.set()
 
-    def _is_publishing(self, kept: Kept) -> bool:
+    def _is_publishing(self, kept: CollectionRow) -> bool:
         return self._published is not None and not self._published.done() and self._publishes == kept.digest
 
-    async def _clear(self, kept: Kept) -> None:
+    async def _clear(self, kept: CollectionRow) -> None:
         if self._is_publishing(kept):
             return  # what is being read is not overwritten under it; its end is a change
         await asyncio.to_thread(self._publishing.clear, kept)
         self._uncleared.discard(kept.digest)
         self._sessions.pop(kept.digest, None)
 
-    def _move(self, kept: Kept, there: State, reason: str) -> None:
+    def _move(self, kept: CollectionRow, there: State, reason: str) -> None:
         try:
             if self._home.store.move(kept.digest, there, reason):
                 self._log.of(kept.digest).info("state", state=there.value, reason=reason)

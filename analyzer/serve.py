@@ -5,12 +5,12 @@ import contextlib
 import os
 from typing import Final
 
-from analyzer.analyst_service import Analyst
-from analyzer.delivery_receiver import Receiving
-from analyzer.inspection_runner import Inspecting
-from analyzer.publisher import Publishing
+from analyzer.analyst_service import AnalystService
+from analyzer.delivery_receiver import DeliveryReceiver
+from analyzer.inspection_runner import InspectionRunner
+from analyzer.publisher import Publisher
 from analyzer.scheduler import Scheduler
-from analyzer.workspace import Admission, Home
+from analyzer.workspace import Admission, Workspace
 from peos.compute import Engine, engine
 from peos.ending import ending_signals
 from peos.hardening import descriptors
@@ -27,12 +27,12 @@ _LOCK: Final = "serving"
 
 
 async def run(
-    home: Home,
+    home: Workspace,
     log: Log,
     *,
     stop: asyncio.Event | None = None,
     workers: Engine | None = None,
-    inspecting: Inspecting | None = None,
+    inspecting: InspectionRunner | None = None,
 ) -> None:
     """Until SIGINT, SIGTERM or SIGHUP, or until `stop` is set; what is durable goes on at the next start."""
     require_current(
@@ -42,7 +42,7 @@ async def run(
     try:
         chosen = workers if workers is not None else await asyncio.to_thread(engine, None, home.config.compute)
         with chosen as working:
-            await _serve(home, log, stop or _on_signals(), working, inspecting or Inspecting(home))
+            await _serve(home, log, stop or _on_signals(), working, inspecting or InspectionRunner(home))
     finally:
         os.close(held)
         log.info("stopped")
@@ -55,19 +55,19 @@ def _on_signals() -> asyncio.Event:
     return stop
 
 
-async def _serve(home: Home, log: Log, stop: asyncio.Event, working: Engine, inspecting: Inspecting) -> None:
+async def _serve(home: Workspace, log: Log, stop: asyncio.Event, working: Engine, inspecting: InspectionRunner) -> None:
     trust = Trust()
     admission = Admission(home, trust)
-    receiving = Receiving(home, log)
+    receiving = DeliveryReceiver(home, log)
     live = home.store.live()
     admission.look(live)
     for kept in live:  # before the port is open: what is coming in then is not half written, it is being written
         receiving.sweep(kept)
-    scheduler = Scheduler(home, receiving, Publishing(home, receiving, inspecting, working, log), log)
+    scheduler = Scheduler(home, receiving, Publisher(home, receiving, inspecting, working, log), log)
     bell = Bell(home.config.folder, scheduler.look)
     port = peer_port(home.keys.certificate, trust)
     (limits,) = fitted(descriptors(), Limits(home.config.peer_connections))
-    analyst = Analyst(receiving, inspecting, scheduler.look).service()
+    analyst = AnalystService(receiving, inspecting, scheduler.look).service()
     running = await serve(home.config.peers, port, [analyst], log=log, trust=trust, limits=limits)
     keeping = asyncio.ensure_future(scheduler.run(admission.look))
     stopping = asyncio.ensure_future(stop.wait())

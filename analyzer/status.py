@@ -3,70 +3,62 @@
 import asyncio
 import time
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 from analyzer import troubles
-from analyzer.inspection_runner import Inspecting
-from analyzer.peers import Peers
-from analyzer.store import Kept
-from analyzer.workspace import Home
+from analyzer.inspection_runner import InspectionRunner
+from analyzer.shuffler_clients import ShufflerClients
+from analyzer.store import CollectionRow
+from analyzer.workspace import Workspace
+from peos.collection import analysis
 from peos.collection.analysis import Answer, in_their_place
+from peos.collection.cards import Card, party, plain_text
 from peos.collection.lifecycle import OVER, State
-from peos.collection.party import Card, Status, party, plain_text
+from peos.collection.replies import Status
+from peos.collection.status import Line, Overview, Waiting
 
 
-def status(home: Home, found: Sequence[Kept]) -> list[dict[str, Any]]:
-    """Each collection as `status --json` shows it."""
+def status(home: Workspace, found: Sequence[CollectionRow]) -> list[Overview]:
+    """Where each collection stands, as `status` shows it."""
     return [_one(home, kept) for kept in found]
 
 
-def _one(home: Home, kept: Kept) -> dict[str, Any]:
+def _one(home: Workspace, kept: CollectionRow) -> Overview:
     cards = home.proposal(kept).cards[:-1]
     answers: list[Answer] = [] if kept.state in OVER else asyncio.run(_ask(home, kept, cards))
-    shufflers = [
+    lines = tuple(
         _shuffler(number, card, answer)
         for number, (card, answer) in enumerate(zip(cards, answers, strict=False), start=1)
-    ]
-    return {
-        "name": kept.name,
-        "digest": kept.digest.hex(),
-        "state": kept.state.value,
-        "reason": kept.reason or _withheld(home, kept) or troubles.told(home.config.folder, kept.digest),
-        "closes_at": home.signed(kept).document.closes_at,
-        "waiting": _waiting(home, kept, shufflers),
-        "refused": [f"{line['party']}: {one}" for line in shufflers for one in line["refused"]],
-        "shufflers": shufflers,
-    }
+    )
+    reason = kept.reason or _withheld(home, kept) or troubles.told(home.config.folder, kept.digest)
+    name = f"{kept.name}  {kept.digest.hex()[:16]}…"
+    here = Line(name, kept.state.value, reason, waiting=_waiting(home, kept, lines))
+    return Overview(kept.name, kept.digest, home.signed(kept).document.closes_at, here, lines)
 
 
-async def _ask(home: Home, kept: Kept, cards: tuple[Card, ...]) -> list[Answer]:
-    async with Peers(home.keys, cards) as peers:
+async def _ask(home: Workspace, kept: CollectionRow, cards: tuple[Card, ...]) -> list[Answer]:
+    async with ShufflerClients(home.keys, cards) as peers:
         return await peers.statuses(kept.digest)
 
 
-def _shuffler(number: int, card: Card, answer: Answer) -> dict[str, Any]:
-    line: dict[str, Any] = {"party": party(number, card), "state": None, "reason": "", "reports": 0}
-    line |= {"step": "", "from": [], "done": 0, "total": 0, "seconds": 0, "refused": []}
+def _shuffler(number: int, card: Card, answer: Answer) -> Line:
+    name = party(number, card)
     if not isinstance(answer, Status):
-        return line | {"reason": str(answer)}
+        return Line(name, "", str(answer), 0)
     if not answer.known:
-        return line | {"reason": "it does not know the collection"}
-    return line | {
-        "state": plain_text(answer.state),
-        "reason": plain_text(answer.reason),
-        "reports": answer.reports,
-        "step": plain_text(answer.step),
-        "from": [plain_text(one) for one in answer.waited_for],
-        "done": answer.done,
-        "total": answer.total,
-        "seconds": answer.seconds,
-        "refused": [plain_text(one) for one in answer.refused],
-    }
+        return Line(name, "", "it does not know the collection", 0)
+    waiting = Waiting(
+        plain_text(answer.step),
+        tuple(plain_text(one) for one in answer.waited_for),
+        *(answer.done, answer.total, answer.seconds),
+    )
+    refused = tuple(plain_text(one) for one in answer.refused)
+    return Line(name, plain_text(answer.state), plain_text(answer.reason), answer.reports, waiting, refused)
 
 
-def _withheld(home: Home, kept: Kept) -> str:
+def _withheld(home: Workspace, kept: CollectionRow) -> str:
     """Why an output that was inspected is not published, and what to do."""
-    inspecting = Inspecting(home)
+    inspecting = InspectionRunner(home)
     if kept.state is not State.DELIVERED or not kept.total or kept.done < kept.total or inspecting.is_awaited(kept):
         return ""
     accepted = inspecting.accepted(kept)
@@ -75,63 +67,15 @@ def _withheld(home: Home, kept: Kept) -> str:
     return f"not published: {told}. {in_their_place(kept.name, unseen)}" if unseen.keys() - accepted else ""
 
 
-def _waiting(home: Home, kept: Kept, shufflers: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The one thing that is waited for, or nothing."""
-    seconds = max(0, int(time.time() - kept.since))
-    document = home.signed(kept).document
-
-    def wait(step: str, whom: list[str], done: int, total: int) -> dict[str, Any]:
-        return {"step": step, "from": whom, "done": done, "total": total, "seconds": seconds}
-
-    match kept.state:
-        case State.DRAFT:
-            missing = [line["party"] for line in shufflers if line["state"] in (None, State.DRAFT)]
-            return wait("acceptance", missing, len(shufflers) - len(missing), len(shufflers))
-        case State.OPEN:
-            here = min((line["reports"] for line in shufflers if line["state"] is not None), default=0)
-            return wait("submissions", ["users"], max(0, here - len(document.dummies)), document.minimum)
-        case State.CLOSED | State.SHUFFLING:
-            delivered = {header.header.sender for header in home.store.deliveries(kept.digest)}
-            last = document.schedule.last
-            behind = [line for number, line in enumerate(shufflers, start=1) if number in set(last) - delivered]
-            # A shuffler that waits for others is not who holds things up.
-            named = sorted({one for line in behind for one in line["from"]}) or [line["party"] for line in behind]
-            steps = sorted({line["step"] for line in behind if line["step"]})
-            return wait("; ".join(steps) or "delivery", named, len(delivered), len(last))
-        case State.DELIVERED:
-            if kept.total and kept.done == kept.total and document.protocol.inspects:
-                inspecting = Inspecting(home)
-                if not inspecting.is_awaited(kept) and inspecting.unseen(kept).keys() - inspecting.accepted(kept):
-                    return wait("the analyst's word", ["the analyst"], 0, 1)
-                silent = set(range(1, len(shufflers) + 1)) - inspecting.came(kept)
-                whom = [shufflers[who - 1]["party"] for who in sorted(silent)]
-                return wait("the inspection", whom, len(shufflers) - len(silent), len(shufflers))
-            return wait("decryption", ["analyzer"], kept.done, kept.total)
-        case _:
-            return None
-
-
-def in_words(line: dict[str, Any]) -> list[str]:
-    """One collection for a person: a sentence, and one for each shuffler that has something to say."""
-    told = f"{line['name']}  {line['digest'][:16]}…  {line['state']}"
-    if line["reason"]:
-        told += f": {line['reason']}"
-    waiting = line["waiting"]
-    if waiting:
-        whom = f" from {', '.join(waiting['from'])}" if waiting["from"] else ""
-        told += (
-            f"; waiting for {waiting['step']}{whom}: {waiting['done']:,} of {waiting['total']:,}, "
-            f"{waiting['seconds']:,} s"
-        )
-    sentences = [told]
-    for shuffler in line["shufflers"]:
-        here = f"  {shuffler['party']}: {shuffler['state'] or 'not reached'}, {shuffler['reports']:,} submissions"
-        if shuffler["step"]:
-            whom = f" from {', '.join(shuffler['from'])}" if shuffler["from"] else ""
-            here += (
-                f"; {shuffler['step']}{whom}, {shuffler['done']:,} of {shuffler['total']:,}, {shuffler['seconds']} s"
-            )
-        if shuffler["reason"]:
-            here += f"; {shuffler['reason']}"
-        sentences.append(here)
-    return [*sentences, *(f"  refused: {one}" for one in line["refused"])]
+def _waiting(home: Workspace, kept: CollectionRow, lines: Sequence[Line]) -> Waiting:
+    document, inspecting = home.signed(kept).document, InspectionRunner(home)
+    opened: frozenset[int] | None = None
+    is_withheld = False
+    if kept.state is State.DELIVERED and kept.total and kept.done == kept.total and document.protocol.inspects:
+        opened = inspecting.came(kept)
+        unseen = inspecting.unseen(kept).keys() - inspecting.accepted(kept)
+        is_withheld = bool(unseen) and not inspecting.is_awaited(kept)
+    delivered = {header.header.sender for header in home.store.deliveries(kept.digest)}
+    progress = analysis.Progress(delivered, (kept.done, kept.total), opened, is_withheld)
+    found = analysis.waiting(document, kept.state, lines, progress)
+    return replace(found, seconds=max(0.0, time.time() - kept.since)) if found.step else found

@@ -69,7 +69,7 @@ _ANALYZER: Final = 0
 
 
 @dataclass(frozen=True)
-class Kept:
+class CollectionRow:
     """One collection as the store has it."""
 
     digest: bytes
@@ -132,11 +132,11 @@ class Store:
             )
             self._line("created", {"collection": digest.hex(), "name": name})
 
-    def all(self) -> list[Kept]:
+    def all(self) -> list[CollectionRow]:
         """Every collection, by name."""
         return [_kept(row) for row in self._base.rows("SELECT * FROM collection ORDER BY name")]
 
-    def live(self, also: Set[bytes] = frozenset()) -> list[Kept]:
+    def live(self, also: Set[bytes] = frozenset()) -> list[CollectionRow]:
         """Those for which something is left to do, by name: not over, or with secrets; and `also` those named."""
         query = "SELECT * FROM collection WHERE state NOT IN (?, ?) OR key IS NOT NULL OR parts IS NOT NULL"
         found = {kept.digest: kept for kept in map(_kept, self._base.rows(query, *OVER))}
@@ -152,12 +152,12 @@ class Store:
         found = self._base.rows("SELECT digest, proposal FROM collection WHERE state IN (?, ?)", *OVER)
         return [(row["digest"], row["proposal"]) for row in found]
 
-    def named(self, name: str) -> Kept | None:
+    def named(self, name: str) -> CollectionRow | None:
         """The collection of that name, if there is one."""
         rows = self._base.rows("SELECT * FROM collection WHERE name = ?", name)
         return _kept(rows[0]) if rows else None
 
-    def get(self, digest: bytes) -> Kept:
+    def get(self, digest: bytes) -> CollectionRow:
         """The collection of that digest; Unknown if there is none."""
         rows = self._base.rows("SELECT * FROM collection WHERE digest = ?", digest)
         if not rows:
@@ -310,9 +310,9 @@ def _move(base: Database, digest: bytes, there: State, reason: str) -> bool:
     return True
 
 
-def _kept(row: Any) -> Kept:
+def _kept(row: Any) -> CollectionRow:
     fields = {name: row[name] for name in row.keys()}  # noqa: SIM118 - a row is not a mapping
-    return Kept(**{**fields, "state": State(row["state"])})
+    return CollectionRow(**{**fields, "state": State(row["state"])})
 
 
 def _header(row: Any) -> VectorHeader:

@@ -11,7 +11,7 @@ import numpy as np
 
 from analyzer import keys as keys_
 from analyzer.config import Config
-from analyzer.store import Kept, Store
+from analyzer.store import CollectionRow, Store
 from peos.collection.document import ID_BYTES, Dummy
 from peos.collection.lifecycle import OVER
 from peos.collection.submission import Part
@@ -33,7 +33,7 @@ _SALT_BYTES: Final = 32
 _LENGTH_BYTES: Final = 4
 
 
-class Home:
+class Workspace:
     """Open for one command or for the serving process. `floor` is the policy for keys; tests use smaller ones."""
 
     def __init__(self, config: Config, *, floor: int = KEY_BITS_FLOOR, rng: Randomness | None = None) -> None:
@@ -44,13 +44,13 @@ class Home:
         self.store = Store(config.folder / _DATABASE, changed=lambda: ring(config.folder))
 
     def __repr__(self) -> str:
-        return f"Home({self.config.folder})"
+        return f"Workspace({self.config.folder})"
 
     def close(self) -> None:
         """Let go of the store."""
         self.store.close()
 
-    def kept(self, name: str) -> Kept:
+    def kept(self, name: str) -> CollectionRow:
         """The collection of that name."""
         found = self.store.named(require_name(name))
         if found is None:
@@ -61,7 +61,7 @@ class Home:
             )
         return found
 
-    def folder(self, kept: Kept) -> Path:
+    def folder(self, kept: CollectionRow) -> Path:
         """Where a collection's vectors and its result lie."""
         private_folder(self.config.folder / _COLLECTIONS)
         path = self.path(kept.name)
@@ -72,20 +72,20 @@ class Home:
         """The same folder by the collection's name, whether or not it is there."""
         return self.config.folder / _COLLECTIONS / name
 
-    def proposal(self, kept: Kept) -> Proposal:
+    def proposal(self, kept: CollectionRow) -> Proposal:
         """What was proposed to the shufflers: the signed document and everybody's card."""
         return decode_proposal(kept.proposal)
 
-    def signed(self, kept: Kept) -> SignedDocument:
+    def signed(self, kept: CollectionRow) -> SignedDocument:
         """The collection's document."""
         return decode_signed_document(self.proposal(kept).document, floor=self.floor)
 
-    def private_key(self, kept: Kept) -> AnalyzerKey:
+    def private_key(self, kept: CollectionRow) -> AnalyzerKey:
         """The key that opens the output, as long as it is kept."""
         document = self.signed(kept).document
         return document.protocol.private_key(document.scheme, self._secret(kept), floor=self.floor)
 
-    def _secret(self, kept: Kept) -> bytes:
+    def _secret(self, kept: CollectionRow) -> bytes:
         if kept.key is None:
             raise LocalFault(
                 "key.erased",
@@ -94,7 +94,7 @@ class Home:
             )
         return self.keys.vault.open("key", kept.name.encode(), sealed=kept.key)
 
-    def dummies(self, kept: Kept) -> list[Dummy]:
+    def dummies(self, kept: CollectionRow) -> list[Dummy]:
         """The reports that the analyzer owns; they must be those that the document commits to."""
         document = self.signed(kept).document
         encoded = self.keys.vault.open("dummies", kept.name.encode(), sealed=kept.dummies)
@@ -107,13 +107,13 @@ class Home:
             )
         return found
 
-    def seal_parts(self, kept: Kept, prepared: list[tuple[Part, ...]]) -> bytes:
+    def seal_parts(self, kept: CollectionRow, prepared: list[tuple[Part, ...]]) -> bytes:
         """The dummies' parts, as the store keeps them."""
         encoded = [encode_part(part) for parts in prepared for part in parts]
         content = b"".join(len(one).to_bytes(_LENGTH_BYTES, "big") + one for one in encoded)
         return self.keys.vault.seal("parts", kept.digest, content=content)
 
-    def open_parts(self, kept: Kept, sealed: bytes) -> list[tuple[Part, ...]]:
+    def open_parts(self, kept: CollectionRow, sealed: bytes) -> list[tuple[Part, ...]]:
         """The dummies' parts, one tuple a dummy."""
         content, at, found = self.keys.vault.open("parts", kept.digest, sealed=sealed), 0, []
         while at < len(content):
@@ -127,7 +127,7 @@ class Home:
 class Admission:
     """Lets in the shufflers of every collection until it is over everywhere."""
 
-    def __init__(self, home: Home, trust: Trust) -> None:
+    def __init__(self, home: Workspace, trust: Trust) -> None:
         self._home = home
         self._trust = trust
         self._known: set[bytes] = set()
@@ -138,7 +138,7 @@ class Admission:
             if now < until:
                 self._admit(digest, decode_proposal(proposal), until)
 
-    def look(self, live: Sequence[Kept]) -> float:
+    def look(self, live: Sequence[CollectionRow]) -> float:
         """Let in the shufflers of new collections, and those of ended ones no longer; when to look again."""
         for kept in live:
             if kept.digest not in self._known:

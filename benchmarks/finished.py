@@ -24,10 +24,10 @@ from typing import Any, Final
 
 from analyzer import keys as analyzer_keys
 from analyzer.config import read as read_analyzer
-from analyzer.workspace import Home, pack_dummies
+from analyzer.workspace import Workspace, pack_dummies
+from peos.collection.cards import Card
 from peos.collection.document import Document, Dummy, MechanismChoice, digest
 from peos.collection.lifecycle import State
-from peos.collection.party import Card
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness, system
 from peos.crypto.schemes import scheme
@@ -118,7 +118,7 @@ def fill(here: Ground, collections: int) -> None:
             store.put_collection(one, signed, proposal, asked, State.OPEN)
             store.set_state(one, State.ABORTED, "the analyzer aborted the collection")
             store.erase(one)
-    home = Home(read_analyzer(here.folder / "analyzer.toml"))
+    home = Workspace(read_analyzer(here.folder / "analyzer.toml"))
     dummies = pack_dummies([Dummy(rng.bytes(32), rng.bytes(16), rng.uint64(1)) for _ in range(32)])
     for number, (one, _, proposal) in enumerate(made):
         name = f"collection-{number}"

@@ -33,13 +33,13 @@ from peos.crypto.randomness import Randomness, system
 from peos.crypto.schemes import scheme
 from peos.crypto.schemes.base import Packed, PrivateKey
 from peos.ldp import LocalHash
-from peos.shuffle.combine import Part, add_up, without_dummies
+from peos.shuffle.combine import FinalVector, add_up, without_dummies
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Pass
 from peos.shuffle.inspect.evidence import open_rows
 from peos.shuffle.messages import Header, Kind, SignedReveal, Step
 from peos.shuffle.schedule import HandOver, Schedule
 from peos.shuffle.vectors import in_rows
-from peos.store.mapped import Passing, mapped
+from peos.store.mapped import OneWayReader, mapped
 from peos.store.private_files import write_durably
 from peos.store.vectors import VectorFiles
 from peos.wire.freezes import STRETCH
@@ -108,7 +108,7 @@ def shuffle(private: PrivateKey, rows: int, folder: Path) -> float:
         bench.take_in("1/came", header, coming.whole())
         files = VectorFiles(folder / "vectors")
         final = files.read(files.write("final", in_rows(bench.vectors[task.out])))
-        for _ in encode_vector(Header(HERE, Step(3, Kind.DELIVERY), 2, 0), Passing(final), transcript=bytes(32)):
+        for _ in encode_vector(Header(HERE, Step(3, Kind.DELIVERY), 2, 0), OneWayReader(final), transcript=bytes(32)):
             pass
         places = tuple(range(0, rows, rows // DUMMIES))
         over = HandOver(1, first_round=1, source=0, receiver=2, hop=1)
@@ -163,8 +163,8 @@ def analyse(private: PrivateKey, rows: int, folder: Path) -> float:
     with Processes(2) as engine:
         words = decrypt(engine, private, held, folder / "words", lambda *_: None, passes=len(schedule.passes))
         workers = max(map(high_water, engine.worker_ids), default=0.0)
-    parts = {holder: Part(HERE, bytes(32), held)}
-    parts |= {who: Part(HERE, bytes(32), rng.uint64((rows, 1))) for who in others}
+    parts = {holder: FinalVector(HERE, bytes(32), held)}
+    parts |= {who: FinalVector(HERE, bytes(32), rng.uint64((rows, 1))) for who in others}
     combined = add_up(schedule, parts, words.reshape(rows, 1))
     reports = without_dummies(combined, combined[:DUMMIES].copy())
     mechanism.estimate(mechanism.tally(reports), users=len(reports) - FAKES, fakes=FAKES)

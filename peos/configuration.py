@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Final
 
-from peos.collection.party import Card
+from peos.collection.cards import Card
 from peos.compute import ENGINES, Choice, Tls
 from peos.errors import BadEncoding, WrongInput, in_words
 from peos.settings import TEXT, Key, Settings, count, one_of

@@ -23,7 +23,7 @@ from peos.ending import ends_with_this
 from peos.errors import PeosError, WrongInput, in_words
 from peos.registry import DEFAULT_PROTOCOL
 
-START_SECONDS: Final = 30.0
+START_SECONDS: Final = 120.0  # of a loaded machine; one that ends meanwhile is noticed at once
 STOP_SECONDS: Final = 20.0
 HOST: Final = "127.0.0.1"
 _CHOOSE: Final = "choose a folder that does not exist yet"

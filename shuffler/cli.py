@@ -107,7 +107,7 @@ def status(config: Config, as_json: Annotated[bool, typer.Option("--json", help=
 
 
 def _line(line: dict[str, Any]) -> "Line":
-    from peos.collection.party import Status
+    from peos.collection.replies import Status
     from peos.collection.status import line_of
 
     names = (field.name for field in fields(Status))

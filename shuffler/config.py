@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from peos import configuration
-from peos.collection.party import Card
+from peos.collection.cards import Card
 from peos.collection.policy import PER_ANALYZER, PER_QUESTION, Policy
 from peos.compute import PROCESSES, Choice
 from peos.errors import WrongInput

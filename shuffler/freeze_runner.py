@@ -17,7 +17,7 @@ from peos.net.calls import Caller
 from peos.store.base import Frozen as Kept
 from peos.wire.freezes import STRETCH, decode_announcements, stretches
 from peos.wire.methods import GET_ANNOUNCEMENTS, GET_FROZEN_DIGEST, GET_LIST
-from shuffler.store_thread import Stored
+from shuffler.store_thread import StoreThread
 
 LIST_TIMEOUT: Final = 600.0
 BREACH_SECONDS: Final = 30.0
@@ -27,7 +27,7 @@ _LIST: Final = "freeze, list"
 _DIGEST: Final = "freeze, digest"
 
 
-class Freezing:
+class FreezeRunner:
     """One shuffler's list, shown to the others as the freeze allows, and the freeze itself."""
 
     def __init__(
@@ -185,7 +185,7 @@ class Freezing:
 class Frozen:
     """What others may still want to see of a freeze that is over here, out of the store."""
 
-    def __init__(self, collection: bytes, store: Stored, identity: Identity, frozen: Kept) -> None:
+    def __init__(self, collection: bytes, store: StoreThread, identity: Identity, frozen: Kept) -> None:
         self._collection = collection
         self._store = store
         self._signed = sign_frozen(identity, collection, frozen.digest)

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 from peos.errors import Closed, NotYet, RemoteFault
 from peos.shuffle.attempt import awaited
-from peos.shuffle.delivery_state import Standing
+from peos.shuffle.delivery_state import DeliveryState
 from peos.shuffle.effects import Handle
 from peos.shuffle.messages import Step, VectorHeader
 from peos.shuffle.schedule import Schedule
@@ -14,7 +14,7 @@ from shuffler.background import in_background
 from shuffler.workbench import InProcess
 
 
-class Arrivals:
+class Inbox:
     """What other shufflers are sending at the moment."""
 
     def __init__(self, bench: InProcess, schedule: Schedule, me: int) -> None:
@@ -31,7 +31,9 @@ class Arrivals:
         """Grows with every chunk."""
         return sum(self._arriving.values())
 
-    async def take(self, header: VectorHeader, chunks: AsyncIterator[bytes], standing: Standing) -> Handle | None:
+    async def take(
+        self, header: VectorHeader, chunks: AsyncIterator[bytes], delivery_state: DeliveryState
+    ) -> Handle | None:
         """Take a vector in and name it; nothing if it is here already.
 
         Closed for an attempt that was left, NotYet for one that is ahead or arriving already, RemoteFault for what no
@@ -46,9 +48,9 @@ class Arrivals:
                 party=f"shuffler {place.sender}",
                 step=str(place.step),
             )
-        if attempt <= max(standing.left, self._bench.left):
+        if attempt <= max(delivery_state.left, self._bench.left):
             raise Closed("shuffle.attempt_over", f"attempt {attempt} is over here")
-        if attempt > standing.attempt + 1:
+        if attempt > delivery_state.attempt + 1:
             raise NotYet("shuffle.attempt_later", f"attempt {attempt} has not begun here")
         handle = self._bench.expect(header)
         if handle is None:

@@ -13,15 +13,15 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from peos.collection.document import ID_BYTES, Document
-from peos.collection.party import Answer
 from peos.collection.receipts import Acknowledged, Receipt, receipts
+from peos.collection.replies import Answer
 from peos.collection.submission import Part, Verdict, check_part
 from peos.crypto.identity import Identity
 from peos.errors import Closed, Full, NotYet, PeosError, RemoteFault, Unknown
 from peos.net.logs import Log
 from peos.protocols import Encryption
 from peos.store.base import Judged, ShufflerStore, Submission
-from shuffler.store_thread import Stored
+from shuffler.store_thread import StoreThread
 
 GROUP: Final = 1024
 WAITING: Final = 16_384  # parts that may wait for their group; beyond, users are asked to come back
@@ -49,7 +49,7 @@ class _Waiting(NamedTuple):
 class Intake:
     """One for the process: gathers parts of all collections."""
 
-    def __init__(self, store: Stored, log: Log, identity: Identity) -> None:
+    def __init__(self, store: StoreThread, log: Log, identity: Identity) -> None:
         self._store = store
         self._identity = identity
         self._log = log

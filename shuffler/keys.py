@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from peos import configuration
-from peos.collection.party import Card
+from peos.collection.cards import Card
 from peos.crypto.identity import Identity
 from peos.crypto.onion import OnionPrivateKey
 from peos.crypto.randomness import KEY_BYTES, Randomness, system

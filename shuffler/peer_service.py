@@ -4,14 +4,14 @@ import time
 from collections.abc import AsyncIterator
 
 from peos.collection.freeze import Announcements, FrozenDigest, Stretch
-from peos.collection.lifecycle import OVER
+from peos.collection.lifecycle import OVER, Order
 from peos.collection.membership import FrozenLists
-from peos.collection.party import Order, Status
+from peos.collection.replies import Status
 from peos.errors import BadEncoding, Closed, NotYet, Refused, Unknown
 from peos.net.calls import Behaviour, Service, service
 from peos.net.guard import Context, peer_fingerprint
 from peos.shuffle.effects import Received
-from peos.shuffle.messages import Header, Kind, SignedNotice, Word
+from peos.shuffle.messages import Header, Kind, SignedNotice, Statement
 from peos.wire import parties, shuffles
 from peos.wire.methods import (
     CARRY,
@@ -27,17 +27,17 @@ from peos.wire.methods import (
     VECTOR_HEADER,
     Method,
 )
-from shuffler.freeze_runner import Freezing, Frozen
-from shuffler.inspecting import Inspecting
+from shuffler.freeze_runner import FreezeRunner, Frozen
+from shuffler.inspection_runner import InspectionRunner
 from shuffler.proving import Proving
 from shuffler.registry import CollectionRegistry, require_sender
 from shuffler.session import CollectionSession
-from shuffler.shuffle_runner import Conductor
+from shuffler.shuffle_runner import ShuffleRunner
 from shuffler.status import status
 
 
-class Peers:
-    """Answers `peos.v1.Peers`."""
+class PeerService:
+    """Answers `peos.v1.PeerService`."""
 
     def __init__(self, registry: CollectionRegistry, proving: Proving) -> None:
         self._registry = registry
@@ -105,11 +105,11 @@ class Peers:
             raise Refused("collection.lists_caller", "lists are shown to the collection's members only")
         return await self._proving.lists(digest)
 
-    async def say(self, word: Word, context: Context) -> None:
-        """A word of the shuffle."""
-        session = await self._member(word.header, context)
-        _require_receiver(session, word.header)
-        _conductor(session, word.header).take(Received(word))
+    async def say(self, statement: Statement, context: Context) -> None:
+        """Take in a statement of the shuffle."""
+        session = await self._member(statement.header, context)
+        _require_receiver(session, statement.header)
+        _conductor(session, statement.header).take(Received(statement))
 
     async def carry(self, chunks: AsyncIterator[bytes], context: Context) -> None:
         """A vector; kept once it is whole and what it claims to be."""
@@ -138,7 +138,7 @@ class Peers:
             raise Refused("freeze.notice_signature", "the notice is not signed by its sender")
         await session.hear(signed)
 
-    async def _freezing(self, digest: bytes, context: Context, *, analyzer: bool = False) -> Freezing | Frozen:
+    async def _freezing(self, digest: bytes, context: Context, *, analyzer: bool = False) -> FreezeRunner | Frozen:
         session = await self._registry.find(digest)
         members = (*session.document.shufflers, session.document.analyzer) if analyzer else session.document.shufflers
         if peer_fingerprint(context) not in {member.certificate for member in members}:
@@ -157,7 +157,7 @@ class Peers:
         return session
 
 
-def _conductor(session: CollectionSession, header: Header) -> Conductor:
+def _conductor(session: CollectionSession, header: Header) -> ShuffleRunner:
     if session.conductor is None:
         _require_going_on(session)
         raise NotYet("shuffle.not_shuffling", "the collection is not being shuffled here")
@@ -166,7 +166,7 @@ def _conductor(session: CollectionSession, header: Header) -> Conductor:
     return session.conductor
 
 
-def _inspecting(session: CollectionSession, header: Header) -> Inspecting:
+def _inspecting(session: CollectionSession, header: Header) -> InspectionRunner:
     if session.inspecting is None:
         _require_going_on(session)
         raise NotYet("inspection.not_here", "the collection is not inspected here yet")

@@ -14,7 +14,7 @@ from peos.errors import LocalFault, Refused
 from peos.store.base import Collection, Lists, ShufflerStore
 from peos.wire.freezes import decode_announcements
 from shuffler.background import in_background
-from shuffler.store_thread import Stored
+from shuffler.store_thread import StoreThread
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,7 +30,7 @@ class _Trees:
 class Proving:
     """Shows this shuffler's lists, to members whole and to users row by row."""
 
-    def __init__(self, store: Stored, identity: Identity) -> None:
+    def __init__(self, store: StoreThread, identity: Identity) -> None:
         self._store = store
         self._identity = identity
         self._trees: _Trees | None = None

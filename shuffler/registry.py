@@ -14,9 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from peos.collection.cards import Card, check_roster
 from peos.collection.lifecycle import OVER, State
-from peos.collection.party import Card, Status, check_roster
 from peos.collection.policy import DAY
+from peos.collection.replies import Status
 from peos.compute import Background, Engine
 from peos.crypto.randomness import system
 from peos.errors import Closed, PeosError, Refused, Unknown, WrongInput
@@ -30,13 +31,13 @@ from peos.wire.documents import SignedDocument, decode_signed_document, erase_by
 from peos.wire.parties import Proposal, decode_proposal, encode_proposal
 from shuffler.config import Config
 from shuffler.evidence import sweep
-from shuffler.freeze_runner import Freezing
+from shuffler.freeze_runner import FreezeRunner
 from shuffler.keys import Keys
 from shuffler.meter import Meter
 from shuffler.session import CollectionSession
 from shuffler.status import ended, status
-from shuffler.store_thread import Stored
-from shuffler.zero_pool import Ahead
+from shuffler.store_thread import StoreThread
+from shuffler.zero_pool import ZeroPool
 
 AGAIN: Final = 2.0  # seconds
 LOOK: Final = 600.0  # seconds between looks at the clock, which somebody may set
@@ -51,7 +52,7 @@ class CollectionRegistry:
         *,
         config: Config,
         keys: Keys,
-        store: Stored,
+        store: StoreThread,
         trust: Trust,
         engine: Engine,
         log: Log,
@@ -63,7 +64,7 @@ class CollectionRegistry:
         self._keys = keys
         self._trust = trust
         self._engine = engine
-        self._ahead = Ahead(
+        self._ahead = ZeroPool(
             statistical=config.statistical,
             megabytes=config.zeros_megabytes,
             workers=lambda: Background(config.workers),
@@ -309,7 +310,7 @@ class CollectionRegistry:
                 await asyncio.sleep(AGAIN)
         await session.close_when_sent()
         self._past[digest] = _line(await status(session), session.meter)
-        if isinstance(session.freezing, Freezing):  # whoever signed two lists is shown to all that ask
+        if isinstance(session.freezing, FreezeRunner):  # whoever signed two lists is shown to all that ask
             self._showing[digest] = session
         del self.live[digest], self._tasks[digest]
         self._ended.add(digest)

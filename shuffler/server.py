@@ -24,11 +24,11 @@ from peos.store.sqlite import SqliteStore
 from shuffler import keys as keys_
 from shuffler.config import Config
 from shuffler.intake import Intake
-from shuffler.peer_service import Peers
+from shuffler.peer_service import PeerService
 from shuffler.proving import Proving
 from shuffler.registry import CollectionRegistry, read_cards
-from shuffler.store_thread import Stored
-from shuffler.user_service import Users
+from shuffler.store_thread import StoreThread
+from shuffler.user_service import UserService
 
 GRACE: Final = 2.0  # seconds for calls and for work that are under way
 AGAIN: Final = 2.0  # seconds, after an error
@@ -53,7 +53,7 @@ async def run(config: Config, log: Log, *, restored: bool = False) -> None:
     read_cards(config, trust)
     workers = await asyncio.to_thread(engine, config.workers, config.compute)
     try:
-        store = Stored(lambda: SqliteStore(config.folder, system(), restored=restored))
+        store = StoreThread(lambda: SqliteStore(config.folder, system(), restored=restored))
     except BaseException:
         _end(workers)
         raise
@@ -90,8 +90,8 @@ async def _serve(
     try:
         to_users, to_peers = _limits(config, log)
         users, peers = (
-            Users(registry, intake, proving, config.silent_seconds).service(),
-            Peers(registry, proving).service(),
+            UserService(registry, intake, proving, config.silent_seconds).service(),
+            PeerService(registry, proving).service(),
         )
         ports.append(await serve(config.users, user_port(keys.users), [users], log=log, limits=to_users))
         mutual = peer_port(keys.peers, trust)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from peos.collection import session as life
-from peos.collection.lifecycle import OVER, State
-from peos.collection.party import Card, Order
+from peos.collection.cards import Card
+from peos.collection.lifecycle import OVER, Order, State
 from peos.compute import Engine
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
@@ -23,8 +23,8 @@ from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, Refused
 from peos.net.calls import Caller
 from peos.net.logs import Log
 from peos.protocols import Assignment
-from peos.shuffle.delivery_state import Standing
-from peos.shuffle.effects import Heard, Persist, Tell
+from peos.shuffle.delivery_state import DeliveryState
+from peos.shuffle.effects import Heard, Notify, Persist
 from peos.shuffle.inspect.machine import Record
 from peos.shuffle.messages import SignedNotice, SignedReceipt
 from peos.store.base import Collection, ShufflerStore
@@ -33,14 +33,14 @@ from peos.wire.documents import SignedDocument
 from peos.wire.freezes import encode_announcements
 from shuffler.background import in_background
 from shuffler.evidence import Evidence
-from shuffler.freeze_runner import Freezing, Frozen
-from shuffler.inspecting import Inspecting, receipt_of
+from shuffler.freeze_runner import FreezeRunner, Frozen
+from shuffler.inspection_runner import InspectionRunner, receipt_of
 from shuffler.meter import Meter
-from shuffler.post import Post
-from shuffler.shuffle_runner import Conductor
-from shuffler.store_thread import Stored
+from shuffler.outbox import Outbox
+from shuffler.shuffle_runner import ShuffleRunner
+from shuffler.store_thread import StoreThread
 from shuffler.workbench import Benches, InProcess
-from shuffler.zero_pool import Ahead
+from shuffler.zero_pool import ZeroPool
 
 RETRY: Final = life.RETRY
 GLANCE: Final = 30.0  # seconds between looks at the clock, which somebody may set
@@ -57,11 +57,11 @@ class CollectionSession:
         cards: tuple[Card, ...],
         identity: Identity,
         kept: Collection,
-        store: Stored,
+        store: StoreThread,
         callers: Mapping[int, Caller],
         analyzer: Caller,
         engine: Engine,
-        ahead: Ahead | None = None,
+        ahead: ZeroPool | None = None,
         step_seconds: float,
         statistical: bool = False,
         folder: Path,
@@ -78,9 +78,9 @@ class CollectionSession:
         self.encryption = self.document.encryption()
         self.store = store
         self.meter = meter
-        self.freezing: Freezing | Frozen | None = None
-        self.conductor: Conductor | None = None
-        self.inspecting: Inspecting | None = None
+        self.freezing: FreezeRunner | Frozen | None = None
+        self.conductor: ShuffleRunner | None = None
+        self.inspecting: InspectionRunner | None = None
         self.findings = ""  # of the inspection
         self.since = time.monotonic()
         self._identity = identity
@@ -98,7 +98,7 @@ class CollectionSession:
             if ahead and self.encryption.public is not None
             else None
         )
-        self._post = Post(callers, self._log)
+        self._post = Outbox(callers, self._log)
         evidence = Evidence(folder, vault, number, self.document.schedule, self.digest)
         self._evidence = evidence if inspects else None
         self._machine = life.Session(number, self.document, _durable(kept), inspects=inspects, retry=RETRY)
@@ -165,7 +165,7 @@ class CollectionSession:
             await self._finished.wait()
 
     async def hear(self, notice: SignedNotice) -> None:
-        """Take in a notice about an attempt; one that comes after the end is answered with this shuffler's standing."""
+        """Take in a notice about an attempt; after the end it is answered with this shuffler's delivery state."""
         if self._machine.lost:
             raise Closed("collection.lost", f"the collection has ended here: {life.LOST}")
         if self.conductor is not None:
@@ -220,7 +220,7 @@ class CollectionSession:
                 await self._inspect()
                 return life.Inspected()
             case life.NoteEvidence():
-                assert isinstance(self.freezing, Freezing), "the proof comes from the freeze"
+                assert isinstance(self.freezing, FreezeRunner), "the proof comes from the freeze"
                 fields = self.freezing.evidence_fields
                 await self.store(lambda store: store.audit("two lists signed", fields))
                 return life.Noted()
@@ -235,9 +235,9 @@ class CollectionSession:
                     self._step.cancel()
             case life.Finish():
                 self._finished.set()
-            case Persist(standing):
-                await self.store(lambda store: store.put_standing(self.digest, standing))
-            case Tell():
+            case Persist(delivery_state):
+                await self.store(lambda store: store.put_delivery_state(self.digest, delivery_state))
+            case Notify():
                 assert self._kept.frozen is not None, "nothing is signed before the freeze"
                 self._tell(effect, Context(self.digest, self._kept.frozen.digest))
         return None
@@ -249,7 +249,7 @@ class CollectionSession:
         else:
             self._log.error("a step failed", error)
         self._stalled = ""
-        freezing = self.freezing if isinstance(self.freezing, Freezing) else None
+        freezing = self.freezing if isinstance(self.freezing, FreezeRunner) else None
         is_broken = freezing is not None and freezing.is_hopeless
         proof = freezing is not None and bool(freezing.evidence)
         try:
@@ -288,7 +288,7 @@ class CollectionSession:
     def _moved(self) -> None:
         self.since = time.monotonic()
         self._changed.set()
-        if self.state is State.ABORTED and not isinstance(self.freezing, Freezing):
+        if self.state is State.ABORTED and not isinstance(self.freezing, FreezeRunner):
             self.freezing = None  # what was frozen is not shown any more
         if self._stock:
             self._stock.follow(self.state)
@@ -303,7 +303,7 @@ class CollectionSession:
             async with asyncio.timeout(min(max(0.0, until - time.time()), GLANCE)):
                 await self._changed.wait()
 
-    def _tell(self, tell: Tell, context: Context) -> None:
+    def _tell(self, tell: Notify, context: Context) -> None:
         for receiver in tell.receivers:
             self._post.notice(SignedNotice.sign(self._identity, context, tell.notice), receiver)
 
@@ -312,17 +312,17 @@ class CollectionSession:
     async def _compare(self) -> int:
         digest = self.digest
         freezing = self.freezing
-        if not isinstance(freezing, Freezing):
+        if not isinstance(freezing, FreezeRunner):
             own = await self.store(lambda store: list(store.rows(digest)))
             identities = tuple(member.identity for member in self.document.shufflers)
-            freezing = await in_background(lambda: Freezing(self.number, identities, digest, own, self._identity))
+            freezing = await in_background(lambda: FreezeRunner(self.number, identities, digest, own, self._identity))
             self.freezing = freezing
         self._counted = await freezing.collect(self._callers)
         return len(self._counted)
 
     async def _fix(self) -> life.Event:
         freezing, rows, digest = self.freezing, self._counted, self.digest
-        assert isinstance(freezing, Freezing), "lists were compared before"
+        assert isinstance(freezing, FreezeRunner), "lists were compared before"
         agreed = await freezing.agree(self._callers)
         announced = encode_announcements(await freezing.announcements())
         try:
@@ -369,16 +369,16 @@ class CollectionSession:
         return bench
 
     async def _shuffle(self) -> life.ShuffleEnded:
-        frozen, standing = self._frozen(), self._kept.standing
+        frozen, delivery_state = self._frozen(), self._kept.delivery_state
         bench, self._laid = self._laid or self._bench(self._assignment(frozen)), None
         context = Context(self.digest, frozen.digest)
-        conductor = Conductor(
+        conductor = ShuffleRunner(
             machine=self.document.protocol.machine(
                 self.number,
                 self.document.schedule,
                 context,
                 system(),
-                standing,
+                delivery_state,
                 kept=self._evidence.attempt if self._evidence else 0,
             ),
             number=self.number,
@@ -395,7 +395,7 @@ class CollectionSession:
         )
         self.conductor = conductor
         try:
-            end = await conductor.run(resumed=standing != Standing())
+            end = await conductor.run(resumed=delivery_state != DeliveryState())
         finally:
             self.conductor = None
         receipt, record = conductor.delivering.receipt, conductor.machine.record
@@ -415,8 +415,8 @@ class CollectionSession:
 
     def _inspection(
         self, receipt: SignedReceipt, bench: InProcess | None = None, record: Record | None = None
-    ) -> Inspecting:
-        return Inspecting(
+    ) -> InspectionRunner:
+        return InspectionRunner(
             number=self.number,
             document=self.document,
             encryption=self.encryption,
@@ -451,7 +451,7 @@ class CollectionSession:
         self.findings = "; ".join(self.inspecting.findings)
         self.inspecting = None
 
-    async def _resumed(self, receipt: SignedReceipt) -> Inspecting:
+    async def _resumed(self, receipt: SignedReceipt) -> InspectionRunner:
         """The inspection, with what was kept of the attempt that was delivered."""
         kept = await self.store(lambda store: store.collection(self.digest))
         evidence = self._evidence
@@ -478,4 +478,4 @@ class CollectionSession:
 
 def _durable(kept: Collection) -> life.Durable:
     frozen = kept.frozen.digest if kept.frozen is not None else None
-    return life.Durable(kept.state, kept.reason, kept.standing, frozen, kept.lost)
+    return life.Durable(kept.state, kept.reason, kept.delivery_state, frozen, kept.lost)

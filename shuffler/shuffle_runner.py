@@ -12,7 +12,7 @@ from peos.crypto.kdf import Context
 from peos.errors import BadEncoding, Full, LocalFault, PeosError, Refused, RemoteFault
 from peos.net.calls import Caller
 from peos.net.logs import Log
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.driver import Driver
 from peos.shuffle.effects import (
     Deadline,
@@ -29,25 +29,25 @@ from peos.shuffle.effects import (
     TimedOut,
 )
 from peos.shuffle.machine import Shuffler
-from peos.shuffle.messages import Header, Notice, NoticeKind, SignedNotice, VectorHeader, Word
+from peos.shuffle.messages import Header, Notice, NoticeKind, SignedNotice, Statement, VectorHeader
 from peos.shuffle.vectors import in_rows
 from shuffler.background import in_background
-from shuffler.delivering import Delivering
+from shuffler.delivery_runner import DeliveryRunner
 from shuffler.evidence import Evidence
-from shuffler.inbox import Arrivals
-from shuffler.post import Post
-from shuffler.store_thread import Stored
+from shuffler.inbox import Inbox
+from shuffler.outbox import Outbox
+from shuffler.store_thread import StoreThread
 from shuffler.workbench import InProcess
 
 TICK: Final = 1.0
 NO_ROOM: Final = 2.0  # seconds between looks whether there is some
-EVENTS: Final = 10_000  # that may wait; an attempt of nine shufflers has fewer words for each of them
+EVENTS: Final = 10_000  # that may wait; an attempt of nine shufflers has fewer statements for each of them
 DEADLINE: Final = "shuffle"
 _ROWS_A_SECOND: Final = 500  # a step may take this much longer the more rows there are
 _MOVES: Final = (Received, ReceivedVector, Done)  # questions about an attempt are no progress of it
 
 
-class Conductor(Driver[Coroutine[Any, Any, None]]):
+class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
     """Drives the machine until it is done, dead or aborted."""
 
     def __init__(
@@ -59,8 +59,8 @@ class Conductor(Driver[Coroutine[Any, Any, None]]):
         context: Context,
         identity: Identity,
         bench: InProcess,
-        store: Stored,
-        post: Post,
+        store: StoreThread,
+        post: Outbox,
         analyzer: Caller,
         evidence: Evidence | None = None,
         step_seconds: float,
@@ -73,8 +73,8 @@ class Conductor(Driver[Coroutine[Any, Any, None]]):
         self.context = context
         self.trouble = ""  # why the last attempt was left
         self.reason = ""  # why it ended, if not with a receipt
-        self.arrivals = Arrivals(bench, document.schedule, number)
-        self.delivering = Delivering(number, document, context, store, analyzer, log)
+        self.arrivals = Inbox(bench, document.schedule, number)
+        self.delivering = DeliveryRunner(number, document, context, store, analyzer, log)
         self._number = number
         self._document = document
         self._identity = identity
@@ -96,7 +96,7 @@ class Conductor(Driver[Coroutine[Any, Any, None]]):
     @property
     def seconds(self) -> float:
         """How long nothing has moved."""
-        seen = (self.machine.standing, self.machine.waiting, self.arrivals.progress, self.bench.done)
+        seen = (self.machine.delivery_state, self.machine.waiting, self.arrivals.progress, self.bench.done)
         if seen != self._seen:
             self._seen, self._moved = seen, time.monotonic()
         return time.monotonic() - self._moved
@@ -123,32 +123,32 @@ class Conductor(Driver[Coroutine[Any, Any, None]]):
     async def carry(self, header: VectorHeader, chunks: AsyncIterator[bytes]) -> None:
         """A vector from another shuffler; acknowledged once it is whole and what it claims to be."""
         try:
-            handle = await self.arrivals.take(header, chunks, self.machine.standing)
+            handle = await self.arrivals.take(header, chunks, self.machine.delivery_state)
         except BadEncoding:
             raise  # a broken stream: the sender will try again
         except RemoteFault as fault:
-            if header.header.context.attempt == self.machine.standing.attempt:
+            if header.header.context.attempt == self.machine.delivery_state.attempt:
                 self._leave(str(fault))
             raise
         if handle is not None:
             self.give(ReceivedVector(header.header, handle))
 
-    async def run(self, *, resumed: bool) -> Standing:
-        """Until nothing is left to do; the standing that was reached."""
+    async def run(self, *, resumed: bool) -> DeliveryState:
+        """Until nothing is left to do; the delivery state that was reached."""
         self._look_at_the_clock()  # a deadline that passed while this process was down comes first
         self.give(Restarted() if resumed else Tick())
         self._help(self._tick())
-        self._help(self.delivering.watch(lambda: self.machine.standing, self.give, every=self._pause))
+        self._help(self.delivering.watch(lambda: self.machine.delivery_state, self.give, every=self._pause))
         try:
-            while self.machine.standing.place not in ENDS:
+            while self.machine.delivery_state.phase not in ENDS:
                 event = await self._events.get()
                 if isinstance(event, Exception):
                     raise event
                 await self._handle(event)
-            return self.machine.standing
+            return self.machine.delivery_state
         finally:
             if self.machine.record is None:
-                self.bench.discard(self.machine.standing.attempt)
+                self.bench.discard(self.machine.delivery_state.attempt)
             self._post.end()
             for task in self._helpers:
                 task.cancel()
@@ -165,13 +165,13 @@ class Conductor(Driver[Coroutine[Any, Any, None]]):
             await self.carry_out(effect)
         if isinstance(event, Deadline):
             await self._forget_evidence()
-        if self.machine.standing.place in (Place.DEAD, Place.ABORTED):
+        if self.machine.delivery_state.phase in (Phase.DEAD, Phase.ABORTED):
             why = self._ordered or _end(event)
             self.reason = f"{why}; before that, {self.trouble}" if self.trouble else why
 
     async def _keep_evidence(self) -> None:
         """Before anything is said from which a delivery may follow: after it a restart excuses nobody."""
-        evidence, attempt, record = self._evidence, self.machine.standing.attempt, self.machine.finished
+        evidence, attempt, record = self._evidence, self.machine.delivery_state.attempt, self.machine.finished
         if evidence is None or record is None or evidence.attempt == attempt or DEADLINE in self._passed:
             return
         begun = time.monotonic()
@@ -182,9 +182,9 @@ class Conductor(Driver[Coroutine[Any, Any, None]]):
         if self._evidence is not None and self._evidence.attempt:
             await in_background(self._evidence.erase)
 
-    async def on_send(self, word: Word) -> None:
+    async def on_send(self, statement: Statement) -> None:
         """Until it is there."""
-        self._post.word(word)
+        self._post.statement(statement)
 
     async def on_send_vector(self, header: Header, vector: Handle) -> None:
         """Likewise."""
@@ -198,12 +198,12 @@ class Conductor(Driver[Coroutine[Any, Any, None]]):
 
     async def on_work(self, task: Task) -> None:
         """Beside the event loop."""
-        self._help(self._work(task, self.machine.standing.attempt))
+        self._help(self._work(task, self.machine.delivery_state.attempt))
 
-    async def on_output(self, standing: Standing) -> None:
+    async def on_output(self, delivery_state: DeliveryState) -> None:
         """Until the analyzer has it, once at a time."""
         if self._sending is None:
-            self._sending = self._help(self._deliver(standing))
+            self._sending = self._help(self._deliver(delivery_state))
 
     async def on_discard(self, attempt: int) -> None:
         """Neither sent nor worked any more."""
@@ -221,28 +221,28 @@ class Conductor(Driver[Coroutine[Any, Any, None]]):
         """For status and log."""
         self._note(sentence)
 
-    async def on_persist(self, standing: Standing, vector: Handle | None) -> None:
+    async def on_persist(self, delivery_state: DeliveryState, vector: Handle | None) -> None:
         """Durable when this returns, however long the store takes."""
-        if standing.place is not Place.SENDING and self._sending is not None:
-            self._sending.cancel()  # what it reads from is wiped once the standing is another
+        if delivery_state.phase is not Phase.SENDING and self._sending is not None:
+            self._sending.cancel()  # what it reads from is wiped once the delivery state is another
             await asyncio.gather(self._sending, return_exceptions=True)
         rows = in_rows(self.bench.vectors[vector]) if vector else None
         digest = self.context.collection
-        await self._store.persistently(lambda store: store.put_standing(digest, standing, rows), self._wait)
-        self._log.info("standing", state=standing.place.value, attempt=standing.attempt)
-        self.bench.discard(standing.left)  # also what came for an attempt that was never entered here
-        if standing.running and self._evidence is not None and standing.attempt != self._evidence.attempt:
+        await self._store.persistently(lambda store: store.put_delivery_state(digest, delivery_state, rows), self._wait)
+        self._log.info("delivery state", state=delivery_state.phase.value, attempt=delivery_state.attempt)
+        self.bench.discard(delivery_state.left)  # also what came for an attempt that was never entered here
+        if delivery_state.running and self._evidence is not None and delivery_state.attempt != self._evidence.attempt:
             await self._forget_evidence()  # not when an attempt is left: others may deliver it all the same
 
     def _wait(self, error: Exception) -> None:
         self.trouble = str(error) if isinstance(error, PeosError) else type(error).__name__
-        self._log.warning("waiting", error, attempt=self.machine.standing.attempt)
+        self._log.warning("waiting", error, attempt=self.machine.delivery_state.attempt)
 
     async def _work(self, task: Task, attempt: int) -> None:
         try:
             root = await self._worked(task, attempt)
         except Exception as error:  # whatever it is, the machine must not wait for this task for ever
-            if self.machine.standing.running and self.machine.standing.attempt == attempt:
+            if self.machine.delivery_state.running and self.machine.delivery_state.attempt == attempt:
                 self._log.error("a step could not be worked", error, attempt=attempt)
                 if isinstance(error, Refused) and not isinstance(error, Full):
                     self.abort(str(error))  # too few are left to hide among: no further attempt will have more
@@ -264,9 +264,9 @@ class Conductor(Driver[Coroutine[Any, Any, None]]):
                 self._log.warning("waiting", full, attempt=attempt)
                 await asyncio.sleep(NO_ROOM)
 
-    async def _deliver(self, standing: Standing) -> None:
+    async def _deliver(self, delivery_state: DeliveryState) -> None:
         try:
-            await self.delivering.send(standing)
+            await self.delivering.send(delivery_state)
         except LocalFault as fault:
             # Nothing else can be sent in its place, and whether the analyzer has it already is not known here.
             self._log.error("the stored vector cannot be delivered", fault)
@@ -300,14 +300,14 @@ class Conductor(Driver[Coroutine[Any, Any, None]]):
     def _awaited(self) -> str:
         """Whom nothing has come from; nothing if it is nobody."""
         waiting = self.machine.waiting
-        standing = self.machine.standing
+        delivery_state = self.machine.delivery_state
         if waiting is not None:
             what, parties = f"{waiting.step}: nothing", waiting.parties
         elif self.machine.missing:
             what, parties = "no word on where it stands", self.machine.missing
         else:
-            is_opened = standing.running or standing.place is not Place.FREE or self._number == 1
-            what, parties = f"attempt {standing.attempt + 1}: no opening", () if is_opened else (1,)
+            is_opened = delivery_state.running or delivery_state.phase is not Phase.FREE or self._number == 1
+            what, parties = f"attempt {delivery_state.attempt + 1}: no opening", () if is_opened else (1,)
         return f"{what} from {', '.join(f'shuffler {who}' for who in parties)}" if parties else ""
 
     def _leave(self, why: str) -> None:
@@ -316,7 +316,7 @@ class Conductor(Driver[Coroutine[Any, Any, None]]):
 
     def _note(self, why: str) -> None:
         self.trouble = why
-        self._log.warning("an attempt is left", reason=why, attempt=self.machine.standing.attempt)
+        self._log.warning("an attempt is left", reason=why, attempt=self.machine.delivery_state.attempt)
 
     def _help(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(self._watched(work))

@@ -59,7 +59,7 @@ class _File:
             into, at = into[came:], at + came
 
 
-class Scratch:
+class SpillFile:
     """(rows, width) bytes in such a file; several of these may share one. What is read is a copy."""
 
     dtype: Final = np.dtype(np.uint8)
@@ -70,14 +70,14 @@ class Scratch:
         self._at = at
 
     @classmethod
-    def reserved(cls, folder: Path, rows: int, width: int) -> "Scratch":
+    def reserved(cls, folder: Path, rows: int, width: int) -> "SpillFile":
         """Room for a vector that is to be made; Full if there is none."""
         file = _File(folder)
         file.reserve(rows * width)
         return cls(file, rows, width)
 
     def __repr__(self) -> str:
-        return f"Scratch({self.shape[0]} rows)"
+        return f"SpillFile({self.shape[0]} rows)"
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -106,14 +106,14 @@ class Scratch:
         assert block.shape == (stop - start, self.shape[1]), "as many rows as there is place for, as long as they are"
         self._file.write(block.reshape(-1).data, self._at + start * self.shape[1])
 
-    def reshape(self, rows: int, width: int) -> "Scratch":
+    def reshape(self, rows: int, width: int) -> "SpillFile":
         """The same bytes, cut into rows of another length."""
         assert rows * width == self.shape[0] * self.shape[1], "the same bytes"
-        return Scratch(self._file, rows, width, at=self._at)
+        return SpillFile(self._file, rows, width, at=self._at)
 
-    def beyond(self, row: int) -> "Scratch":
+    def beyond(self, row: int) -> "SpillFile":
         """The rows from there on."""
-        return Scratch(self._file, self.shape[0] - row, self.shape[1], at=self._at + row * self.shape[1])
+        return SpillFile(self._file, self.shape[0] - row, self.shape[1], at=self._at + row * self.shape[1])
 
     def as_packed(self) -> Packed:
         """This, for whoever asks no more of packed rows than `peos.shuffle.streaming.Rows` has."""
@@ -123,10 +123,10 @@ class Scratch:
 def beyond(rows: Packed, row: int) -> Packed:
     """The rows from there on, to be written."""
     kept: object = rows
-    return kept.beyond(row).as_packed() if isinstance(kept, Scratch) else rows[row:]
+    return kept.beyond(row).as_packed() if isinstance(kept, SpillFile) else rows[row:]
 
 
-class Coming:
+class SpillWriter:
     """A vector on its way in: the file grows with what has arrived."""
 
     def __init__(self, folder: Path, rows: int, width: int) -> None:
@@ -142,7 +142,7 @@ class Coming:
     def whole(self) -> Packed:
         """The vector, once all of it is here."""
         assert self._here == self._shape[0] * self._shape[1], "whoever reads the chunks has counted them"
-        return Scratch(self._file, *self._shape).as_packed()
+        return SpillFile(self._file, *self._shape).as_packed()
 
 
 def _answered(folder: Path, call: Callable[[], R]) -> R:

@@ -4,21 +4,21 @@ import time
 from collections.abc import Mapping
 
 from peos.collection.lifecycle import OVER, State
-from peos.collection.party import Status
+from peos.collection.replies import Status
 from peos.collection.status import LIMIT, Waiting
-from peos.shuffle.delivery_state import Place
+from peos.shuffle.delivery_state import Phase
 from peos.shuffle.messages import Kind, Step
-from shuffler.freeze_runner import Freezing
+from shuffler.freeze_runner import FreezeRunner
 from shuffler.session import CollectionSession
-from shuffler.shuffle_runner import Conductor
-from shuffler.store_thread import Stored
+from shuffler.shuffle_runner import ShuffleRunner
+from shuffler.store_thread import StoreThread
 
 _NOUNS = {
     Kind.COMMIT: "commitment",
     Kind.REVEAL: "contribution",
     Kind.CONFIRM: "confirmation",
     Kind.SEED: "seed",
-    Kind.PART: "part",
+    Kind.PIECE: "piece",
     Kind.ROOT: "root",
     Kind.HANDOVER: "hand-over",
     Kind.CIPHER_ROOT: "root of the ciphertexts",
@@ -26,7 +26,7 @@ _NOUNS = {
     Kind.PATH: "path of the dummies",
     Kind.OPENING: "opening of the dummies' rows",
 }
-_OWN = {Kind.PART: "splitting", Kind.ROOT: "mixing", Kind.CIPHER_ROOT: "pass over the ciphertexts"}
+_OWN = {Kind.PIECE: "splitting", Kind.ROOT: "mixing", Kind.CIPHER_ROOT: "pass over the ciphertexts"}
 
 
 async def status(session: CollectionSession) -> Status:
@@ -48,7 +48,7 @@ async def status(session: CollectionSession) -> Status:
     )
 
 
-async def ended(store: Stored, digest: bytes) -> Status:
+async def ended(store: StoreThread, digest: bytes) -> Status:
     """Where a collection stands that is over here, by what is durable alone."""
     kept, refused = await store(lambda store: (store.collection(digest), store.refused(digest)))
     return Status(digest, kept.state.value, reason=kept.reason[:LIMIT], reports=kept.count, refused=_refused(refused))
@@ -67,7 +67,7 @@ def _trouble(session: CollectionSession) -> str:
         return session.inspecting.trouble
     if session.conductor is None:
         return ""
-    if session.conductor.machine.standing.place is Place.SENDING:
+    if session.conductor.machine.delivery_state.phase is Phase.SENDING:
         return session.conductor.delivering.trouble
     left = session.conductor.trouble
     return f"the attempt before was left: {left}" if left else ""
@@ -89,7 +89,7 @@ def _waiting(session: CollectionSession, count: int) -> Waiting:
             left = max(0, int(session.document.closes_at - time.time()))
             minimum = session.document.minimum + len(session.document.dummies)
             return Waiting(f"submissions (closing in {left:,} s)", ("users",), count, minimum, since)
-        case State.CLOSED if isinstance(session.freezing, Freezing) and session.freezing.waited_for:
+        case State.CLOSED if isinstance(session.freezing, FreezeRunner) and session.freezing.waited_for:
             here = session.freezing
             seconds = time.monotonic() - here.since
             return Waiting(here.step, (here.waited_for,), here.done, here.total, seconds)
@@ -99,9 +99,9 @@ def _waiting(session: CollectionSession, count: int) -> Waiting:
             return Waiting(f"the step after {session.state.value}", _me(session), seconds=since)
 
 
-def _shuffling(session: CollectionSession, conductor: Conductor) -> Waiting:
+def _shuffling(session: CollectionSession, conductor: ShuffleRunner) -> Waiting:
     machine, seconds, rows = conductor.machine, conductor.seconds, conductor.bench.rows
-    waiting, attempt = machine.waiting, machine.standing.attempt
+    waiting, attempt = machine.waiting, machine.delivery_state.attempt
     if waiting is not None and not waiting.parties:
         noun = _OWN.get(waiting.step.kind, _NOUNS[waiting.step.kind])
         done, total = (conductor.bench.done, rows) if waiting.step.kind is Kind.CIPHER_ROOT else (0, 0)
@@ -109,19 +109,19 @@ def _shuffling(session: CollectionSession, conductor: Conductor) -> Waiting:
     if waiting is not None:
         step = _named(attempt, waiting.step, _NOUNS[waiting.step.kind])
         done = total = 0
-        if waiting.step.kind in (Kind.PART, Kind.HANDOVER):
+        if waiting.step.kind in (Kind.PIECE, Kind.HANDOVER):
             total = rows * len(waiting.parties)
             done = sum(conductor.arrivals.rows(attempt, waiting.step, who) for who in waiting.parties)
         return Waiting(step, _names(session, waiting.parties), done, total, seconds)
-    if machine.standing.place is Place.SENDING:
+    if machine.delivery_state.phase is Phase.SENDING:
         sent = conductor.delivering
         if sent.rows < sent.total:
             return Waiting("delivery", (_analyzer(session),), sent.rows, sent.total, seconds)
         return Waiting("the receipt", (_analyzer(session),), sent.rows, sent.total, seconds)
     if machine.missing:
-        what = "word that the vector is stored" if machine.standing.place is Place.STORED else "word to begin"
+        what = "word that the vector is stored" if machine.delivery_state.phase is Phase.STORED else "word to begin"
         return Waiting(f"attempt {max(attempt, 1)}, {what}", _names(session, machine.missing), seconds=seconds)
-    if not machine.standing.running:
+    if not machine.delivery_state.running:
         return Waiting(f"attempt {attempt + 1}, its opening", _names(session, (1,)), seconds=seconds)
     return Waiting("the receipt, after the others' delivery", (_analyzer(session),), seconds=seconds)
 

@@ -13,7 +13,7 @@ R = TypeVar("R")
 AGAIN: Final = 2.0
 
 
-class Stored:
+class StoreThread:
     """Runs calls on the store, one after another, in the thread that opened it.
 
     A caller that is cancelled does not wait any more, but what had begun is finished: nothing durable is half done.

@@ -6,7 +6,7 @@ from typing import Final
 
 from peos.collection.lifecycle import State
 from peos.collection.membership import MembershipProof, MembershipRequest
-from peos.collection.party import Answer
+from peos.collection.replies import Answer
 from peos.collection.submission import Part
 from peos.errors import NotYet
 from peos.net.calls import Behaviour, Service, service
@@ -21,8 +21,8 @@ _OPERATOR: Final = "ask again later; its operator accepts with `peos shuffler ac
 IN_FLIGHT: Final = 512  # parts of one stream that are being committed while the next are read
 
 
-class Users:
-    """Answers `peos.v1.Users`."""
+class UserService:
+    """Answers `peos.v1.UserService`."""
 
     def __init__(
         self, registry: CollectionRegistry, intake: Intake, proving: Proving, silence: float = SILENCE

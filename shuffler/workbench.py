@@ -23,7 +23,7 @@ from peos.shuffle.messages import Kind, VectorHeader
 from peos.shuffle.relay import Line, Relay
 from peos.shuffle.streaming import Moved
 from peos.shuffle.vectors import Workbench, as_rows, as_words, composed
-from shuffler import spill as scratch
+from shuffler import spill
 
 
 class InProcess(AbstractBench):
@@ -40,7 +40,7 @@ class InProcess(AbstractBench):
         """Where so many rows of `width` bytes are put together; Full if there is no room for them."""
         return np.empty((count, width), np.uint8)
 
-    def coming(self, header: VectorHeader) -> scratch.Coming | None:  # noqa: ARG002 - every vector is short enough
+    def coming(self, header: VectorHeader) -> spill.SpillWriter | None:  # noqa: ARG002 - every vector is short enough
         """Where a vector is kept while it arrives; nothing for one that is short enough for memory."""
         return None
 
@@ -96,7 +96,7 @@ class Bench(InProcess, Workbench):
         statistical: bool = False,
         ready: ReadyZeros | None = None,
         folder: Path | None = None,
-        long_from: int = scratch.FROM_BYTES,
+        long_from: int = spill.FROM_BYTES,
     ) -> None:
         InProcess.__init__(self, rows)
         Workbench.__init__(self, rows, words, public, system(), statistical=statistical)
@@ -109,13 +109,13 @@ class Bench(InProcess, Workbench):
         """Where so many rows are put together; Full if there is no room for them."""
         if self._folder is None:
             return super().room(count, width)
-        return scratch.Scratch.reserved(self._folder, count, width).as_packed()
+        return spill.SpillFile.reserved(self._folder, count, width).as_packed()
 
-    def coming(self, header: VectorHeader) -> scratch.Coming | None:
+    def coming(self, header: VectorHeader) -> spill.SpillWriter | None:
         """Where a vector is kept while it arrives; nothing for one that is short enough for memory."""
         if self._folder is None or header.header.step.kind is not Kind.HANDOVER:
             return None
-        return scratch.Coming(self._folder, header.rows, header.row_bytes)
+        return spill.SpillWriter(self._folder, header.rows, header.row_bytes)
 
     def frozen_room(self, number: int) -> Packed:
         """Rows for the users' shares, in their order, and after them for this shuffler's shares of the fakes."""
@@ -131,7 +131,7 @@ class Bench(InProcess, Workbench):
             words = own_fakes.reshape(-1)
             flat = frozen.reshape(self.rows * self._shape[1], self.public.ciphertext_bytes)
             first = users * self._shape[1]
-            self.encrypt(words, scratch.beyond(flat, first))
+            self.encrypt(words, spill.beyond(flat, first))
             self.vectors[CIPHERTEXTS] = frozen
         else:
             frozen[users:] = as_rows(own_fakes)

@@ -26,11 +26,11 @@ _BATCH: Final = {False: 256, True: 16}  # zeros a worker between two looks at wh
 _WORTH: Final = {False: 10_000, True: 200}  # for which workers are started: a pass is three seconds shorter
 
 
-class Stock:
+class CollectionZeros:
     """The zeros of one collection here."""
 
     def __init__(
-        self, ahead: "Ahead", document: Document, public: PublicKey, number: int, capacity: int, log: Log
+        self, ahead: "ZeroPool", document: Document, public: PublicKey, number: int, capacity: int, log: Log
     ) -> None:
         passes = sum(holder == number for holder, _ in document.schedule.passes)
         own = number == ENCRYPTED_SHARE  # encrypts its shares of the fakes too
@@ -72,7 +72,7 @@ class Stock:
         self.made += self.ready.put(zeros)
 
 
-class Ahead:
+class ZeroPool:
     """Fills the stocks of one shuffler. `worth` is for how many zeros it begins."""
 
     def __init__(
@@ -89,22 +89,22 @@ class Ahead:
         self._most_bytes = megabytes * 10**6
         self._worth = _WORTH[statistical] if worth is None else worth
         self._workers = workers
-        self._stocks: list[Stock] = []
-        self._at_work: tuple[Stock, Engine] | None = None
+        self._stocks: list[CollectionZeros] = []
+        self._at_work: tuple[CollectionZeros, Engine] | None = None
         self._given_up: Engine | None = None
         self._thread: threading.Thread | None = None
         self._closed = False
         self._lock = threading.Lock()
 
-    def stock(self, document: Document, public: PublicKey, number: int, log: Log) -> Stock:
+    def stock(self, document: Document, public: PublicKey, number: int, log: Log) -> CollectionZeros:
         """An empty stock for a collection in which this is shuffler `number`."""
         capacity = min(self._most_rows, self._most_bytes // public.ciphertext_bytes)
-        stock = Stock(self, document, public, number, capacity, log)
+        stock = CollectionZeros(self, document, public, number, capacity, log)
         with self._lock:
             self._stocks.append(stock)
         return stock
 
-    def forget(self, stock: Stock) -> bool:
+    def forget(self, stock: CollectionZeros) -> bool:
         """A collection has ended; False if that is known."""
         with self._lock:
             known = stock in self._stocks
@@ -119,7 +119,7 @@ class Ahead:
                 self._thread = threading.Thread(target=self._fill, name="zeros ahead", daemon=True)
                 self._thread.start()
 
-    def leave(self, stock: Stock) -> None:
+    def leave(self, stock: CollectionZeros) -> None:
         """Give up what is being made for a collection that needs no more; returns at once."""
         with self._lock:
             found = self._at_work
@@ -139,7 +139,7 @@ class Ahead:
         for stock in stocks:
             stock.ready.erase()
 
-    def _hungry(self, worth: int) -> tuple[Stock, int] | None:
+    def _hungry(self, worth: int) -> tuple[CollectionZeros, int] | None:
         """A stock that wants at least `worth` zeros, and how many of them there is memory for."""
         held = sum(len(stock.ready) * stock.ready.public.ciphertext_bytes for stock in self._stocks)
         for stock in self._stocks if not self._closed else ():
@@ -166,12 +166,12 @@ class Ahead:
                 if not self._make(engine, stock, missing):
                     break  # with other workers, if another stock is to be filled
 
-    def _give_up(self, stock: Stock, error: Exception) -> None:
+    def _give_up(self, stock: CollectionZeros, error: Exception) -> None:
         """Passes make what is missing; the next report wishes for it again."""
         stock.log.warning("zeros are not made ahead", error)
         stock.wanted = 0
 
-    def _make(self, engine: Engine, stock: Stock, missing: int) -> bool:
+    def _make(self, engine: Engine, stock: CollectionZeros, missing: int) -> bool:
         public, count = stock.ready.public, min(missing, _BATCH[self._statistical] * engine.workers)
         try:
             made = engine.zeros(public, count, expected=missing, statistical=self._statistical)
@@ -182,7 +182,7 @@ class Ahead:
         stock.add(made)
         return True
 
-    def _next(self, engine: Engine) -> tuple[Stock, int] | None:
+    def _next(self, engine: Engine) -> tuple[CollectionZeros, int] | None:
         with self._lock:
             found = self._hungry(1)
             self._at_work = (found[0], engine) if found else None

@@ -5,7 +5,7 @@ import pytest
 
 from peos.crypto.randomness import Randomness
 from peos.ldp import GRR, SUE, LocalHash, Mechanism, Question
-from peos.shuffle.delivery_state import Place
+from peos.shuffle.delivery_state import Phase
 from peos.shuffle.messages import Kind
 from peos.shuffle.schedule import Schedule
 from peos.simulate import ANALYZER, Collected, Simulation, run_collection
@@ -63,7 +63,7 @@ def test_rounds_passes_vectors_and_bytes(shufflers: int, rng: Randomness) -> Non
     assert result.passes == passes == {3: 2, 4: 2, 5: 3, 7: 4}[shufflers]
     vectors = result.traffic.vectors
     assert vectors[Kind.HANDOVER] == passes - 1
-    plain = vectors[Kind.PART] + vectors[Kind.DELIVERY] - 1
+    plain = vectors[Kind.PIECE] + vectors[Kind.DELIVERY] - 1
     assert plain == schedule.explicit_vectors == {3: 3, 4: 5, 5: 13, 7: 48}[shufflers]
 
     sent = simulation.traffic.sent.total() - before
@@ -80,7 +80,7 @@ def test_everything_is_erased_once_the_analyzer_has_it(rng: Randomness) -> None:
     simulation = Simulation(GRR(8, 3.0), key=small_key(), rng=rng)
     simulation.run([1, 2, 3])
     for node in simulation.nodes:
-        assert node.standing.place is Place.DONE
+        assert node.delivery_state.phase is Phase.DONE
         assert not node.parts
         assert not node.bench.vectors
         assert node.durable is None
@@ -88,7 +88,7 @@ def test_everything_is_erased_once_the_analyzer_has_it(rng: Randomness) -> None:
 
 @pytest.mark.parametrize(
     "mechanism",
-    [GRR(12, 3.0), LocalHash(40, 3.0, d_prime=8), full(LocalHash(40, 3.0, d_prime=11)), SUE(20, 4.0)],
+    [full(GRR(12, 3.0)), LocalHash(40, 3.0, d_prime=8), full(LocalHash(40, 3.0, d_prime=11)), full(SUE(20, 4.0))],
     ids=["grr", "solh", "solh-11", "sue"],
 )
 def test_estimates_are_right_within_their_error_bars(mechanism: Mechanism, rng: Randomness) -> None:

@@ -10,8 +10,7 @@ from gmpy2 import mpz
 
 from peos.collection.submission import Part, check_part
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import SCHEMES
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import SCHEMES, packing
 from peos.errors import RemoteFault
 from peos.ldp import GRR, SUE
 from peos.simulate import Simulation, run_collection
@@ -50,7 +49,7 @@ def test_the_intake_refuses_what_is_no_ciphertext_of_the_scheme(name: str, rng: 
     n, size = node.public.modulus, node.public.ciphertext_bytes
 
     def refusal(value: mpz) -> str:
-        share = rows.pack([value], size).tobytes()
+        share = packing.pack([value], size).tobytes()
         hashes = (hashlib.sha256(part.salt + share).digest(), *part.hashes[1:])
         unsigned: Part = replace(part, share=share, hashes=hashes)
         changed = replace(unsigned, signature=simulation.ticket(part.id).key.sign("submission", unsigned.digest))

@@ -18,7 +18,7 @@ from peos.cli import main
 from peos.compute import Processes
 from peos.compute.engine import Decrypt, Encrypt
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes import scheme as scheme_named
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, Costs, Packed, PrivateKey, Scheme, ZeroSource
 from peos.crypto.schemes.encoding import KeyReader, encode_key
@@ -46,7 +46,7 @@ class ToyZeros(ZeroSource):
 
     def zeros(self, count: int) -> Packed:
         units = [random_unit(self._p, self._rng) for _ in range(count)]
-        return rows.pack([gmpy2.powmod(unit, 1 << TWOS, self._p) for unit in units], self._p.bit_length() // 8)
+        return packing.pack([gmpy2.powmod(unit, 1 << TWOS, self._p) for unit in units], self._p.bit_length() // 8)
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,7 +68,7 @@ class ToyPublicKey(WordPublicKey):
         return ToyZeros(self.modulus, rng)
 
     def check(self, ciphertexts: Packed) -> NDArray[np.bool_]:
-        return np.array([0 < c < self.modulus for c in rows.integers(ciphertexts)], dtype=np.bool_)
+        return np.array([0 < c < self.modulus for c in packing.integers(ciphertexts)], dtype=np.bool_)
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,7 +88,7 @@ class ToyPrivateKey(PrivateKey):
     def decrypt(self, ciphertexts: Packed) -> U64:
         odd = self.p >> TWOS
         logarithm = word_logarithm(gmpy2.powmod(self.g, odd, self.p), self.p)
-        powers = [gmpy2.powmod(c, odd, self.p) for c in rows.integers(ciphertexts)]
+        powers = [gmpy2.powmod(c, odd, self.p) for c in packing.integers(ciphertexts)]
         return np.array(logarithm.of(powers), dtype=np.uint64)
 
 

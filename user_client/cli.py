@@ -10,7 +10,7 @@ import typer
 from peos.errors import BadEncoding, Refused, WrongInput, in_words
 
 if TYPE_CHECKING:
-    from peos.collection.party import Invitation
+    from peos.collection.cards import Invitation
     from user_client.client import Client
     from user_client.results import Result
 

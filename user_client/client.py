@@ -9,8 +9,8 @@ from peos.chunks import chunks
 from peos.client.answering import is_ticket_of, values_of
 from peos.client.consent import Consent, check, require_open, require_pinned
 from peos.client.ledger import budget_of
+from peos.collection.cards import Card, Invitation, plain_text
 from peos.collection.labels import expected
-from peos.collection.party import Card, Invitation, plain_text
 from peos.collection.ticket import Ticket
 from peos.crypto.randomness import Randomness, system
 from peos.errors import Refused, WrongInput
@@ -19,8 +19,8 @@ from peos.wire.parties import decode_invitation
 from user_client.config import Config
 from user_client.proofs import Checked
 from user_client.proofs import check as check_proofs
-from user_client.results import Ledger, Result, Standing
-from user_client.store import OWNER, Memory
+from user_client.results import CollectionStatus, Ledger, Result
+from user_client.store import OWNER, ClientStore
 from user_client.submitter import BATCH, OURSELVES, Preparer, Respondent, Sending
 
 Clock = Callable[[], float]
@@ -60,7 +60,7 @@ class Client:
         describe: Describe = describe,
     ) -> None:
         self._config, self._clock, self._fresh, self._describe = config, clock, fresh, describe
-        self._memory = Memory(config.folder)
+        self._memory = ClientStore(config.folder)
 
     def __enter__(self) -> Self:
         return self
@@ -90,7 +90,7 @@ class Client:
         require_pinned(invitation, self._config.shufflers)
         return check_proofs(invitation, self._memory.submitted(invitation.collection), root)
 
-    def status(self) -> tuple[Standing, ...]:
+    def status(self) -> tuple[CollectionStatus, ...]:
         """Where every collection stands that something was prepared for; asks nobody."""
         return self._memory.standings()
 
@@ -109,7 +109,7 @@ class Collection:
     """A collection that may be answered."""
 
     def __init__(
-        self, memory: Memory, consent: Consent, *, budget: int, clock: Clock, fresh: Callable[[], Randomness]
+        self, memory: ClientStore, consent: Consent, *, budget: int, clock: Clock, fresh: Callable[[], Randomness]
     ) -> None:
         self._memory, self._consent, self._clock, self._fresh = memory, consent, clock, fresh
         self._preparer = Preparer(memory, consent, budget=budget, fresh=fresh)

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from peos.collection.cards import Card, Invitation, party
 from peos.collection.membership import MembershipProof, MembershipRequest, verified
-from peos.collection.party import Card, Invitation, party
 from peos.errors import PeosError
 from peos.net.submit import prove
 from user_client.store import Submitted

@@ -21,7 +21,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Standing:
+class CollectionStatus:
     """Where a collection stands in a user's memory (or many users')."""
 
     collection: bytes

@@ -25,7 +25,7 @@ from peos.errors import PeosError
 from peos.store.database import Database, Layout
 from peos.store.private_files import private_folder
 from peos.wire.submissions import decode_part, decode_receipt
-from user_client.results import Standing
+from user_client.results import CollectionStatus
 
 OWNER: Final = b"owner"
 NAME: Final = "memory.sqlite"
@@ -68,7 +68,7 @@ LAYOUT: Final = Layout(
 
 
 @dataclass(frozen=True, repr=False)
-class Remembered:
+class StoredSubmission:
     """A submission as it was prepared, and which shufflers have acknowledged it; without parts once all have."""
 
     ticket: bytes
@@ -77,7 +77,7 @@ class Remembered:
     acknowledged: frozenset[int]
 
     def __repr__(self) -> str:
-        return f"Remembered({self.ticket.hex()[:8]}…)"
+        return f"StoredSubmission({self.ticket.hex()[:8]}…)"
 
     @property
     def missing(self) -> dict[Part, bytes]:
@@ -96,7 +96,7 @@ class Submitted:
     receipts: Mapping[int, Receipt]
 
 
-class Memory:
+class ClientStore:
     """The memory in a folder; used by the thread that opened it."""
 
     def __init__(self, folder: Path) -> None:
@@ -132,7 +132,7 @@ class Memory:
         row = (digest, question, json.dumps(list(shufflers)), closes_at)
         self._base.run("INSERT OR IGNORE INTO collections VALUES (?, ?, ?, ?)", *row)
 
-    def find(self, collection: bytes, ticket: bytes) -> Remembered | None:
+    def find(self, collection: bytes, ticket: bytes) -> StoredSubmission | None:
         """What was prepared under a ticket."""
         key = (collection, ticket)
         if not self._base.rows("SELECT 1 FROM submissions WHERE collection = ? AND ticket = ?", *key):
@@ -144,7 +144,7 @@ class Memory:
             "SELECT shuffler FROM answers WHERE collection = ? AND ticket = ? AND refusal = ''", *key
         )
         kept = tuple(bytes(data) for (data,) in encoded)
-        return Remembered(ticket, tuple(map(decode_part, kept)), kept, frozenset(number for (number,) in taken))
+        return StoredSubmission(ticket, tuple(map(decode_part, kept)), kept, frozenset(number for (number,) in taken))
 
     def accepted(self, collection: bytes) -> set[bytes]:
         """The tickets whose submissions every shuffler has acknowledged."""
@@ -232,7 +232,7 @@ class Memory:
         """What all but the owner were charged for, by collection."""
         return self._charges("user <> ?", OWNER)
 
-    def standings(self) -> tuple[Standing, ...]:
+    def standings(self) -> tuple[CollectionStatus, ...]:
         """Where every collection stands."""
         found = []
         for digest, question, names, closes_at in self._base.rows(
@@ -252,7 +252,7 @@ class Memory:
             by_name = {name: counted.get(number, 0) for number, name in who.items()}
             lines = tuple(f"{count} by {who[number]}: {sentence}" for number, sentence, count in refused)
             accepted = len(self.accepted(digest))
-            found.append(Standing(digest, question, closes_at, prepared, accepted, by_name, lines))
+            found.append(CollectionStatus(digest, question, closes_at, prepared, accepted, by_name, lines))
         return tuple(found)
 
     def _charges(self, condition: str, user: bytes) -> tuple[Charge, ...]:

@@ -8,7 +8,8 @@ from peos.chunks import chunks
 from peos.client.answering import answer
 from peos.client.consent import Consent
 from peos.client.ledger import charge
-from peos.collection.party import Answer, plain_text
+from peos.collection.cards import plain_text
+from peos.collection.replies import Answer
 from peos.collection.submission import Part
 from peos.collection.ticket import Ticket
 from peos.crypto.randomness import Randomness
@@ -17,7 +18,7 @@ from peos.net.submit import Refusal, send_parts
 from peos.protocols import Splitter
 from peos.wire.submissions import encode_receipt
 from user_client.results import Result
-from user_client.store import Memory, Remembered
+from user_client.store import ClientStore, StoredSubmission
 
 T = TypeVar("T")
 BATCH: Final = 128  # submissions that become durable together
@@ -40,14 +41,14 @@ class Respondent:
 class Prepared:
     """What is to be sent; `repeated` if it was prepared before, whatever the value now."""
 
-    remembered: Remembered
+    remembered: StoredSubmission
     repeated: bool
 
 
 class Preparer:
     """Turns respondents into submissions that are kept, at most once each."""
 
-    def __init__(self, memory: Memory, consent: Consent, *, budget: int, fresh: Callable[[], Randomness]) -> None:
+    def __init__(self, memory: ClientStore, consent: Consent, *, budget: int, fresh: Callable[[], Randomness]) -> None:
         self._memory, self._consent, self._budget, self._fresh = memory, consent, budget, fresh
         self._mechanism = consent.document.mechanism
         self._splitter: Splitter | None = None
@@ -76,7 +77,7 @@ class Preparer:
         own = self._fresh()  # nobody's randomness tells anything of another's
         made = answer(self._consent, respondent.value, ticket, ledger, own, self._split_by(expected))
         self._memory.keep(digest, self._mechanism.digest, user, made)
-        return Prepared(Remembered(ticket.id, made.parts, made.encoded, frozenset()), repeated=False)
+        return Prepared(StoredSubmission(ticket.id, made.parts, made.encoded, frozenset()), repeated=False)
 
     def _split_by(self, expected: int) -> Splitter:
         """One for all users of this process: what it makes ahead costs seconds."""
@@ -90,7 +91,7 @@ class Sending:
 
     def __init__(
         self,
-        memory: Memory,
+        memory: ClientStore,
         consent: Consent,
         preparer: Preparer,
         *,

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from peos.collection.party import Answer, Card
+from peos.collection.cards import Card
 from peos.collection.prepare import prepare
+from peos.collection.replies import Answer
 from peos.collection.submission import Part
 from peos.collection.ticket import Ticket
 from peos.crypto.identity import Identity

@@ -24,7 +24,7 @@ from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import PrivateKey, ZeroSource
 from peos.ldp.local_hash import LocalHash
 from peos.protocols import ShuffleProtocol
-from peos.shuffle import combine as analyzer
+from peos.shuffle import combine
 from peos.shuffle.effects import Effect, Event, Pass, Peel
 from peos.shuffle.messages import Kind
 from peos.shuffle.vectors import Workbench
@@ -164,7 +164,7 @@ def measure(
     words = found.decrypted()
     counting = time.process_time()
     owned = np.stack([dummy.words for dummy in found.dummies])
-    reports = analyzer.without_dummies(words, owned, ())
+    reports = combine.without_dummies(words, owned, ())
     found.mechanism.tally(reports)
     counted = time.process_time()
     numbers = range(1, shufflers + 1)

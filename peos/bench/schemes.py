@@ -26,7 +26,7 @@ from peos.bench.machine import (
     seconds,
 )
 from peos.crypto.randomness import Randomness, system
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, Packed
 from peos.crypto.schemes.paillier import Paillier, PaillierPrivateKey, PaillierPublicKey
 from peos.crypto.schemes.paillier_zeros import TABLES_PAY_FROM, WIDE_TABLES_PAY_FROM, PowerZeros
@@ -95,7 +95,7 @@ def _paillier(private: PaillierPrivateKey, count: int, rng: Randomness) -> tuple
     shuffled = {passes: after(passes) for passes in PASSES}
     attacked = shuffled[PASSES[0]].copy()
     hostile = 1 + (public.modulus - 1) * public.modulus
-    attacked[rng.integer_below(SHUFFLED)] = rows.pack([hostile], public.ciphertext_bytes)[0]
+    attacked[rng.integer_below(SHUFFLED)] = packing.pack([hostile], public.ciphertext_bytes)[0]
 
     def decryption(name: str, given: Packed, passes: int) -> Work:
         return "paillier", name, lambda: private.decrypt_shuffled(given, passes=passes, rng=rng), SHUFFLED
@@ -123,7 +123,7 @@ def _phe(private: PaillierPrivateKey, plain: Any, sent: Packed) -> tuple[list[Wo
     """The operations of phe, the reference, under the same key."""
     secret = private.to_phe()
     public = secret.public_key
-    words, ciphertexts = plain.tolist(), [int(c) for c in rows.integers(sent)]
+    words, ciphertexts = plain.tolist(), [int(c) for c in packing.integers(sent)]
     of = len(words)
 
     def rerandomise() -> None:

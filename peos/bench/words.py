@@ -13,8 +13,7 @@ import numpy as np
 
 from peos.bench.machine import Row, Work, medians, seconds
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import packing as rows
-from peos.crypto.schemes import scheme
+from peos.crypto.schemes import packing, scheme
 from peos.crypto.schemes.base import PublicKey
 from peos.crypto.schemes.dgk import DGKPrivateKey
 from peos.crypto.schemes.dgk_zeros import TABLES_PAY_FROM, WIDE_TABLES_PAY_FROM
@@ -79,7 +78,7 @@ def _of_dgk(private: DGKPrivateKey, plain: Any, count: int, rng: Randomness) -> 
     public = private.public
     narrow = public.zero_source(rng, expected=TABLES_PAY_FROM)
     statistical = public.zero_source(rng, expected=WIDE_TABLES_PAY_FROM, statistical=True)
-    strange = rows.pack([4 + at for at in range(COLD)], public.ciphertext_bytes)
+    strange = packing.pack([4 + at for at in range(COLD)], public.ciphertext_bytes)
     return [
         ("dgk", "encrypt-8-bit-tables", lambda: public.encrypt(plain, narrow.zeros(count)), count),
         ("dgk", "encrypt-statistical", lambda: public.encrypt(plain, statistical.zeros(count)), count),

@@ -8,8 +8,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from peos.collection.cards import Card, Invitation, check_shufflers_keys, party
 from peos.collection.document import Document
-from peos.collection.party import Card, Invitation, check_shufflers_keys, party
 from peos.errors import BadEncoding, Refused, RemoteFault
 from peos.protocols import Encryption
 from peos.wire.documents import SignedDocument, decode_signed_document

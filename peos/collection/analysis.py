@@ -5,16 +5,18 @@ order, and each may be repeated; the caller feeds `Clock` again when a wait is o
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from peos.collection.delivery_rules import output
-from peos.collection.document import Document
+from peos.collection.document import Document, Member
 from peos.collection.lifecycle import OVER, State
-from peos.collection.party import Status
+from peos.collection.replies import Status
+from peos.collection.status import Line, Waiting
 from peos.errors import Closed, NotYet, PeosError, Refused, WrongInput
 from peos.shuffle.messages import VectorHeader
+from peos.shuffle.schedule import Schedule
 
 ASK_EVERY: Final = 3.0  # seconds
 _SOON: Final = 0.5  # after the opening, when users may come at once
@@ -35,6 +37,26 @@ class Durable:
     state: State
     opened_at: float | None = None
     deliveries: tuple[VectorHeader, ...] = ()  # the vectors that are here whole
+
+
+class Terms(Protocol):
+    """What the machine reads of a collection document."""
+
+    @property
+    def closes_at(self) -> int:
+        """When it closes at the latest."""
+
+    @property
+    def erase_by(self) -> int:
+        """When everything of it must be erased."""
+
+    @property
+    def schedule(self) -> Schedule:
+        """Who delivers."""
+
+    @property
+    def shufflers(self) -> Sequence[Member]:
+        """By what names."""
 
 
 # Events.
@@ -109,7 +131,7 @@ Effects = tuple[Effect, ...]
 class Session:
     """One collection with the analyzer. `ask_every` is how often shufflers are asked, in seconds."""
 
-    def __init__(self, document: Document, *, ask_every: float = ASK_EVERY) -> None:
+    def __init__(self, document: Terms, *, ask_every: float = ASK_EVERY) -> None:
         self._document = document
         self._ask_every = ask_every
         self._asked_at = -math.inf
@@ -157,7 +179,7 @@ class Session:
         return ()
 
 
-def lost(document: Document, delivered: set[int], answers: Sequence[Answer]) -> str:
+def lost(document: Terms, delivered: set[int], answers: Sequence[Answer]) -> str:
     """Why no output can come any more, or nothing.
 
     A shuffler that delivers nothing may abort while the last hiders are sending, and they go on (protocol.md §6.5); so
@@ -174,6 +196,46 @@ def lost(document: Document, delivered: set[int], answers: Sequence[Answer]) -> 
     if len(ended) == len(document.shufflers):
         return f"every shuffler aborted: {next(iter(ended.values()))}"
     return ""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the analyzer's own part is. `opened`: whose rows were shown, once all is decrypted that is inspected."""
+
+    delivered: Set[int]
+    decrypted: tuple[int, int]
+    opened: Set[int] | None
+    is_withheld: bool  # until the analyst's word
+
+
+def waiting(document: Document, state: State, shufflers: Sequence[Line], progress: Progress) -> Waiting:
+    """The one thing that is waited for, or nothing; `shufflers` are as they say that they stand."""
+    match state:
+        case State.DRAFT:
+            missing = tuple(line.name for line in shufflers if line.state in ("", State.DRAFT))
+            return Waiting("acceptance", missing, len(shufflers) - len(missing), len(shufflers))
+        case State.OPEN:
+            here = min((line.reports or 0 for line in shufflers if line.state), default=0)
+            return Waiting("submissions", ("users",), max(0, here - len(document.dummies)), document.minimum)
+        case State.CLOSED | State.SHUFFLING:
+            return _delivery(document.schedule.last, shufflers, progress.delivered)
+        case State.DELIVERED if progress.is_withheld:
+            return Waiting("the analyst's word", ("the analyst",), 0, 1)
+        case State.DELIVERED if progress.opened is not None:
+            silent = [line.name for who, line in enumerate(shufflers, start=1) if who not in progress.opened]
+            return Waiting("the inspection", tuple(silent), len(shufflers) - len(silent), len(shufflers))
+        case State.DELIVERED:
+            return Waiting("decryption", ("analyzer",), *progress.decrypted)
+        case _:
+            return Waiting()
+
+
+def _delivery(last: Sequence[int], shufflers: Sequence[Line], delivered: Set[int]) -> Waiting:
+    """Who is waited for is whom the last hiders wait for: one that waits for others does not hold things up."""
+    behind = [line for who, line in enumerate(shufflers, start=1) if who in set(last) - delivered]
+    named = {one for line in behind for one in line.waiting.parties} or {line.name for line in behind}
+    steps = {line.waiting.step for line in behind if line.waiting.step}
+    return Waiting("; ".join(sorted(steps)) or "delivery", tuple(sorted(named)), len(delivered), len(last))
 
 
 # The opening.

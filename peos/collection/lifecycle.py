@@ -1,5 +1,6 @@
 """A collection's life, in one table a role; there is no way back (protocol.md §6)."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -43,6 +44,15 @@ SHUFFLER: Final = {
 }
 
 TABLES: Final = {"analyzer": ANALYZER, "shuffler": SHUFFLER}
+
+
+@dataclass(frozen=True)
+class Order:
+    """The analyzer's signed order to close a collection, or to abort it."""
+
+    collection: bytes
+    abort: bool
+    signature: bytes
 
 
 def advance(role: str, here: State, there: State) -> State:

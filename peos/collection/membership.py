@@ -12,7 +12,7 @@ from typing import Final
 
 from peos.collection.freeze import Announcement, Announcements, FrozenDigest, frozen_digest
 from peos.collection.receipts import Acknowledged, Receipt
-from peos.collection.rows import Membership, Shown, membership
+from peos.collection.rows import ListProof, Membership, membership
 from peos.crypto.identity import Identity, verifies
 
 MOST_SHOWN: Final = 2  # rows of a list
@@ -67,8 +67,8 @@ class MembershipProof:
     """What a shuffler shows of a row: in its own list, and in the frozen one."""
 
     lists: FrozenLists
-    own: tuple[Shown, ...]
-    counted: tuple[Shown, ...]
+    own: tuple[ListProof, ...]
+    counted: tuple[ListProof, ...]
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ _ID_BYTES: Final = 16
 
 
 @dataclass(frozen=True)
-class Shown:
+class ListProof:
     """One row of a list: where it stands, and the nodes beside its way up to the root."""
 
     place: int
@@ -55,7 +55,7 @@ class RowList:
         """What stands for the whole list, together with its length."""
         return bytes(self._levels[-1]) or tree.EMPTY
 
-    def show(self, row: bytes) -> tuple[Shown, ...]:
+    def show(self, row: bytes) -> tuple[ListProof, ...]:
         """The row itself if it is in the list, else the one or two that would stand beside it."""
         place = bisect_left(self._rows, row)
         if place < len(self) and self._rows[place] == row:
@@ -63,14 +63,14 @@ class RowList:
         else:
             places = [near for near in (place - 1, place) if 0 <= near < len(self)]
         paths = tree.paths(self._levels, places)
-        return tuple(Shown(near, self._rows[near], path) for near, path in zip(places, paths, strict=True))
+        return tuple(ListProof(near, self._rows[near], path) for near, path in zip(places, paths, strict=True))
 
     @cached_property
     def _levels(self) -> list[bytes | bytearray]:
         return list(tree.levels(b"".join(map(leaf, self._rows))))
 
 
-def membership(root: bytes, count: int, row: bytes, shown: Sequence[Shown]) -> Membership:
+def membership(root: bytes, count: int, row: bytes, shown: Sequence[ListProof]) -> Membership:
     """Whether a row is in the list of `count` rows under `root`, by the rows that its shuffler shows."""
     if any(len(one.row) != ROW_BYTES or tree.top(leaf(one.row), one.place, count, one.path) != root for one in shown):
         return Membership.UNPROVED

@@ -10,17 +10,17 @@ pass ends the collection: too few reports, another shuffler that ended it or bre
 store, faults of this party's own that stay.
 """
 
+from collections.abc import Sized
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
-from peos.collection.document import Document
 from peos.collection.freeze import check_minimum
 from peos.collection.lifecycle import OVER, State
 from peos.crypto.kdf import Context
 from peos.errors import Closed, LocalFault, NotYet, PeosError, Refused
 from peos.shuffle.delivery import Delivery
-from peos.shuffle.delivery_state import Place, Standing
-from peos.shuffle.effects import Expired, Heard, Persist, Tell
+from peos.shuffle.delivery_state import DeliveryState, Phase
+from peos.shuffle.effects import Expired, Heard, Notify, Persist
 from peos.shuffle.messages import Notice, NoticeKind
 from peos.shuffle.schedule import Schedule
 
@@ -28,7 +28,7 @@ ORDERED: Final = "the analyzer aborted the collection"
 LOST: Final = "its store was lost or restored from a backup: nothing is signed for it any more"
 RETRY: Final = 2.0  # seconds
 FAULTS: Final = 5  # of this party's own, one after another, that do not pass by themselves any more
-ENDS: Final = (Place.DONE, Place.DEAD, Place.ABORTED)
+ENDS: Final = (Phase.DONE, Phase.DEAD, Phase.ABORTED)
 _REASON: Final = 500  # characters
 _UNFROZEN: Final = (State.DRAFT, State.OPEN, State.CLOSED)
 
@@ -39,9 +39,33 @@ class Durable:
 
     state: State
     reason: str = ""
-    standing: Standing = field(default_factory=Standing)
+    delivery_state: DeliveryState = field(default_factory=DeliveryState)
     frozen: bytes | None = None  # the digest
     lost: bool = False  # restored from a backup past its opening: nothing may be signed for it any more
+
+
+class Terms(Protocol):
+    """What the machine reads of a collection document."""
+
+    @property
+    def closes_at(self) -> int:
+        """When it closes at the latest."""
+
+    @property
+    def shuffle_by(self) -> int:
+        """When it must be shuffled."""
+
+    @property
+    def minimum(self) -> int:
+        """The fewest reports that are shuffled."""
+
+    @property
+    def dummies(self) -> Sized:
+        """The analyzer's own, which do not count."""
+
+    @property
+    def schedule(self) -> Schedule:
+        """Who hides when."""
 
 
 # Events.
@@ -105,7 +129,7 @@ class Noted:
 class ShuffleEnded:
     """The shuffle has come to an end here; why, if not with a receipt."""
 
-    standing: Standing
+    delivery_state: DeliveryState
     reason: str = ""
 
 
@@ -225,7 +249,7 @@ Effect = (
     | Interrupt
     | Finish
     | Persist
-    | Tell
+    | Notify
 )
 Effects = tuple[Effect, ...]
 
@@ -234,7 +258,7 @@ class Session:
     """One collection with one shuffler."""
 
     def __init__(
-        self, number: int, document: Document, kept: Durable, *, inspects: bool = True, retry: float = RETRY
+        self, number: int, document: Terms, kept: Durable, *, inspects: bool = True, retry: float = RETRY
     ) -> None:
         self.state = kept.state
         self.reason = kept.reason
@@ -315,17 +339,17 @@ class Session:
             self._moved(kept.state, kept.reason)
         failure, self._failure = self._failure, None
         if failure is not None:
-            return self._judge(failure, kept.standing, now, is_further=is_further)
+            return self._judge(failure, kept.delivery_state, now, is_further=is_further)
         if self.state in OVER:
             return ()
         if self.doom:
             return self._end(kept)
         if self.state not in (State.FROZEN, State.SHUFFLING):
             return ()
-        if kept.standing.place in ENDS:
-            return self._on_ended(ShuffleEnded(kept.standing, "it was given up before a restart"))
+        if kept.delivery_state.phase in ENDS:
+            return self._on_ended(ShuffleEnded(kept.delivery_state, "it was given up before a restart"))
         # One that is sending has nothing left to shuffle.
-        laid: Effects = () if kept.standing.place is Place.SENDING else (LayOut(),)
+        laid: Effects = () if kept.delivery_state.phase is Phase.SENDING else (LayOut(),)
         return (*laid, SetState(State.FROZEN, State.SHUFFLING), Shuffle())
 
     def _on_abort(self) -> Effects:
@@ -350,10 +374,10 @@ class Session:
         return (Fix(),)
 
     def _on_ended(self, ended: ShuffleEnded) -> Effects:
-        """Let the state follow the standing in which the shuffle ended."""
-        if ended.standing.place is Place.DONE:
+        """Let the state follow the delivery state in which the shuffle ended."""
+        if ended.delivery_state.phase is Phase.DONE:
             return (SetState(State.SHUFFLING, State.DELIVERED),)
-        self.doom = ended.reason or f"the shuffle ended as {ended.standing.place.value}"
+        self.doom = ended.reason or f"the shuffle ended as {ended.delivery_state.phase.value}"
         return ()
 
     def _on_failed(self, failed: Failed) -> Effects:
@@ -367,23 +391,23 @@ class Session:
         self._failure = failed
         return (Read(),)
 
-    def _judge(self, failed: Failed, standing: Standing, now: float, *, is_further: bool) -> Effects:
+    def _judge(self, failed: Failed, delivery_state: DeliveryState, now: float, *, is_further: bool) -> Effects:
         """Try again, or decide that this collection cannot go on; after a look at what is durable."""
         error = failed.error
         is_own = isinstance(error, LocalFault) or not isinstance(error, PeosError)
         self._faults = self._faults + 1 if is_own and not is_further else 0
         if is_further:
             return ()
-        if not self.doom and self._is_hopeless(failed, standing, now):
+        if not self.doom and self._is_hopeless(failed, delivery_state, now):
             self.doom, self._has_proof = self.stalled, failed.proof
         return self._pause(error)
 
-    def _is_hopeless(self, failed: Failed, standing: Standing, now: float) -> bool:
+    def _is_hopeless(self, failed: Failed, delivery_state: DeliveryState, now: float) -> bool:
         if self.state is State.CLOSED:
             return failed.is_broken or isinstance(failed.error, Closed)  # that another has ended it is final too
         if self.state not in (State.FROZEN, State.SHUFFLING):
             return False
-        if standing.place is Place.SENDING:  # irrevocable: it goes on once the store does
+        if delivery_state.phase is Phase.SENDING:  # irrevocable: it goes on once the store does
             return False
         return self._faults >= FAULTS or now >= self._document.shuffle_by
 
@@ -392,11 +416,11 @@ class Session:
         return (Pause(self._retry / 4 if soon else self._retry),)
 
     def _end(self, kept: Durable) -> Effects:
-        """End it, durably; a standing that may still send ends without a tombstone, any other with one.
+        """End it, durably; a delivery state that may still send ends without a tombstone, any other with one.
 
-        The standing comes before the state: from then on nothing reminds a restart to make it durable.
+        The delivery state comes before the state: from then on nothing reminds a restart to make it durable.
         """
-        if kept.standing.place is Place.DONE and not kept.lost:  # nothing to end: it is delivered
+        if kept.delivery_state.phase is Phase.DONE and not kept.lost:  # nothing to end: it is delivered
             return (SetState(self.state, State.DELIVERED),)
         proof: Effects = (NoteEvidence(),) if self._has_proof else ()
         return (*proof, *self._last_standing(kept), SetState(self.state, State.ABORTED, self.doom[:_REASON]))
@@ -406,13 +430,13 @@ class Session:
         if kept.frozen is None or kept.lost:
             return ()
         schedule = self._document.schedule
-        after, effects = Delivery(self._number, schedule, kept.standing).on(Expired())
+        after, effects = Delivery(self._number, schedule, kept.delivery_state).on(Expired())
         persists: Effects = tuple(effect for effect in effects if isinstance(effect, Persist))
-        if after.standing.place is not Place.DEAD:
+        if after.delivery_state.phase is not Phase.DEAD:
             return persists
         others = tuple(who for who in range(1, schedule.shufflers + 1) if who != self._number)
-        tombstone = Notice(NoticeKind.TOMBSTONE, self._number, after.standing.attempt)
-        return (*persists, Tell(tombstone, others))
+        tombstone = Notice(NoticeKind.TOMBSTONE, self._number, after.delivery_state.attempt)
+        return (*persists, Notify(tombstone, others))
 
     def _moved(self, state: State, reason: str) -> None:
         self.state, self.reason, self.stalled = state, reason, ""
@@ -420,17 +444,17 @@ class Session:
             self.doom = ""
 
 
-def last_words(number: int, schedule: Schedule, kept: Durable, context: Context, notice: Notice) -> tuple[Tell, ...]:
+def last_words(number: int, schedule: Schedule, kept: Durable, context: Context, notice: Notice) -> tuple[Notify, ...]:
     """What a shuffler that has ended says to one that still asks; a store that was lost may have said otherwise."""
     if kept.lost:
         raise Closed("collection.lost", f"the collection has ended here: {LOST}")
-    standing = kept.standing
+    delivery_state = kept.delivery_state
     if kept.frozen is None:
         # Aborted before it was frozen here: of whatever list the others froze, nothing will ever be delivered.
-        standing = Standing(Place.DEAD)
+        delivery_state = DeliveryState(Phase.DEAD)
     elif kept.frozen != context.frozen:
         raise Refused("freeze.notice_other", "the notice is about another frozen list")
-    _, effects = Delivery(number, schedule, standing).on(Heard(notice))
+    _, effects = Delivery(number, schedule, delivery_state).on(Heard(notice))
     if any(isinstance(effect, Persist) for effect in effects):
         return ()  # what would have to be durable first is not said any more
-    return tuple(effect for effect in effects if isinstance(effect, Tell))
+    return tuple(effect for effect in effects if isinstance(effect, Notify))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from peos.collection.party import Status
+from peos.collection.replies import Status
 
 LIMIT = 500  # characters of a field
 
@@ -46,7 +46,7 @@ class Line:
     refused: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        told = f"{self.name}  {self.state}"
+        told = f"{self.name}  {self.state or 'not reached'}"
         if self.reports is not None:
             told += f", {self.reports:,} submissions"
         if self.waiting.step:
@@ -66,6 +66,29 @@ class Line:
             "waiting": self.waiting.to_json() if self.waiting.step else None,
             "refused": list(self.refused),
         }
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A collection with its analyzer, and beneath it with each of its shufflers."""
+
+    name: str
+    digest: bytes
+    closes_at: int
+    here: Line
+    shufflers: tuple[Line, ...]
+
+    def __str__(self) -> str:
+        return "\n".join((str(self.here), *(f"  {one}" for one in self.shufflers)))
+
+    def to_json(self) -> dict[str, Any]:
+        """For --json."""
+        refused = [f"{one.name}: {why}" for one in self.shufflers for why in one.refused]
+        here = self.here.to_json() | {"refused": refused}
+        del here["reports"]
+        lines = [{"party": one.name} | one.to_json() for one in self.shufflers]
+        known = {"name": self.name, "digest": self.digest.hex(), "closes_at": self.closes_at}
+        return known | here | {"shufflers": lines}
 
 
 def line_of(status: Status, name: str = "") -> Line:

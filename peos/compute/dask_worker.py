@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from peos.compute.zeros import Supply
+from peos.compute.zeros import WorkerZeros
 from peos.crypto.randomness import system
 from peos.crypto.sealing import Receiver, Shared
 from peos.errors import BadEncoding, PeosError
@@ -24,7 +24,7 @@ FAILED: Final = b"\x01"
 _lock = threading.Lock()  # a worker that was given several threads works one chunk at a time: a supply has one stream
 _receiver: Receiver | None = None
 _sessions: dict[bytes, Shared] = {}
-_supply: Supply | None = None
+_supply: WorkerZeros | None = None
 
 
 def introduce() -> bytes:
@@ -63,7 +63,7 @@ def work(session: bytes, number: int, sealed: bytes) -> bytes | None:
         return None
     with _lock:
         if _supply is None:
-            _supply = Supply()
+            _supply = WorkerZeros()
         try:
             job, *inputs = pickle.loads(shared.open(sealed, chunk_label(session, number)))  # noqa: S301 - authenticated
             result = DONE + np.ascontiguousarray(job.work(_supply, *inputs)).tobytes()

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from peos.compute.zeros import ReadyZeros, Supply, Taking
+from peos.compute.zeros import ReadyZeros, WorkerZeros, ZeroTaker
 from peos.crypto.onion import Layer, under_bytes
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import Packed, PrivateKey, PublicKey
@@ -41,7 +41,7 @@ class Decrypt:
     private: PrivateKey
     passes: int
 
-    def work(self, supply: Supply, rows: Packed) -> U64:
+    def work(self, supply: WorkerZeros, rows: Packed) -> U64:
         """The words behind the rows; what is drawn checks the work and does not enter its result."""
         return self.private.decrypt_shuffled(np.ascontiguousarray(rows), passes=self.passes, rng=supply.rng)
 
@@ -54,7 +54,7 @@ class Encrypt:
     expected: int
     statistical: bool
 
-    def work(self, supply: Supply, words: U64, ready: Packed) -> Packed:
+    def work(self, supply: WorkerZeros, words: U64, ready: Packed) -> Packed:
         """The words encrypted, each with a zero of its own."""
         return self.public.encrypt(np.ascontiguousarray(words), _completed(self, supply, len(words), ready))
 
@@ -68,7 +68,7 @@ class Remask:
     expected: int
     statistical: bool
 
-    def work(self, supply: Supply, rows: Packed, masks: U64, ready: Packed) -> Packed:
+    def work(self, supply: WorkerZeros, rows: Packed, masks: U64, ready: Packed) -> Packed:
         """The rows with masks added and re-randomised, each with a zero of its own."""
         zeros = _completed(self, supply, len(masks), ready)
         given, added = np.ascontiguousarray(rows), np.ascontiguousarray(masks)
@@ -83,7 +83,7 @@ class Zeros:
     expected: int
     statistical: bool
 
-    def work(self, supply: Supply, places: Places) -> Packed:
+    def work(self, supply: WorkerZeros, places: Places) -> Packed:
         """A zero for each place."""
         return _completed(self, supply, len(places), np.empty((0, self.public.ciphertext_bytes), np.uint8))
 
@@ -94,7 +94,7 @@ class Peel:
 
     layer: Layer
 
-    def work(self, _: Supply, onions: Packed) -> Packed:
+    def work(self, _: WorkerZeros, onions: Packed) -> Packed:
         """See `Layer.under`."""
         return self.layer.under(onions)
 
@@ -102,7 +102,7 @@ class Peel:
 Job = Decrypt | Encrypt | Remask | Zeros | Peel
 
 
-def _completed(job: Encrypt | Remask | Zeros, supply: Supply, count: int, ready: Packed) -> Packed:
+def _completed(job: Encrypt | Remask | Zeros, supply: WorkerZeros, count: int, ready: Packed) -> Packed:
     """The ready zeros and as many fresh ones as they fall short of `count`."""
     if len(ready) == count:
         return ready
@@ -140,7 +140,7 @@ class Engine(ABC):
     ) -> Packed:
         """Ciphertexts of the words, with ready zeros as far as there are any; `out` as in `remask`."""
         out = np.empty((len(words), public.ciphertext_bytes), dtype=np.uint8) if out is None else out
-        taking = Taking(ready, public)
+        taking = ZeroTaker(ready, public)
         job = Encrypt(public, self._share(taking.missing(len(words))), statistical)
         self._run(job, (words, taking), out, progress)
         return out
@@ -163,7 +163,7 @@ class Engine(ABC):
         by slices, and may make what they hold when it is cut; `out` takes the results by slices, and is returned.
         """
         out = np.empty((len(masks), public.ciphertext_bytes), dtype=np.uint8) if out is None else out
-        taking = Taking(ready, public)
+        taking = ZeroTaker(ready, public)
         job = Remask(public, hop, self._share(taking.missing(len(masks))), statistical)
         self._run(job, (rows, masks, taking), out, progress)
         return out

@@ -5,7 +5,7 @@ from typing import Any
 
 from peos.chunks import chunks
 from peos.compute.engine import Engine, Job, Progress, chunk_length, cut, given_up
-from peos.compute.zeros import Supply
+from peos.compute.zeros import WorkerZeros
 from peos.crypto.randomness import Randomness
 
 
@@ -13,7 +13,7 @@ class Inline(Engine):
     """Works each chunk here; `rng` is for tests."""
 
     def __init__(self, rng: Randomness | None = None) -> None:
-        self._supply = Supply(rng)
+        self._supply = WorkerZeros(rng)
         self._closed = False
         self._lock = Lock()  # two threads that drew from one stream at a time could draw the same words
 

@@ -30,7 +30,7 @@ from peos.compute.engine import (
     given_up,
 )
 from peos.compute.inline import Inline
-from peos.compute.zeros import Supply
+from peos.compute.zeros import WorkerZeros
 from peos.crypto.schemes import scheme
 from peos.errors import LocalFault
 
@@ -201,7 +201,7 @@ def _seconds(job: Job, count: int, workers: int) -> float:
 
 # What follows runs in the workers.
 
-_supply: Supply | None = None
+_supply: WorkerZeros | None = None
 
 
 def _begin(niceness: int) -> None:
@@ -221,5 +221,5 @@ def _begin(niceness: int) -> None:
 def _work(job: Job, *inputs: Any) -> Any:
     global _supply
     if _supply is None:
-        _supply = Supply()
+        _supply = WorkerZeros()
     return job.work(_supply, *inputs)

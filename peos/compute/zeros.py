@@ -72,7 +72,7 @@ class ReadyZeros:
             return left
 
 
-class Taking:
+class ZeroTaker:
     """As the input of an engine: a chunk that is cut takes its zeros from the supply, and cut again takes others."""
 
     def __init__(self, ready: ReadyZeros | None, public: PublicKey) -> None:
@@ -89,7 +89,7 @@ class Taking:
         return max(0, count - (len(self._ready) if self._ready is not None else 0))
 
 
-class Supply:
+class WorkerZeros:
     """A worker's randomness and its zeros, for one key at a time: tables take up to 170 MB, so an old key's are freed.
 
     `rng` is for tests, where a run has to be repeated; each production worker has a secret stream of its own.

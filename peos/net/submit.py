@@ -13,14 +13,15 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
+from peos.collection.cards import Card, party, plain_text
 from peos.collection.membership import MembershipProof, MembershipRequest
-from peos.collection.party import Answer, Card, party, plain_text
 from peos.collection.receipts import Acknowledged
+from peos.collection.replies import Answer
 from peos.collection.submission import Part
 from peos.crypto.randomness import Randomness
 from peos.errors import BadEncoding, LocalFault, PeosError, RemoteFault
 from peos.net.errors import from_rpc_error
-from peos.net.lane import Answered, Event, Lane, Lost, user_channel
+from peos.net.submit_stream import Answered, Event, Lost, SubmitStream, user_channel
 from peos.net.tls import grpc
 from peos.wire.methods import DESCRIBE, PROVE
 from peos.wire.submissions import encode_part
@@ -151,7 +152,7 @@ class _Sending:
         self._events: SimpleQueue[Event] = SimpleQueue()
         give_up_at = None if deadline is None else time.monotonic() + deadline
         self._lanes = {
-            number: Lane(number, card, Randomness(rng.bytes(32)), self._events, give_up_at)
+            number: SubmitStream(number, card, Randomness(rng.bytes(32)), self._events, give_up_at)
             for number, card in enumerate(cards, start=1)
         }
         self._owed = dict.fromkeys(self._lanes, 0)

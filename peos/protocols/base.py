@@ -17,7 +17,7 @@ from peos.crypto.schemes.base import Packed, PrivateKey, PublicKey
 from peos.ldp.base import Mechanism
 from peos.privacy.guarantees import Guarantees
 from peos.shuffle.bench import AbstractBench
-from peos.shuffle.combine import Part
+from peos.shuffle.combine import FinalVector
 from peos.shuffle.machine import Shuffler
 from peos.shuffle.relay import Line
 from peos.shuffle.schedule import Schedule
@@ -127,7 +127,7 @@ class Encryption(ABC):
 
     @abstractmethod
     def opened(
-        self, collection: bytes, parts: Mapping[int, Part], private: AnalyzerKey, opens: Opens
+        self, collection: bytes, parts: Mapping[int, FinalVector], private: AnalyzerKey, opens: Opens
     ) -> tuple[U64, int]:
         """The output's words as (rows, words), fakes and dummies among them; and how many rows did not open.
 

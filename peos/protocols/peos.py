@@ -29,7 +29,7 @@ from peos.protocols.base import (
 )
 from peos.registry import DEFAULT_SCHEME
 from peos.shuffle.attempt import ENCRYPTED_SHARE
-from peos.shuffle.combine import Part, add_up
+from peos.shuffle.combine import FinalVector, add_up
 from peos.shuffle.fakes import fake_shares
 from peos.shuffle.machine import Shuffler
 from peos.shuffle.schedule import Schedule
@@ -108,7 +108,7 @@ class ShareEncryption(Encryption):
     def opened(
         self,
         collection: bytes,  # noqa: ARG002 - a key is of one collection
-        parts: Mapping[int, Part],
+        parts: Mapping[int, FinalVector],
         private: AnalyzerKey,
         opens: Opens,
     ) -> tuple[U64, int]:

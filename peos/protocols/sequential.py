@@ -27,7 +27,7 @@ from peos.protocols.base import (
     Terms,
 )
 from peos.registry import DEFAULT_SCHEME
-from peos.shuffle.combine import Part
+from peos.shuffle.combine import FinalVector
 from peos.shuffle.fakes import fake_shares
 from peos.shuffle.relay import FIRST, PRESENT, Line, peeled
 from peos.shuffle.schedule import Schedule
@@ -96,7 +96,7 @@ class OnionEncryption(Encryption):
         return None
 
     def opened(
-        self, collection: bytes, parts: Mapping[int, Part], private: AnalyzerKey, opens: Opens
+        self, collection: bytes, parts: Mapping[int, FinalVector], private: AnalyzerKey, opens: Opens
     ) -> tuple[U64, int]:
         """What is under the last layer of the onions that open."""
         assert isinstance(private, OnionPrivateKey), "a sequential shuffle has onions"

@@ -22,7 +22,7 @@ _NOT_USED: Final = "the output is not used; ask the shufflers that are named, an
 
 
 @dataclass(frozen=True)
-class Part:
+class FinalVector:
     """One last hider's delivery: the attempt and transcript it belongs to, and its vector."""
 
     context: Context
@@ -30,7 +30,7 @@ class Part:
     vector: U64 | Packed
 
 
-def combine(schedule: Schedule, parts: Mapping[int, Part], key: PrivateKey, rng: Randomness) -> U64:
+def combine(schedule: Schedule, parts: Mapping[int, FinalVector], key: PrivateKey, rng: Randomness) -> U64:
     """(rows, words): the shuffled reports, fakes and dummies among them.
 
     Only parts of one collection, frozen list, attempt and transcript belong together; others are refused.
@@ -44,7 +44,7 @@ def combine(schedule: Schedule, parts: Mapping[int, Part], key: PrivateKey, rng:
     return add_up(schedule, parts, words.reshape(rows, -1))
 
 
-def add_up(schedule: Schedule, parts: Mapping[int, Part], decrypted: U64) -> U64:
+def add_up(schedule: Schedule, parts: Mapping[int, FinalVector], decrypted: U64) -> U64:
     """`combine` for whoever has decrypted the last holder's ciphertexts elsewhere, into (rows, words)."""
     _require_one_output(schedule, parts)
     total = decrypted.copy()
@@ -57,7 +57,7 @@ def add_up(schedule: Schedule, parts: Mapping[int, Part], decrypted: U64) -> U64
     return total
 
 
-def _require_one_output(schedule: Schedule, parts: Mapping[int, Part]) -> None:
+def _require_one_output(schedule: Schedule, parts: Mapping[int, FinalVector]) -> None:
     missing = [who for who in schedule.last if who not in parts]
     if missing:
         raise RemoteFault("delivery.missing", "has not delivered", party=f"shuffler {missing[0]}", step="delivery")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Place(StrEnum):
+class Phase(StrEnum):
     """Where a shuffler stands; all but FREE and STORED are final or lead only to their end."""
 
     FREE = "free"
@@ -16,10 +16,10 @@ class Place(StrEnum):
 
 
 @dataclass(frozen=True)
-class Standing:
+class DeliveryState:
     """What a shuffler must know durably. It is in the midst of an attempt iff FREE and `attempt` > `left`."""
 
-    place: Place = Place.FREE
+    phase: Phase = Phase.FREE
     attempt: int = 0  # the highest entered
     left: int = 0  # the highest left: never to be stored or sent
     transcript: bytes = b""  # of the attempt that is stored or sent
@@ -27,4 +27,4 @@ class Standing:
     @property
     def running(self) -> bool:
         """Whether an attempt is under way, in memory only."""
-        return self.place is Place.FREE and self.attempt > self.left
+        return self.phase is Phase.FREE and self.attempt > self.left

@@ -7,13 +7,14 @@ has to be answered by all of them before anything type-checks.
 from abc import ABC, abstractmethod
 from typing import Generic, TypeVar, assert_never
 
-from peos.shuffle.delivery_state import Standing
+from peos.shuffle.delivery_state import DeliveryState
 from peos.shuffle.effects import (
     Discard,
     Effect,
     Erase,
     Handle,
     Mix,
+    Notify,
     Output,
     Pass,
     Peel,
@@ -23,9 +24,8 @@ from peos.shuffle.effects import (
     SendVector,
     Split,
     Task,
-    Tell,
 )
-from peos.shuffle.messages import Header, Notice, Word
+from peos.shuffle.messages import Header, Notice, Statement
 
 R = TypeVar("R")
 
@@ -36,18 +36,18 @@ class Driver(ABC, Generic[R]):
     def carry_out(self, effect: Effect) -> R:
         """Do what a machine asks."""
         match effect:
-            case Send(word):
-                return self.on_send(word)
+            case Send(statement):
+                return self.on_send(statement)
             case SendVector(header, vector):
                 return self.on_send_vector(header, vector)
-            case Tell(notice, receivers):
+            case Notify(notice, receivers):
                 return self.on_tell(notice, receivers)
-            case Persist(standing, vector):
-                return self.on_persist(standing, vector)
+            case Persist(delivery_state, vector):
+                return self.on_persist(delivery_state, vector)
             case Split() | Mix() | Pass() | Peel():
                 return self.on_work(effect)
-            case Output(standing):
-                return self.on_output(standing)
+            case Output(delivery_state):
+                return self.on_output(delivery_state)
             case Discard(attempt):
                 return self.on_discard(attempt)
             case Erase():
@@ -58,7 +58,7 @@ class Driver(ABC, Generic[R]):
                 assert_never(never)
 
     @abstractmethod
-    def on_send(self, word: Word) -> R:
+    def on_send(self, statement: Statement) -> R:
         """See `Send`."""
 
     @abstractmethod
@@ -67,10 +67,10 @@ class Driver(ABC, Generic[R]):
 
     @abstractmethod
     def on_tell(self, notice: Notice, receivers: tuple[int, ...]) -> R:
-        """See `Tell`."""
+        """See `Notify`."""
 
     @abstractmethod
-    def on_persist(self, standing: Standing, vector: Handle | None) -> R:
+    def on_persist(self, delivery_state: DeliveryState, vector: Handle | None) -> R:
         """See `Persist`."""
 
     @abstractmethod
@@ -78,7 +78,7 @@ class Driver(ABC, Generic[R]):
         """Begin a task; its result comes back as `Done`."""
 
     @abstractmethod
-    def on_output(self, standing: Standing) -> R:
+    def on_output(self, delivery_state: DeliveryState) -> R:
         """See `Output`."""
 
     @abstractmethod

@@ -8,8 +8,8 @@ durable before the next one begins. Tests run the same effects on numbers, and o
 from dataclasses import dataclass, field
 
 from peos.crypto.kdf import StreamKey
-from peos.shuffle.delivery_state import Standing
-from peos.shuffle.messages import Header, Notice, Word
+from peos.shuffle.delivery_state import DeliveryState
+from peos.shuffle.messages import Header, Notice, Statement
 
 Handle = str
 SHARES = "shares"  # the frozen plaintext shares, fakes included: shufflers 2 … r
@@ -18,9 +18,9 @@ CIPHERTEXTS = "ciphertexts"  # the frozen encrypted shares, fakes included: shuf
 
 @dataclass(frozen=True)
 class Send:
-    """Send a word to another shuffler; retry until it is there."""
+    """Send a statement to another shuffler; retry until it is acknowledged."""
 
-    word: Word
+    statement: Statement
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class SendVector:
 
 
 @dataclass(frozen=True)
-class Tell:
+class Notify:
     """Sign a notice and send it to these shufflers."""
 
     notice: Notice
@@ -41,9 +41,9 @@ class Tell:
 
 @dataclass(frozen=True)
 class Persist:
-    """Make this standing durable, together with the final vector if one is named, before going on."""
+    """Make this delivery state durable, together with the final vector if one is named, before going on."""
 
-    standing: Standing
+    delivery_state: DeliveryState
     vector: Handle | None = None
 
 
@@ -103,7 +103,7 @@ class Peel:
 class Output:
     """Deliver the stored vector to the analyzer, the same bytes at every retry, until it signed a receipt."""
 
-    standing: Standing
+    delivery_state: DeliveryState
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Discard:
 
 @dataclass(frozen=True)
 class Erase:
-    """Forget everything of this collection but the standing: shares, ciphertexts, vectors, the seed of the fakes.
+    """Forget everything of this collection but the delivery state: shares, ciphertexts, vectors, the seed of the fakes.
 
     Not asked for where the attempt that was delivered is to be inspected here: the caller does it once that is over.
     """
@@ -129,14 +129,14 @@ class Report:
 
 
 Task = Split | Mix | Pass | Peel
-Effect = Send | SendVector | Tell | Persist | Task | Output | Discard | Erase | Report
+Effect = Send | SendVector | Notify | Persist | Task | Output | Discard | Erase | Report
 
 
 @dataclass(frozen=True)
 class Received:
-    """A word arrived, from the party its header names (the caller has authenticated it)."""
+    """A statement arrived, from the party its header names (the caller has authenticated it)."""
 
-    word: Word
+    statement: Statement
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault, RemoteFault
 from peos.shuffle.attempt import Attempt, Waiting, awaited
 from peos.shuffle.delivery import Decision, Delivery
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.effects import (
     Deadline,
     Done,
@@ -41,11 +41,11 @@ class Shuffler:
         schedule: Schedule,
         context: Context,
         rng: Randomness,
-        standing: Standing | None = None,
+        delivery_state: DeliveryState | None = None,
         *,
         kept: int = 0,
     ) -> None:
-        self._delivery = Delivery(me, schedule, standing or Standing())
+        self._delivery = Delivery(me, schedule, delivery_state or DeliveryState())
         self._context = context
         self._rng = rng
         self._attempt: Attempt | None = None
@@ -56,18 +56,18 @@ class Shuffler:
         self._early_for = 0  # its number
 
     @property
-    def standing(self) -> Standing:
+    def delivery_state(self) -> DeliveryState:
         """Where this shuffler stands; a `Persist` made the same durable."""
-        return self._delivery.standing
+        return self._delivery.delivery_state
 
     @property
     def record(self) -> Record | None:
         """What the inspection needs of the attempt that was delivered; nothing if it was not worked in this process."""
-        return self._record if self.standing.place is Place.DONE else None
+        return self._record if self.delivery_state.phase is Phase.DONE else None
 
     @property
     def finished(self) -> Record | None:
-        """What the inspection will need of the attempt of this standing, once this shuffler's own part of it is done.
+        """What the inspection will need of this delivery state's attempt, once this shuffler's own part of it is done.
 
         It is to be durable before anything more is said: the others may need no more than that to deliver.
         """
@@ -96,7 +96,7 @@ class Shuffler:
 
     def _is_inspected(self, attempt: int) -> bool:
         """Whether the attempt that was delivered can be shown, from memory or from what was kept."""
-        return self.standing.place is Place.DONE and (self.record is not None or self._kept == attempt)
+        return self.delivery_state.phase is Phase.DONE and (self.record is not None or self._kept == attempt)
 
     def _handled(self, event: Event) -> list[Effect]:
         if not isinstance(event, Received | ReceivedVector | Done):
@@ -112,11 +112,14 @@ class Shuffler:
             if attempt is None or event.attempt != attempt.context.attempt:
                 return []  # of an attempt that was left meanwhile
             return self._completed(attempt, attempt.done(event.task, event.root))
-        header = event.word.header if isinstance(event, Received) else event.header
+        header = event.statement.header if isinstance(event, Received) else event.header
         self._check(header)
-        if header.context.attempt > self.standing.attempt:
+        if header.context.attempt > self.delivery_state.attempt:
             # The sender has seen the opening already. Nobody is two attempts ahead: all leave one before the next.
-            if header.context.attempt == self.standing.attempt + 1 and (header.step, header.sender) in self._awaited:
+            if (
+                header.context.attempt == self.delivery_state.attempt + 1
+                and (header.step, header.sender) in self._awaited
+            ):
                 if self._early_for != header.context.attempt:  # what came for an attempt that was never entered here
                     self._early, self._early_for = {}, header.context.attempt
                 self._early.setdefault((header.step, header.sender), event)
@@ -124,7 +127,7 @@ class Shuffler:
         if attempt is None or header.context.attempt != attempt.context.attempt:
             return []
         if isinstance(event, Received):
-            return self._completed(attempt, attempt.receive(event.word))
+            return self._completed(attempt, attempt.receive(event.statement))
         return self._completed(attempt, attempt.receive_vector(event.header, event.vector))
 
     def _check(self, header: Header) -> None:
@@ -138,16 +141,16 @@ class Shuffler:
         """Carry the decision out on the attempt: forget one that was left, begin one that was opened."""
         self._delivery, effects = decision
         running = self._attempt.context.attempt if self._attempt else 0
-        if not self.standing.running:
+        if not self.delivery_state.running:
             if self._attempt is not None and self._attempt.completed is not None:
                 self._record = Record(tuple(self._attempt.trail), self._attempt.said)
-            if self.standing.place not in (Place.STORED, Place.SENDING, Place.DONE):
+            if self.delivery_state.phase not in (Phase.STORED, Phase.SENDING, Phase.DONE):
                 self._record = None
             self._attempt = None
             return list(effects)
-        if running == self.standing.attempt:
+        if running == self.delivery_state.attempt:
             return list(effects)
-        return [*effects, *self._begin(self.standing.attempt)]
+        return [*effects, *self._begin(self.delivery_state.attempt)]
 
     def _begin(self, number: int) -> list[Effect]:
         context = Context(self._context.collection, self._context.frozen, number)
@@ -162,6 +165,6 @@ class Shuffler:
     def _completed(self, attempt: Attempt, effects: list[Effect]) -> list[Effect]:
         """Once a last hider has its vector, it is for `Delivery` to say when it may leave."""
         done = attempt.completed
-        if done is None or done.vector is None or self.standing.place is not Place.FREE:
+        if done is None or done.vector is None or self.delivery_state.phase is not Phase.FREE:
             return effects
         return [*effects, *self._decided(self._delivery.stored(done.transcript, done.vector))]

@@ -16,7 +16,7 @@ from peos.shuffle.attempt import Attempt
 from peos.shuffle.effects import Effect, Peel
 from peos.shuffle.inspect.machine import Record
 from peos.shuffle.machine import Shuffler
-from peos.shuffle.messages import WORD_BYTES, Kind, Step
+from peos.shuffle.messages import STATEMENT_BYTES, Kind, Step
 from peos.shuffle.schedule import HandOver, Leave, Schedule
 
 
@@ -63,7 +63,7 @@ class SequentialAttempt(Attempt):
         if onions is None:
             return []
         # Drawn anew in each attempt, and known to nobody else.
-        permutation = derive(self._rng.bytes(WORD_BYTES), "permutation", self.context, round_=over.round)
+        permutation = derive(self._rng.bytes(STATEMENT_BYTES), "permutation", self.context, round_=over.round)
         task = self._begin(Step(over.round, Kind.CIPHER_ROOT))
         out = self._name("pass", over.hop)
         return self._worked(over, Peel(task, onions, permutation, self._next_salt(), out))

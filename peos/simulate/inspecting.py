@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from peos.crypto.kdf import Context
 from peos.shuffle.inspect.evidence import Nothing, Opening, open_rows
-from peos.shuffle.inspect.machine import Effect, Follow, Open, Tell, after
+from peos.shuffle.inspect.machine import Effect, Follow, Open, SendPath, after
 from peos.shuffle.inspect.verdict import Case, Finding
 from peos.shuffle.messages import Header, Kind, SignedReveal, Step
 from peos.simulate.node import ANALYZER, Node, Traffic
@@ -60,7 +60,7 @@ class Inspected:
             match effect:
                 case Follow(round_, permutation, places):
                     self._carry_out(number, inspection.followed(round_, after(permutation, node.rows, places)))
-                case Tell(round_, places):
+                case SendPath(round_, places):
                     for other in self._others(number):
                         rows = inspections.encode_path(places, inspection.revealed)
                         self._post(number, other, Step(round_, Kind.PATH), rows)

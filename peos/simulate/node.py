@@ -19,7 +19,7 @@ from peos.crypto.schemes.base import Packed, PublicKey
 from peos.errors import RemoteFault
 from peos.protocols import Assignment
 from peos.shuffle.bench import AbstractBench
-from peos.shuffle.delivery_state import Standing
+from peos.shuffle.delivery_state import DeliveryState
 from peos.shuffle.effects import Event, ReceivedVector
 from peos.shuffle.inspect.machine import Inspection
 from peos.shuffle.machine import Shuffler
@@ -82,7 +82,7 @@ class Node:
         self.encryption = self.document.encryption(floor=floor)
         self.fake_seed = rng.bytes(32)
         self.parts: dict[bytes, Part] = {}  # by id
-        self.standing = Standing()
+        self.delivery_state = DeliveryState()
         self.durable: Vector | None = None  # the final vector, once stored
         self.reports: list[str] = []
         self.passes = 0

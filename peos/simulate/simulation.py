@@ -32,7 +32,7 @@ from peos.estimate.frequency import Estimate
 from peos.ldp.base import Mechanism
 from peos.privacy.guarantees import Guarantees
 from peos.protocols import DEFAULT, AnalyzerKey, Encryption, ShuffleProtocol
-from peos.shuffle import combine as analyzer
+from peos.shuffle import combine
 from peos.shuffle.effects import (
     Done,
     Effect,
@@ -142,7 +142,7 @@ class Simulation:
         ]
         self._tickets: dict[bytes, Ticket] = {}
         self.dummy_parts: list[tuple[Part, ...]] = []
-        self.delivered: dict[int, analyzer.Part] = {}
+        self.delivered: dict[int, combine.FinalVector] = {}
         self.openings: dict[int, Opening] = {}
         self.findings: dict[int, list[Finding]] = {}  # of the inspection, by who found them (0: the analyzer)
         self.refused: dict[int, RemoteFault] = {}  # why a shuffler does not take what was revealed to it
@@ -272,7 +272,7 @@ class Simulation:
             case Rpc.VECTOR:
                 return node.read_vector(messages)
             case Rpc.WORD:
-                return Received(shuffles.decode_word(messages[0]))
+                return Received(shuffles.decode_statement(messages[0]))
             case Rpc.NOTICE:
                 signed = shuffles.decode_notice(messages[0])
                 if signed.context != node.context or not signed.verifies(node.identity_of(signed.notice.sender)):
@@ -294,7 +294,7 @@ class Simulation:
         """The analyzer takes in a final vector; with all of them it signs a receipt, and the shufflers erase."""
         header, rows = shuffles.decode_vector(messages)
         context = header.header.context
-        self.delivered[sender] = analyzer.Part(context, header.transcript, self.take_in(sender, rows))
+        self.delivered[sender] = combine.FinalVector(context, header.transcript, self.take_in(sender, rows))
         if all(who in self.delivered for who in self.document.schedule.last):
             receipt = shuffles.encode_receipt(SignedReceipt.sign(self.analyzer, context, header.transcript))
             for node in self.nodes:
@@ -360,7 +360,7 @@ class Simulation:
             node.erase()
 
     @property
-    def output(self) -> analyzer.Part:
+    def output(self) -> combine.FinalVector:
         """The last holder's part of what was delivered."""
         return self.delivered[self.document.schedule.last[0]]
 
@@ -371,7 +371,7 @@ class Simulation:
         """
         combined = self.decrypted()
         owned = np.stack([dummy.words for dummy in self.dummies])
-        reports = analyzer.without_dummies(combined, owned, self.findings.get(ANALYZER, ()))
+        reports = combine.without_dummies(combined, owned, self.findings.get(ANALYZER, ()))
         if unseen := set(self.not_seen) - self.unopened:
             whom = ", ".join(f"shuffler {who}" for who in sorted(unseen))
             raise RemoteFault("result.not_seen", f"the rows of {whom} were not seen", step="the inspection")

@@ -4,8 +4,8 @@
 keeps its word about fsync. Nothing is half done: each call is one transaction.
 
 **A call that raised may have changed what it was to change**: what comes behind the commit can fail too. So every
-change may be repeated: one that is there already (the same state, frozen digest, standing with the same vector) is a
-success that changes nothing, and whatever was left undone behind the commit is done by then. A caller that does not
+change may be repeated: one that is there already (the same state, frozen digest, delivery state with the same vector)
+is a success that changes nothing, and what was left undone behind the commit is done by then. A caller that does not
 repeat a change calls `settle` before it relies on what is stored.
 
 A store has one writer. All calls, and the iterators that it returns, belong to the thread that opened it: give it an
@@ -27,7 +27,7 @@ from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault, Refused
 from peos.ldp.base import Question
-from peos.shuffle.delivery_state import Standing
+from peos.shuffle.delivery_state import DeliveryState
 from peos.shuffle.streaming import Rows
 
 Judged = Verdict | Refused
@@ -83,7 +83,7 @@ class Collection:
     reason: str  # of the last change of state
     count: int  # submissions kept; after an erasure, how many there were
     frozen: Frozen | None
-    standing: Standing
+    delivery_state: DeliveryState
     erased: bool
     lost: bool  # restored from a backup past its opening: nothing may be signed for it any more
 
@@ -177,7 +177,7 @@ class ShufflerStore(ABC):
     def delivered_before(self, question: Question) -> bytes | None:
         """The collection that answered this question: its delivery happened, began, or cannot be ruled out.
 
-        DELIVERED, PUBLISHED, a standing of SENDING, DONE or ABORTED, and whatever was lost past its opening.
+        DELIVERED, PUBLISHED, a delivery state of SENDING, DONE or ABORTED, and whatever was lost past its opening.
         """
 
     @abstractmethod
@@ -270,22 +270,22 @@ class ShufflerStore(ABC):
     # Delivery.
 
     @abstractmethod
-    def put_standing(self, digest: bytes, standing: Standing, vector: Rows | None = None) -> None:
-        """Make a standing durable, together with the final vector if one is given (the effect `Persist`).
+    def put_delivery_state(self, digest: bytes, delivery_state: DeliveryState, vector: Rows | None = None) -> None:
+        """Make a delivery state durable, together with the final vector if one is given (the effect `Persist`).
 
-        A vector stays for as long as the standing is STORED or SENDING. Attempts never fall (LocalFault). The standing
-        that it has already changes nothing; with another vector it is a LocalFault.
+        A vector stays for as long as the delivery state is STORED or SENDING. Attempts never fall (LocalFault). The
+        delivery state that it has already changes nothing; with another vector it is a LocalFault.
         """
 
     @abstractmethod
-    def standing(self, digest: bytes) -> Standing:
-        """Where this shuffler stands; FREE and nothing else before the first `put_standing`."""
+    def delivery_state(self, digest: bytes) -> DeliveryState:
+        """Where this shuffler stands; FREE and nothing else before the first `put_delivery_state`."""
 
     @abstractmethod
     def final_vector(self, digest: bytes) -> Vector:
-        """The vector stored with the standing, read-only, checked against the hash it was stored under.
+        """The vector stored with the delivery state, read-only, checked against the hash it was stored under.
 
-        Not to be used once another standing was put: it is overwritten then.
+        Not to be used once another delivery state was put: it is overwritten then.
         LocalFault if there is none or it is damaged.
         """
 
@@ -294,8 +294,8 @@ class ShufflerStore(ABC):
         """Forget shares, vectors and the seed of the fakes; idempotent, completed when the store next opens.
 
         NotYet while another process reads, so that something is still there: to be repeated.
-        The document, state, standing, counts and the fact of the erasure stay, and `lists` of what was frozen. Nothing
-        is taken in afterwards.
+        The document, both states, counts and the fact of the erasure stay, and `lists` of what was frozen. Nothing is
+        taken in afterwards.
         """
 
     # What users may still ask.

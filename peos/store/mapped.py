@@ -18,7 +18,7 @@ def mapped(path: Path, rows: int, width: int) -> NDArray[np.uint8]:
     return np.memmap(path, np.uint8, "r", shape=(rows, width))
 
 
-class Passing:
+class OneWayReader:
     """A mapped vector for whoever reads it from one end to the other: what was read does not stay in memory."""
 
     def __init__(self, vector: NDArray[np.uint8]) -> None:
@@ -37,15 +37,15 @@ class Passing:
     def __setitem__(self, where: Any, rows: Any) -> None:
         self._vector[where] = rows
 
-    def reshape(self, count: int, width: int) -> "Passing":
+    def reshape(self, count: int, width: int) -> "OneWayReader":
         """The same bytes, cut into rows of another length."""
-        return Passing(self._vector.reshape(count, width))
+        return OneWayReader(self._vector.reshape(count, width))
 
 
 def sha256_of(vector: NDArray[np.uint8]) -> bytes:
     """The hash of its bytes, with a block of them in memory."""
     whole = hashlib.sha256()
-    for _, piece in cut_bytes(Passing(vector), _BLOCK):
+    for _, piece in cut_bytes(OneWayReader(vector), _BLOCK):
         whole.update(piece)
     return whole.digest()
 

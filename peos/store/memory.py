@@ -13,7 +13,7 @@ from peos.collection.submission import Verdict, judge
 from peos.crypto.randomness import Randomness
 from peos.errors import Conflict, LocalFault
 from peos.ldp.base import Question
-from peos.shuffle.delivery_state import Standing
+from peos.shuffle.delivery_state import DeliveryState
 from peos.shuffle.streaming import Rows
 from peos.store import audit, rules
 from peos.store.base import (
@@ -88,7 +88,9 @@ class MemoryStore(ShufflerStore):
         before = self.delivered_before(question)
         if before is not None:
             raise rules.answered_before(before)
-        made = Collection(digest, signed, roster, question, state, "", 0, None, Standing(), erased=False, lost=False)
+        made = Collection(
+            digest, signed, roster, question, state, "", 0, None, DeliveryState(), erased=False, lost=False
+        )
         self._kept[digest] = _Kept(made)
         self._changed("accepted", {"collection": digest.hex(), "state": state.value})
 
@@ -203,24 +205,24 @@ class MemoryStore(ShufflerStore):
 
     # Delivery.
 
-    def put_standing(self, digest: bytes, standing: Standing, vector: Rows | None = None) -> None:
+    def put_delivery_state(self, digest: bytes, delivery_state: DeliveryState, vector: Rows | None = None) -> None:
         """See the contract."""
         kept = self._of(digest)
-        rules.require_standing(kept.here, standing, vector, has_vector=kept.vector is not None)
-        if standing == kept.here.standing:
+        rules.require_standing(kept.here, delivery_state, vector, has_vector=kept.vector is not None)
+        if delivery_state == kept.here.delivery_state:
             rules.require_same_vector(same=vector is None or _is_same(kept.vector, vector))
             return
         if vector is not None:
             kept.vector = vector[:].copy()
             kept.vector.flags.writeable = False
-        elif standing.place not in rules.KEEPS_VECTOR:
+        elif delivery_state.phase not in rules.KEEPS_VECTOR:
             kept.vector = None
-        kept.here = replace(kept.here, standing=standing)
-        self._changed("standing", rules.standing_fields(digest, standing))
+        kept.here = replace(kept.here, delivery_state=delivery_state)
+        self._changed("standing", rules.delivery_state_fields(digest, delivery_state))
 
-    def standing(self, digest: bytes) -> Standing:
+    def delivery_state(self, digest: bytes) -> DeliveryState:
         """See the contract."""
-        return self._of(digest).here.standing
+        return self._of(digest).here.delivery_state
 
     def final_vector(self, digest: bytes) -> Vector:
         """See the contract."""

@@ -31,7 +31,7 @@ def private_folder(path: Path) -> None:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise WrongInput(
-            "localcluster.folder",
+            "store.folder",
             f"the folder {path} cannot be made: {in_words(error)}",
             hint="name a folder where this account may write",
         ) from None

@@ -6,14 +6,14 @@ from typing import Final
 from peos.collection.document import ID_BYTES
 from peos.collection.lifecycle import OVER, State, advance
 from peos.errors import Closed, LocalFault, NotYet, Refused, Unknown, WrongInput
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.streaming import Rows
 from peos.store.base import Collection
 
-KEEPS_VECTOR: Final = (Place.STORED, Place.SENDING)
+KEEPS_VECTOR: Final = (Phase.STORED, Phase.SENDING)
 UNDERWAY: Final = (State.FROZEN, State.SHUFFLING)
 ANSWERED: Final = (State.DELIVERED, State.PUBLISHED)
-BEGUN: Final = (Place.SENDING, Place.DONE, Place.ABORTED)  # some of the output may have left
+BEGUN: Final = (Phase.SENDING, Phase.DONE, Phase.ABORTED)  # some of the output may have left
 UNFINISHED: Final = (State.OPEN, State.CLOSED, State.FROZEN, State.SHUFFLING)
 SEED_BYTES: Final = 32
 
@@ -70,7 +70,7 @@ def is_finished(state: State, *, erased: bool) -> bool:
 
 def is_answered(here: Collection) -> bool:
     """Whether there is an output of this collection, or may be: where that is unknown, there is."""
-    return here.state in ANSWERED or here.standing.place in BEGUN or here.lost
+    return here.state in ANSWERED or here.delivery_state.phase in BEGUN or here.lost
 
 
 def asked_by(analyzer: bytes, came: Iterable[Collection]) -> list[str]:
@@ -110,40 +110,40 @@ def require_freezable(here: Collection, frozen: bytes, asking: Iterable[Collecti
     return True
 
 
-def require_standing(here: Collection, new: Standing, vector: Rows | None, *, has_vector: bool) -> None:
-    """A standing that can follow, with a vector if and only if it needs one."""
-    old = here.standing
+def require_standing(here: Collection, new: DeliveryState, vector: Rows | None, *, has_vector: bool) -> None:
+    """A delivery state that can follow, with a vector if and only if it needs one."""
+    old = here.delivery_state
     if here.lost:
         raise restored()
     if new.attempt < old.attempt or new.left < old.left:
         raise LocalFault("store.attempt", "attempts are never entered or left again")
     if vector is not None and (len(vector.shape) != 2 or vector.dtype != "uint8"):
         raise LocalFault("store.vector_type", "a final vector is rows of bytes")
-    if vector is not None and (new.place not in KEEPS_VECTOR or here.erased):
-        raise LocalFault("store.vector_state", "no final vector is kept in this standing, or after the erasure")
+    if vector is not None and (new.phase not in KEEPS_VECTOR or here.erased):
+        raise LocalFault("store.vector_state", "no final vector is kept in this delivery state, or after the erasure")
     same = (old.attempt, old.transcript) == (new.attempt, new.transcript)
-    if new.place in KEEPS_VECTOR and vector is None and not (has_vector and same):
-        raise LocalFault("store.vector_missing", f"a shuffler that is {new.place} has the final vector of that attempt")
+    if new.phase in KEEPS_VECTOR and vector is None and not (has_vector and same):
+        raise LocalFault("store.vector_missing", f"a shuffler that is {new.phase} has the final vector of that attempt")
 
 
 def require_same_vector(*, same: bool) -> None:
-    """Of one standing there is one final vector: some of it may have left already."""
+    """Of one delivery state there is one final vector: some of it may have left already."""
     if not same:
         raise LocalFault(
             "store.vector_differs",
-            "another final vector is kept for this standing",
+            "another final vector is kept for this delivery state",
             hint="it stays; nothing was changed",
         )
 
 
-def standing_fields(digest: bytes, standing: Standing) -> dict[str, str | int]:
-    """A standing as the audit log holds it."""
+def delivery_state_fields(digest: bytes, delivery_state: DeliveryState) -> dict[str, str | int]:
+    """A delivery state as the audit log holds it."""
     return {
         "collection": digest.hex(),
-        "place": standing.place.value,
-        "attempt": standing.attempt,
-        "left": standing.left,
-        "transcript": standing.transcript.hex(),
+        "place": delivery_state.phase.value,
+        "attempt": delivery_state.attempt,
+        "left": delivery_state.left,
+        "transcript": delivery_state.transcript.hex(),
     }
 
 

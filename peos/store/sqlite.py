@@ -17,10 +17,9 @@ from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import Conflict, LocalFault, NotYet
 from peos.ldp.base import Question
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.streaming import Rows
-from peos.store import audit, rules
-from peos.store import private_files as folder
+from peos.store import audit, private_files, rules
 from peos.store.base import (
     AuditEntry,
     Collection,
@@ -77,10 +76,10 @@ class SqliteStore(ShufflerStore):
         self._files: dict[bytes, SubmissionFile] = {}  # the one used last at the end
         self._witness = witness or path / "witness"
         self._witnessed = False  # whether the witness knows of the last change
-        folder.private_folder(path)
-        self._lock = folder.lock(path / "lock")
+        private_files.private_folder(path)
+        self._lock = private_files.lock(path / "lock")
         try:
-            folder.private_folder(self._submissions)
+            private_files.private_folder(self._submissions)
             self._vectors = VectorFiles(path / "vectors")
             self._database = Database(path / "store.sqlite", LAYOUT)
             try:
@@ -89,7 +88,7 @@ class SqliteStore(ShufflerStore):
                 self._database.close()
                 raise
         except BaseException:
-            folder.unlock(self._lock)
+            private_files.unlock(self._lock)
             raise
 
     def _open(self, rng: Randomness, *, accept: bool) -> None:
@@ -98,7 +97,7 @@ class SqliteStore(ShufflerStore):
         self._database.require_sound()
         for row in self._database.rows(_COLLECTIONS):
             self._sound(row)
-        mark = folder.read_mark(self._witness)
+        mark = private_files.read_mark(self._witness)
         kept = [row["digest"] for row in self._database.rows("SELECT digest FROM collections WHERE erased = 0")]
         missing = [digest for digest in kept if not self._path(digest).exists()]
         for digest in (one for one in kept if one not in missing):
@@ -121,7 +120,7 @@ class SqliteStore(ShufflerStore):
             file.close()
         self._files.clear()
         self._database.close()
-        folder.unlock(self._lock)
+        private_files.unlock(self._lock)
 
     def settle(self) -> None:
         """See the contract."""
@@ -307,31 +306,31 @@ class SqliteStore(ShufflerStore):
 
     # Delivery.
 
-    def put_standing(self, digest: bytes, standing: Standing, vector: Rows | None = None) -> None:
+    def put_delivery_state(self, digest: bytes, delivery_state: DeliveryState, vector: Rows | None = None) -> None:
         """See the contract."""
         row = self._row(digest)
         here = self._collection(row)
-        rules.require_standing(here, standing, vector, has_vector=row["vector"] is not None)
-        named = _named(row) if standing.place in rules.KEEPS_VECTOR else None
+        rules.require_standing(here, delivery_state, vector, has_vector=row["vector"] is not None)
+        named = _named(row) if delivery_state.phase in rules.KEEPS_VECTOR else None
         if vector is not None:
-            named = self._vectors.write(f"{digest.hex()}.{standing.attempt}.{self.generation}", vector)
-        if standing == here.standing:
+            named = self._vectors.write(f"{digest.hex()}.{delivery_state.attempt}.{self.generation}", vector)
+        if delivery_state == here.delivery_state:
             self.settle()  # and with it goes the file that was written again
             rules.require_same_vector(same=named is None or named.hash == row["vector_hash"])
             return
-        with self._change("standing", rules.standing_fields(digest, standing)):
+        with self._change("standing", rules.delivery_state_fields(digest, delivery_state)):
             self._database.run(
                 "UPDATE collections SET place = ?, attempt = ?, left_ = ?, transcript = ?, "
                 "vector = ?, vector_hash = ?, rows = ?, row_bytes = ? WHERE digest = ?",
-                *(standing.place.value, standing.attempt, standing.left, standing.transcript),
+                *(delivery_state.phase.value, delivery_state.attempt, delivery_state.left, delivery_state.transcript),
                 *((named.name, named.hash, named.rows, named.row_bytes) if named else (None,) * 4),
                 digest,
             )
         self._tidy()
 
-    def standing(self, digest: bytes) -> Standing:
+    def delivery_state(self, digest: bytes) -> DeliveryState:
         """See the contract."""
-        return self.collection(digest).standing
+        return self.collection(digest).delivery_state
 
     def final_vector(self, digest: bytes) -> Vector:
         """See the contract."""
@@ -383,7 +382,7 @@ class SqliteStore(ShufflerStore):
     def forget_rows(self, digest: bytes) -> None:
         """See the contract."""
         self._row(digest)
-        folder.wipe(self._listed(digest))
+        private_files.wipe(self._listed(digest))
 
     def _listed(self, digest: bytes) -> Path:
         return self._submissions / f"{digest.hex()}.rows"
@@ -405,7 +404,7 @@ class SqliteStore(ShufflerStore):
 
     def verify_audit(self) -> int:
         """See the contract."""
-        return audit.verify(audit.entries(self._database), folder.read_mark(self._witness))
+        return audit.verify(audit.entries(self._database), private_files.read_mark(self._witness))
 
     # Within.
 
@@ -428,7 +427,7 @@ class SqliteStore(ShufflerStore):
     def _witness_now(self) -> None:
         """Let the witness know of the last change, if it does not: it may have failed behind a commit."""
         if not self._witnessed:
-            folder.write_mark(self._witness, mark_of(self._database))
+            private_files.write_mark(self._witness, mark_of(self._database))
             self._witnessed = True
 
     def _seal(self, sql: str, *values: object) -> None:
@@ -436,7 +435,7 @@ class SqliteStore(ShufflerStore):
             self._database.run("UPDATE collections SET seal = ? WHERE number = ?", sealed(row), row["number"])
 
     def _sound(self, row: Any) -> Any:
-        """A collection's row, if it is what was written: a standing that is not may send a second output."""
+        """A collection's row, if it is what was written: a delivery state that is not may send a second output."""
         if row["seal"] != sealed(row):
             raise self._database.damaged(f"collection {row['number']}")
         return row
@@ -461,7 +460,7 @@ class SqliteStore(ShufflerStore):
             reason=row["reason"],
             count=self._count(row),
             frozen=None if row["frozen"] is None else Frozen(row["frozen"], row["frozen_count"], row["announcements"]),
-            standing=Standing(Place(row["place"]), row["attempt"], row["left_"], row["transcript"]),
+            delivery_state=DeliveryState(Phase(row["place"]), row["attempt"], row["left_"], row["transcript"]),
             erased=bool(row["erased"]),
             lost=bool(row["lost"]),
         )

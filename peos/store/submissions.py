@@ -12,8 +12,7 @@ from peos.collection.document import ID_BYTES
 from peos.collection.rows import ROW_BYTES
 from peos.collection.submission import Verdict, judge
 from peos.errors import Closed, LocalFault
-from peos.store import private_files as folder
-from peos.store import rules
+from peos.store import private_files, rules
 from peos.store.base import Judged, Lists, Submission
 from peos.store.database import SEAL_BYTES, Database, Layout, seal
 
@@ -155,7 +154,7 @@ def write_lists(path: Path, file: SubmissionFile) -> None:
                 following = next(counted, None)
             yield row + bytes([counts])
 
-    folder.write_durably(path, records())
+    private_files.write_durably(path, records())
 
 
 def read_lists(path: Path) -> Lists:
@@ -172,4 +171,4 @@ def read_lists(path: Path) -> Lists:
 def wipe(path: Path) -> None:
     """Overwrite and remove a collection's file, and what SQLite keeps beside it."""
     for side in (*(path.with_name(path.name + end) for end in _SIDES), path):
-        folder.wipe(side)
+        private_files.wipe(side)

@@ -10,7 +10,7 @@ import numpy as np
 
 from peos.errors import LocalFault
 from peos.shuffle.streaming import Rows, cut_bytes
-from peos.store import private_files as folder
+from peos.store import private_files
 from peos.store.base import Vector
 from peos.store.mapped import mapped, sha256_of
 
@@ -31,7 +31,7 @@ class VectorFiles:
     """The folder of final vectors."""
 
     def __init__(self, path: Path) -> None:
-        folder.private_folder(path)
+        private_files.private_folder(path)
         self._path = path
 
     def write(self, stem: str, vector: Rows) -> Named:
@@ -43,7 +43,7 @@ class VectorFiles:
                 sha256.update(piece)
                 yield piece
 
-        folder.write_durably(self._path / name, pieces())
+        private_files.write_durably(self._path / name, pieces())
         rows, row_bytes = vector.shape
         return Named(name, sha256.digest(), rows, row_bytes)
 
@@ -60,7 +60,7 @@ class VectorFiles:
         except FileNotFoundError:
             intact = False
         except OSError as error:  # which may pass: nothing is known of the vector
-            raise folder.failure(error, path, "read") from None
+            raise private_files.failure(error, path, "read") from None
         if not intact or sha256_of(vector) != named.hash:
             raise LocalFault(
                 "store.vector_damaged",
@@ -71,4 +71,4 @@ class VectorFiles:
 
     def keep_only(self, names: Set[str]) -> None:
         """Wipe every other vector: of an erased collection, of an attempt that was left, of a crash."""
-        folder.wipe_all_but(self._path, names)
+        private_files.wipe_all_but(self._path, names)

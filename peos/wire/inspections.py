@@ -18,11 +18,11 @@ from peos.crypto.identity import SIGNATURE_BYTES
 from peos.crypto.kdf import DIGEST_BYTES
 from peos.crypto.randomness import U64
 from peos.errors import BadEncoding
-from peos.shuffle.inspect.evidence import Nothing, Opening, Place, Shown, What
+from peos.shuffle.inspect.evidence import Nothing, Opening, Shown, Slot, What
 from peos.shuffle.inspect.paths import Places
 from peos.shuffle.inspect.verdict import MAX_INSPECTED
 from peos.shuffle.merkle import SALT_BYTES, Proof
-from peos.shuffle.messages import PUBLIC, WORD_BYTES, Kind, SignedReveal, Step, VectorHeader
+from peos.shuffle.messages import PUBLIC, STATEMENT_BYTES, Kind, SignedReveal, Step, VectorHeader
 from peos.shuffle.schedule import MAX_SHUFFLERS
 from peos.shuffle.transcript import Said
 from peos.v1 import shuffle_pb2 as pb
@@ -99,7 +99,7 @@ def decode_opening(sender: int, rows: NDArray[np.uint8]) -> Opening:
     return Opening(sender, paths, shown, said, claim, revealed, dummies)
 
 
-def _encode_shown(place: Place, shown: Shown) -> pb.Shown:
+def _encode_shown(place: Slot, shown: Shown) -> pb.Shown:
     return pb.Shown(
         round=place.round,
         what=place.what,
@@ -110,11 +110,11 @@ def _encode_shown(place: Place, shown: Shown) -> pb.Shown:
     )
 
 
-def _decode_shown(message: pb.Shown) -> tuple[Place, Shown]:
+def _decode_shown(message: pb.Shown) -> tuple[Slot, Shown]:
     width = within(message.row_bytes, 1, MAX_ROW_BYTES, "an opened row")
     if len(message.rows) % width or not 1 <= len(message.rows) // width <= MAX_INSPECTED:
         raise BadEncoding("inspection.opening_length", "opened rows do not have the length that they claim")
-    place = Place(
+    place = Slot(
         message.round,
         What(within(message.what, min(What), max(What), "what is opened")),
         within(message.other, 0, MAX_SHUFFLERS, "the other shuffler of an opening"),
@@ -135,7 +135,7 @@ def _decode_said(message: pb.Said) -> tuple[Said, bytes]:
     if kind not in PUBLIC:
         raise BadEncoding("inspection.receivers", f"a {kind.name.lower()} is not said to all shufflers")
     sender = within(message.sender, 1, MAX_SHUFFLERS, "a message's sender")
-    return (Step(message.round, kind), sender), exactly(message.body, WORD_BYTES, "a word")
+    return (Step(message.round, kind), sender), exactly(message.body, STATEMENT_BYTES, "a word")
 
 
 def _encode_places(places: Places) -> bytes:

@@ -70,7 +70,7 @@ GET_FROZEN_DIGEST: Final = Method(
 GET_FROZEN_LISTS: Final = Method(
     "Peers", "GetFrozenLists", *_ASK, submissions.encode_frozen_lists, submissions.decode_frozen_lists
 )
-SAY: Final = Method("Peers", "Say", shuffles.encode_word, shuffles.decode_word, *_DONE)
+SAY: Final = Method("Peers", "Say", shuffles.encode_statement, shuffles.decode_statement, *_DONE)
 CARRY: Final = Method("Peers", "Carry", *_BYTES, *_DONE, streams_in=True)
 TELL: Final = Method("Peers", "Tell", shuffles.encode_notice, shuffles.decode_notice, *_DONE)
 

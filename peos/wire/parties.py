@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from peos.collection.cards import Card, Invitation
 from peos.collection.document import ID_BYTES, TEXT_LIMIT
-from peos.collection.party import Answer, Card, Invitation, Order, Status
+from peos.collection.lifecycle import Order
 from peos.collection.receipts import Acknowledgement
+from peos.collection.replies import Answer, Status
 from peos.crypto.identity import PUBLIC_BYTES, SIGNATURE_BYTES, Identity, verifies
 from peos.crypto.kdf import DIGEST_BYTES
 from peos.crypto.onion import read_point

@@ -7,7 +7,7 @@ from google.protobuf.message import DecodeError
 from peos.collection.document import ID_BYTES, MAX_ROWS
 from peos.collection.membership import MOST_SHOWN, FrozenLists, MembershipProof, MembershipRequest
 from peos.collection.receipts import MAX_GROUP, Acknowledgement, Receipt
-from peos.collection.rows import ROW_BYTES, Shown
+from peos.collection.rows import ROW_BYTES, ListProof
 from peos.collection.submission import SALT_BYTES, Part
 from peos.crypto.identity import PUBLIC_BYTES, SIGNATURE_BYTES
 from peos.crypto.kdf import DIGEST_BYTES
@@ -184,13 +184,15 @@ def _read_receipt(message: pb.SubmissionReceipt) -> Receipt:
     )
 
 
-def _shown(one: Shown) -> pb.ShownRow:
+def _shown(one: ListProof) -> pb.ShownRow:
     return pb.ShownRow(place=one.place, row=one.row, path=b"".join(one.path))
 
 
-def _read_shown(message: pb.ShownRow) -> Shown:
+def _read_shown(message: pb.ShownRow) -> ListProof:
     place = within(message.place, 0, MAX_ROWS - 1, "a shown row's place")
-    return Shown(place, exactly(message.row, ROW_BYTES, "a shown row"), _read_path(message.path, "a shown row's path"))
+    return ListProof(
+        place, exactly(message.row, ROW_BYTES, "a shown row"), _read_path(message.path, "a shown row's path")
+    )
 
 
 def _read_path(packed: bytes, what: str) -> tuple[bytes, ...]:

@@ -13,13 +13,13 @@ import numpy as np
 
 from peos.collection.document import ID_BYTES
 from peos.crypto.randomness import U64
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import Packed
 from peos.shuffle.effects import Mix
 from peos.shuffle.streaming import Moved
 from peos.store.submissions import SubmissionFile
 from shuffler.evidence import Evidence
-from shuffler.inspecting import Inspecting
+from shuffler.inspection_runner import InspectionRunner
 from shuffler.workbench import Bench
 from tests.networks.launcher import shift_clock
 
@@ -43,7 +43,7 @@ def leave_zeros_out() -> None:
     """Masks without re-randomisation."""
 
     def remask(self: Bench, ciphertexts: Packed | Moved, masks: U64, hop: int) -> Packed:
-        ones = rows.pack([1] * len(masks), self.public.ciphertext_bytes)
+        ones = packing.pack([1] * len(masks), self.public.ciphertext_bytes)
         return self.public.remask(np.asarray(ciphertexts), masks, ones, hop=hop, rng=self._rng)
 
     Bench.remask = remask  # type: ignore[method-assign]  # that is the deviation
@@ -52,12 +52,12 @@ def leave_zeros_out() -> None:
 def plead() -> None:
     """Masks without re-randomisation, and afterwards the word that it was started anew and holds nothing."""
     leave_zeros_out()
-    honest = Inspecting.__init__
+    honest = InspectionRunner.__init__
 
-    def forgetful(self: Inspecting, **named: Any) -> None:
+    def forgetful(self: InspectionRunner, **named: Any) -> None:
         honest(self, **{**named, "record": None})
 
-    Inspecting.__init__ = forgetful  # type: ignore[method-assign]  # that is the deviation
+    InspectionRunner.__init__ = forgetful  # type: ignore[method-assign]  # that is the deviation
     Evidence.keep = lambda *_: None  # type: ignore[method-assign]  # likewise
 
 

@@ -9,7 +9,7 @@ import runpy
 from pathlib import Path
 from typing import Any, Final
 
-from shuffler import spill as scratch
+from shuffler import spill
 from shuffler.workbench import Bench
 
 TOLD: Final = "PEOS_TEST_FILES"
@@ -17,14 +17,14 @@ TOLD: Final = "PEOS_TEST_FILES"
 
 def keep_all() -> None:
     """From the first byte on; each is told."""
-    honest = scratch._File.__init__
+    honest = spill._File.__init__
 
-    def told(self: scratch._File, folder: Path) -> None:
+    def told(self: spill._File, folder: Path) -> None:
         honest(self, folder)
         with Path(os.environ[TOLD]).open("a", encoding="utf-8") as file:
             file.write(f"{os.getpid()} {folder}\n")
 
-    scratch._File.__init__ = told  # type: ignore[method-assign]  # what it does, and a note of it
+    spill._File.__init__ = told  # type: ignore[method-assign]  # what it does, and a note of it
     defaults: Any = Bench.__init__.__kwdefaults__
     defaults["long_from"] = 0
 

@@ -15,7 +15,7 @@ from typing import Final
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from analyzer.workspace import Home
+from analyzer.workspace import Workspace
 from peos.crypto.schemes.base import PrivateKey
 from peos.localcluster import Party
 from shuffler import config
@@ -43,7 +43,7 @@ def of_shuffler(shuffler: Party) -> dict[str, list[bytes]]:
     return {f"keys of {shuffler.name}": [own.identity.secret, phrase, bytes.fromhex(phrase.decode()), *ports]}
 
 
-def of_analyzer(home: Home) -> dict[str, list[bytes]]:
+def of_analyzer(home: Workspace) -> dict[str, list[bytes]]:
     """Its passphrase, its keys, and of every collection the decryption key and the shares of the dummies."""
     keys = home.keys
     phrase = home.config.passphrase_file.read_bytes().strip()

@@ -60,7 +60,7 @@ def interrupted(words: list[object], when: Callable[[str], bool], *, folder: Pat
             until(lambda: when(said["out"] + said["err"]) or ran.poll() is not None, f"{words[:2]} at work: {said}")
             assert ran.poll() is None, f"it was to be interrupted: {said}"
             os.killpg(ran.pid, signal.SIGINT)  # as a terminal does
-            ran.wait(60)
+            ran.wait(PATIENCE)
         finally:
             if ran.poll() is None:
                 os.killpg(ran.pid, signal.SIGKILL)
@@ -147,7 +147,7 @@ def test_a_demo_that_is_interrupted_leaves_no_process_and_no_folder(tmp_path: Pa
     words: list[object] = ["demo", "--users", 200, "--domain", 4, "--out", tmp_path / "out"]
     ran = interrupted(words, lambda _: any((one / "cluster").exists() for one in tmp_path.iterdir()), folder=tmp_path)
     require_interrupted(ran, "peos demo")
-    until(lambda: not left_over(tmp_path), "the end of every process", patience=20)
+    until(lambda: not left_over(tmp_path), "the end of every process")
     assert not list(tmp_path.iterdir())
 
 
@@ -181,7 +181,7 @@ def test_a_demo_that_ends_while_its_parties_run_leaves_none_of_them(tmp_path: Pa
             assert ran.wait(PATIENCE) == (-signal.SIGKILL if killed else 130)
         finally:
             ran.kill()
-    until(lambda: not left_over(tmp_path), "the end of every process", patience=20)
+    until(lambda: not left_over(tmp_path), "the end of every process")
     assert killed or not list(tmp_path.iterdir()), "what is killed cannot tidy up"
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from analyzer.config import read
 from analyzer.draft import draft
-from analyzer.peers import Peers
-from analyzer.store import Kept
-from analyzer.workspace import Home
+from analyzer.shuffler_clients import ShufflerClients
+from analyzer.store import CollectionRow
+from analyzer.workspace import Workspace
 from peos.cli.progress import Progress
 from peos.localcluster import Party
 from peos.spec import CollectionSpec
@@ -33,7 +33,7 @@ def require_sentence(ran: Ran, code: int, *expected: str) -> None:
         assert word in lines[0], ran.err
 
 
-def drafted(home: Home, name: str) -> Kept:
+def drafted(home: Workspace, name: str) -> CollectionRow:
     """A collection of its own key; the question is the same for all of them."""
     asked = CollectionSpec(
         name=name,
@@ -53,11 +53,11 @@ def drafted(home: Home, name: str) -> Kept:
     return draft(home, asked, Progress())
 
 
-def proposed(home: Home, kept: Kept, to: set[int]) -> None:
+def proposed(home: Workspace, kept: CollectionRow, to: set[int]) -> None:
     """Taken by these shufflers, and by no other."""
 
     async def to_them() -> None:
-        async with Peers(home.keys, home.proposal(kept).cards[:-1]) as peers:
+        async with ShufflerClients(home.keys, home.proposal(kept).cards[:-1]) as peers:
             assert not await peers.propose(kept.proposal, to)
 
     asyncio.run(to_them())
@@ -75,7 +75,7 @@ def require_nothing_sent(town: Town, client: Party, collections: Sequence[str]) 
 
 def test_a_user_who_would_get_a_document_of_her_own_sends_nothing(concluded: Concluded, tmp_path: Path) -> None:
     town = concluded.town
-    home = Home(read(town.analyzer.config))
+    home = Workspace(read(town.analyzer.config))
     try:
         ours, hers = drafted(home, "for-all"), drafted(home, "for-one")
         assert ours.digest != hers.digest

@@ -32,7 +32,7 @@ def stop(party: Party) -> None:
     begun = time.monotonic()
     code = process.wait(2 * STOPS_WITHIN)
     took = time.monotonic() - begun
-    until(lambda: not group(process.pid), f"the end of every process of {party.name}", patience=5.0)
+    until(lambda: not group(process.pid), f"the end of every process of {party.name}")
     party.stop()
     assert took < STOPS_WITHIN, f"{party.name} took {took:.1f} s to end"
     assert code == 0, f"{party.name} ended with {code}"
@@ -45,7 +45,7 @@ def kill(party: Party) -> None:
     at_work.append(len(group(process.pid)) - 1)
     process.kill()
     process.wait()
-    until(lambda: not group(process.pid), f"the end of the workers of {party.name}", patience=5.0)
+    until(lambda: not group(process.pid), f"the end of the workers of {party.name}")
     party.stop()
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from peos.collection.party import Card, Status
+from peos.collection.cards import Card
+from peos.collection.replies import Status
 from peos.crypto.randomness import Randomness
 from peos.errors import PeosError, Refused
 from peos.net.calls import Caller
@@ -23,7 +24,7 @@ from tests.e2e.whole_run import EXPIRED, GUEST, Concluded
 from tests.raising import raises
 
 DIGEST = bytes(32)
-SECONDS = 5.0
+SECONDS = 30.0
 RNG = Randomness(b"\x0f" * 32)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from analyzer.config import read
-from analyzer.workspace import Home
-from peos.collection.party import Card
+from analyzer.workspace import Workspace
+from peos.collection.cards import Card
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
 from peos.localcluster import LocalCluster, Party
@@ -107,7 +107,7 @@ def _open_few(town: Town) -> Party:
 
 def _secrets_of(town: Town, clients: dict[str, Party]) -> dict[str, list[bytes]]:
     """While they are there: decryption keys and shares are erased at the end."""
-    home = Home(read(town.analyzer.config))
+    home = Workspace(read(town.analyzer.config))
     try:
         found = leaks.of_analyzer(home)
     finally:

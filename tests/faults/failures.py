@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from peos.collection.lifecycle import State
-from peos.shuffle.delivery_state import Place
+from peos.shuffle.delivery_state import Phase
 from tests.faults import points
 from tests.faults.points import (
     ANALYZER,
@@ -69,7 +69,7 @@ def _there(state: State) -> Callable[[Arguments], bool]:
 
 
 def _shuffling() -> list[Change]:
-    set_, put = f"{STORE}.set_state", f"{STORE}.put_standing"
+    set_, put = f"{STORE}.set_state", f"{STORE}.put_delivery_state"
     return [
         Change("accepted", f"{STORE}.put_collection", EVERY, _SHUFFLER, stage=Stage.FRESH),
         Change("submissions", f"{STORE}.submit_many", EVERY, _AT_COMMIT, stage=Stage.OPEN),
@@ -80,9 +80,9 @@ def _shuffling() -> list[Change]:
         Change("shuffling", set_, EVERY, _SHUFFLER, state_is(State.SHUFFLING)),
         Change("entered", put, EVERY, _SHUFFLER, points.entered),
         Change("left", put, EVERY, _SHUFFLER, points.left, beside="attempt: entered"),
-        Change("stored", put, LAST, _SHUFFLER, place_is(Place.STORED)),
-        Change("sending", put, LAST, _SHUFFLER, place_is(Place.SENDING)),
-        Change("done", put, EVERY, _SHUFFLER, place_is(Place.DONE)),
+        Change("stored", put, LAST, _SHUFFLER, place_is(Phase.STORED)),
+        Change("sending", put, LAST, _SHUFFLER, place_is(Phase.SENDING)),
+        Change("done", put, EVERY, _SHUFFLER, place_is(Phase.DONE)),
         Change("delivered", set_, EVERY, _SHUFFLER, state_is(State.DELIVERED)),
         Change("erased", f"{STORE}.erase", EVERY, _WITH_CHECKPOINT, times=2),
         Change("published", set_, EVERY, _SHUFFLER, state_is(State.PUBLISHED)),
@@ -115,7 +115,7 @@ def _analyzing() -> list[Change]:
 
 
 def _answering() -> list[Change]:
-    client, opened, memory = ("client",), Stage.OPEN, "user_client.store:Memory"
+    client, opened, memory = ("client",), Stage.OPEN, "user_client.store:ClientStore"
     return [
         Change("memory made", "peos.store.database:Database._settle", client, _AT_COMMIT, stage=opened),
         Change("memory opened", f"{memory}.__init__", client, (Fails.CHECKPOINT,), stage=opened),

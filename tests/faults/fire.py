@@ -59,7 +59,7 @@ def under_fire(ground: Ground, kills: int, seed: int) -> list[Kill]:
             assert acknowledged(ground, party) == set(known), f"not all was acknowledged by {name}"
     ran = ground.run(ground.ordering("freeze"), patience=_END)
     assert ran.returncode == 0, ran.stderr
-    until(lambda: set(ground.standings()) == {"published"} and ground.is_over(), "the end", patience=_END)
+    until(lambda: set(ground.states()) == {"published"} and ground.is_over(), "the end", patience=_END)
     ground.end()
     check_published(ground)
     return done
@@ -81,7 +81,7 @@ def _kill(ground: Ground, victim: Party, before: set[bytes], client: subprocess.
     victim.process.kill()
     victim.process.wait()
     assert client.poll() is None, f"the load was over before {victim.name} was killed"
-    until(lambda: not group(leader), f"the end of the workers of {victim.name}", patience=5.0)
+    until(lambda: not group(leader), f"the end of the workers of {victim.name}")
     victim.stop()
     told, kept, known = acknowledged(ground, victim), stored(victim), commitments(ground)
     lost = told - set(kept)

@@ -184,7 +184,7 @@ class Ground:
         """A question to the analyzer's database."""
         return rows_of(self.analyzer.folder / "state" / "analyzer.sqlite", query)
 
-    def standings(self) -> list[str]:
+    def states(self) -> list[str]:
         """Each shuffler's own state, as it wrote it last."""
         return [self._standing(party) for party in self.cluster.shufflers]
 

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from peos.collection.lifecycle import State
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.effects import Mix, Pass, Split, Task
 from peos.shuffle.messages import Kind, Step
 from peos.shuffle.schedule import Schedule
@@ -110,21 +110,21 @@ def state_is(state: State) -> Callable[[Arguments], bool]:
     return lambda given: given["state"] is state
 
 
-def place_is(place: Place) -> Callable[[Arguments], bool]:
-    """To a standing of this place."""
-    return lambda given: given["standing"].place is place
+def place_is(place: Phase) -> Callable[[Arguments], bool]:
+    """To a delivery state of this place."""
+    return lambda given: given["delivery_state"].phase is place
 
 
 def entered(given: Arguments) -> bool:
-    """To a standing within an attempt."""
-    standing: Standing = given["standing"]
-    return standing.running
+    """To a delivery state within an attempt."""
+    delivery_state: DeliveryState = given["delivery_state"]
+    return delivery_state.running
 
 
 def left(given: Arguments) -> bool:
-    """To a standing after an attempt that was left."""
-    standing: Standing = given["standing"]
-    return standing.place is Place.FREE and 0 < standing.attempt == standing.left
+    """To a delivery state after an attempt that was left."""
+    delivery_state: DeliveryState = given["delivery_state"]
+    return delivery_state.phase is Phase.FREE and 0 < delivery_state.attempt == delivery_state.left
 
 
 def _said(step: Step) -> Callable[[Arguments], bool]:
@@ -179,7 +179,13 @@ def _creating() -> list[Point]:
     fresh = Stage.FRESH
     return [
         Point("create: kept as a draft, told nobody", f"{ANALYZER}.add", _AFTER, ("create",), fresh),
-        Point("create: proposed to every shuffler", "analyzer.peers:Peers.propose", _AFTER, ("create",), fresh),
+        Point(
+            "create: proposed to every shuffler",
+            "analyzer.shuffler_clients:ShufflerClients.propose",
+            _AFTER,
+            ("create",),
+            fresh,
+        ),
         Point("create: the dummies' parts are kept, not opened", f"{ANALYZER}.put_parts", _AFTER, ("create",), fresh),
         Point("create: all but the invitation", "analyzer.create:write_durably", _BEFORE, ("create",), fresh),
         Point("propose: not kept yet", f"{STORE}.put_collection", _BEFORE, EVERY, fresh),
@@ -193,7 +199,7 @@ def _submitting() -> list[Point]:
     return [
         Point("submit: remembered, not sent", "user_client.submitter:Preparer.prepare", _AFTER, client, opened),
         Point("submit: one shuffler answered", "user_client.submitter:Sending._answered", _AFTER, client, opened),
-        Point("submit: answers are noted", "user_client.store:Memory.note_answers", _AFTER, client, opened),
+        Point("submit: answers are noted", "user_client.store:ClientStore.note_answers", _AFTER, client, opened),
         Point("submit: before the transaction", f"{STORE}.submit_many", _BEFORE, EVERY, opened),
         Point("submit: within the transaction", f"{rows}._take", _AFTER, EVERY, opened, count=3),
         Point("submit: committed, not acknowledged", f"{STORE}.submit_many", _AFTER, EVERY, opened),
@@ -202,7 +208,7 @@ def _submitting() -> list[Point]:
 
 
 def _freezing() -> list[Point]:
-    freezing, agreed = "shuffler.freeze_runner:Freezing", "peos.collection.freeze:Freeze"
+    freezing, agreed = "shuffler.freeze_runner:FreezeRunner", "peos.collection.freeze:Freeze"
     closed = state_is(State.CLOSED)
     rows = "peos.store.submissions:SubmissionFile"
     return [
@@ -220,8 +226,8 @@ def _freezing() -> list[Point]:
         Point("freeze: durable", f"{STORE}.put_frozen", _AFTER, EVERY),
         Point("fakes: seed not drawn", f"{STORE}.fake_seed", _BEFORE, EVERY),
         Point("fakes: seed durable", f"{STORE}.fake_seed", _AFTER, EVERY),
-        Point("attempt: entered, not durable", f"{STORE}.put_standing", _BEFORE, EVERY, only=entered),
-        Point("attempt: entered", f"{STORE}.put_standing", _AFTER, EVERY, only=entered),
+        Point("attempt: entered, not durable", f"{STORE}.put_delivery_state", _BEFORE, EVERY, only=entered),
+        Point("attempt: entered", f"{STORE}.put_delivery_state", _AFTER, EVERY, only=entered),
     ]
 
 
@@ -229,8 +235,8 @@ def _leaving_an_attempt() -> list[Point]:
     """A second kill, while what the first one broke off is being left."""
     first = "attempt: entered"
     return [
-        Point("attempt: left, not durable", f"{STORE}.put_standing", _BEFORE, EVERY, only=left, first=first),
-        Point("attempt: left, not said", f"{STORE}.put_standing", _AFTER, EVERY, only=left, first=first),
+        Point("attempt: left, not durable", f"{STORE}.put_delivery_state", _BEFORE, EVERY, only=left, first=first),
+        Point("attempt: left, not said", f"{STORE}.put_delivery_state", _AFTER, EVERY, only=left, first=first),
     ]
 
 
@@ -242,7 +248,9 @@ def _rounds() -> list[Point]:
             said = kind.name.lower()
             step = Step(number, kind)
             found += [
-                Point(f"{name}: {said} not said", "shuffler.post:Post.word", _BEFORE, parties, only=_posted(step)),
+                Point(
+                    f"{name}: {said} not said", "shuffler.outbox:Outbox.statement", _BEFORE, parties, only=_posted(step)
+                ),
                 Point(f"{name}: {said} said", "peos.net.calls:Caller.ask", _AFTER, parties, only=_said(step)),
             ]
         mixed = _task(Mix, f"round/{number}")
@@ -262,7 +270,7 @@ def _parts() -> list[Point]:
             Point(f"{name}: seed said", "peos.net.calls:Caller.ask", _AFTER, who, only=seed),
         ]
         if leave.explicit:
-            found += _vector(f"{name}: part", who, _shufflers(leave.explicit), Kind.PART)
+            found += _vector(f"{name}: part", who, _shufflers(leave.explicit), Kind.PIECE)
     return found
 
 
@@ -298,7 +306,7 @@ def _passes() -> list[Point]:
 
 
 def _storing() -> list[Point]:
-    put, stored, sending = f"{STORE}.put_standing", place_is(Place.STORED), place_is(Place.SENDING)
+    put, stored, sending = f"{STORE}.put_delivery_state", place_is(Phase.STORED), place_is(Phase.SENDING)
     lost = {"loses": lose_vectors, "end": State.ABORTED, "reason": "vector .* is damaged or gone"}
     return [
         Point("storing: not durable yet", put, _BEFORE, LAST, only=stored),
@@ -313,12 +321,12 @@ def _storing() -> list[Point]:
 
 def _delivering() -> list[Point]:
     incoming, receiving, me = (
-        "analyzer.delivery_receiver:Incoming",
-        "analyzer.delivery_receiver:Receiving",
+        "analyzer.delivery_receiver:IncomingVector",
+        "analyzer.delivery_receiver:DeliveryReceiver",
         ("analyzer",),
     )
     sent, delivered = "peos.wire.shuffles:encode_vector", _carries("delivery", "Deliver")
-    put, done = f"{STORE}.put_standing", place_is(Place.DONE)
+    put, done = f"{STORE}.put_delivery_state", place_is(Phase.DONE)
     return [
         Point("delivery: mid-stream, sender", sent, _DURING, LAST, only=_kind(Kind.DELIVERY), count=2),
         Point("delivery: acknowledged", "peos.net.calls:Caller.send", _AFTER, LAST, only=delivered),
@@ -337,7 +345,11 @@ def _delivering() -> list[Point]:
 
 def _inspecting() -> list[Point]:
     """After the receipt; a shuffler that is started anew has no rows left to open, and says so."""
-    here, there, me = "shuffler.inspecting:Inspecting", "analyzer.inspection_runner:Inspecting", ("analyzer",)
+    here, there, me = (
+        "shuffler.inspection_runner:InspectionRunner",
+        "analyzer.inspection_runner:InspectionRunner",
+        ("analyzer",),
+    )
     return [
         Point("inspection: dummies revealed", f"{there}.reveal", _AFTER, me),
         Point("inspection: one opening kept", f"{there}.keep", _AFTER, me),
@@ -364,7 +376,7 @@ def _erasing() -> list[Point]:
 
 def _publishing() -> list[Point]:
     publishing, me = "analyzer.publisher", ("analyzer",)
-    telling, receiving = f"{publishing}:_Telling.__call__", "analyzer.delivery_receiver:Receiving"
+    telling, receiving = f"{publishing}:_Telling.__call__", "analyzer.delivery_receiver:DeliveryReceiver"
     return [
         Point("decryption: not begun", f"{publishing}:decrypt", _BEFORE, me),
         Point("decryption: some chunks came", telling, _AFTER, me, count=3),

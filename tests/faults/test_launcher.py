@@ -140,7 +140,7 @@ def test_the_launcher_ends_a_role_at_the_point_by_sigkill_with_its_trace_on_disk
     config.write_text(f'folder = "memory"\nshufflers = [{pins}]\n{limits}')
     program = (
         "from tests.faults import launcher, points;"
-        "point = points.Point('opened', 'user_client.store:Memory.standings', points.Moment.AFTER, ());"
+        "point = points.Point('opened', 'user_client.store:ClientStore.standings', points.Moment.AFTER, ());"
         "launcher.named = lambda _: point;"
         f"launcher.main([{str(trace)!r}, 'opened', 'user_client', 'status', '--config', {str(config)!r}])"
     )

@@ -247,7 +247,7 @@ class Trial:
         """After an abort only who was struck is through by itself: the others wait for the order or `erase_by`."""
         if not self.ground.is_over():
             return False
-        standings = dict(zip(EVERY, self.ground.standings(), strict=True))
+        standings = dict(zip(EVERY, self.ground.states(), strict=True))
         is_struck = state is State.ABORTED and self.order != "abort"
         waited_for = {party for party, _ in self.armed} if is_struck else set(EVERY)
         return all(standings[party] == state.value for party in waited_for if party in standings)
@@ -267,7 +267,7 @@ class Trial:
 
     def _told(self) -> str:
         state, reason = self.ground.state()
-        standings = dict(zip(EVERY, self.ground.standings(), strict=True))
+        standings = dict(zip(EVERY, self.ground.states(), strict=True))
         seconds = time.monotonic() - self._started
         return f"after {seconds:.0f} s the analyzer is {state.value} {reason}, the shufflers are {standings}"
 

@@ -23,8 +23,8 @@ import analyzer.config
 import peos.wire
 import shuffler.config
 import user_client.config
+from peos.collection.cards import Card
 from peos.collection.labels import value_of
-from peos.collection.party import Card
 from peos.crypto.identity import Identity
 from peos.crypto.onion import OnionKeys, OnionPrivateKey, read_point
 from peos.crypto.randomness import Randomness

@@ -15,10 +15,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from peos.collection.cards import Card
 from peos.collection.delivery_rules import check_delivery, judge_delivery
 from peos.collection.document import Document, Dummy, MechanismChoice
-from peos.collection.party import Card, Status
 from peos.collection.prepare import prepare
+from peos.collection.replies import Status
 from peos.collection.reveal import Revealed, known_case, reveal, sign_reveal
 from peos.collection.submission import Part, Verdict
 from peos.collection.ticket import issue
@@ -39,7 +40,7 @@ from peos.net.server import Running, serve
 from peos.net.submit import send_parts
 from peos.net.tls import Trust, peer_port
 from peos.protocols.peos import ShareSplitter
-from peos.shuffle import combine as analyzer
+from peos.shuffle import combine
 from peos.shuffle.inspect.evidence import Opening
 from peos.shuffle.inspect.verdict import Delivered, Finding, common_start, judge, not_seen
 from peos.shuffle.messages import Kind, SignedReceipt, SignedReveal, VectorHeader
@@ -51,7 +52,7 @@ from shuffler import config, keys
 RNG: Final = Randomness(b"\x2a" * 32)
 DUMMIES: Final = 32
 FAKES: Final = 8
-PATIENCE: Final = 60.0
+PATIENCE: Final = 180.0
 
 
 @cache
@@ -128,7 +129,7 @@ class Played:
         self._asking = [Caller(one, name, RNG, policy=ONCE) for one, name in zip(channels, names, strict=True)]
         self.expected: list[int] = []
         self.headers: list[VectorHeader] = []
-        self.parts: dict[int, analyzer.Part] = {}
+        self.parts: dict[int, combine.FinalVector] = {}
         self.openings: dict[int, Opening] = {}
         self.holds_dummies_back = False
         self._revealed: list[Revealed] = []
@@ -198,7 +199,7 @@ class Played:
         if judge_delivery(self.headers, header) is Verdict.STORE:  # a second output would be a Conflict
             self.headers.append(header)
             vector = rows if who == self.document.schedule.last[0] else as_words(rows)
-            self.parts[who] = analyzer.Part(header.header.context, header.transcript, vector)
+            self.parts[who] = combine.FinalVector(header.header.context, header.transcript, vector)
 
     async def _dummies(self, digest: bytes, _: Context) -> AsyncIterator[inspections.RevealedPart | SignedReveal]:
         if digest != self.digest or not self._revealed:
@@ -233,7 +234,7 @@ class Played:
 
     async def _status_of(self, caller: Caller) -> Status:
         try:
-            found: Status = await caller.ask(STATUS, self.digest, timeout=2.0)
+            found: Status = await caller.ask(STATUS, self.digest, timeout=5.0)
         except PeosError:
             return Status(self.digest, "down", known=False)
         return found
@@ -254,8 +255,8 @@ class Played:
 
     def reports(self) -> U64:
         """What came out but the dummies, each of which must be there: reports and fakes."""
-        combined = analyzer.combine(self.document.schedule, self.parts, key(), RNG)
-        return analyzer.without_dummies(combined, np.stack([dummy.words for dummy in OWNED]))[:, 0]
+        combined = combine.combine(self.document.schedule, self.parts, key(), RNG)
+        return combine.without_dummies(combined, np.stack([dummy.words for dummy in OWNED]))[:, 0]
 
     def check_conservation(self) -> None:
         """Every report and every dummy exactly once, and besides nothing but the fakes."""

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from peos.collection.party import Card
+from peos.collection.cards import Card
 from peos.crypto.identity import Identity
 from peos.errors import PeosError
 from peos.net.calls import Caller

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from peos.collection.party import Answer
+from peos.collection.replies import Answer
 from peos.crypto.randomness import Randomness
 from peos.localcluster import Party
 from peos.net.submit import send_parts

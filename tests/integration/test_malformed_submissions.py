@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from gmpy2 import jacobi, mpz
 
-from peos.collection.party import Answer
+from peos.collection.replies import Answer
 from peos.collection.submission import Part, bind
 from peos.collection.ticket import issue
 from peos.crypto.identity import Identity

@@ -19,7 +19,6 @@ from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.errors import Refused
 from peos.ldp import GRR
 from peos.simulate import Simulation
-from tests.full import many
 from tests.raising import raises
 from tests.security.verdict import Verdict, of_flags, of_guesses
 from tests.unit.user_client.town import NOW, Town, full_key
@@ -29,7 +28,7 @@ from user_client.config import Config
 DOMAIN: Final = 16
 EPSILON: Final = 2.5
 ASKED: Final = 9  # times
-TRIALS: Final = many(8, 12)
+TRIALS: Final = 12
 
 
 @pytest.fixture
@@ -72,6 +71,7 @@ def average(asked: list[int]) -> int:
 # Averaging.
 
 
+@pytest.mark.full
 def test_without_a_memory_repeated_answers_average_to_her_value(town: Town, tmp_path: Path, rng: Randomness) -> None:
     values = (rng.uint64(TRIALS) % DOMAIN).astype(int)
     for again in range(ASKED):

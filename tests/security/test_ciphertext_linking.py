@@ -19,7 +19,7 @@ from gmpy2 import mpz
 from numpy.typing import NDArray
 
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import Packed, PublicKey
 from peos.crypto.schemes.paillier import PaillierPrivateKey, PaillierPublicKey, rho_bits
 from tests.full import full
@@ -105,8 +105,8 @@ def real(key: PaillierPrivateKey) -> dict[str, View]:
 def link_by_exponents(view: View, name: str) -> Verdict:
     """For each row that came out, look up the one that went in and differs by a power of 1 + N."""
     n = view.key.public.modulus
-    known = {c % n: row for row, c in enumerate(rows.integers(view.before))}
-    guesses = [known.get(c % n, -1) for c in rows.integers(view.after)]
+    known = {c % n: row for row, c in enumerate(packing.integers(view.before))}
+    guesses = [known.get(c % n, -1) for c in packing.integers(view.after)]
     return _identified(f"small exponents, {name}", guesses, view)
 
 
@@ -151,12 +151,13 @@ def test_integers_that_are_buried_keep_no_order(real: dict[str, View], who: str)
     link_by_order(real[who], who).assert_fails()
 
 
+@pytest.mark.full
 def test_without_rho_the_order_of_integers_follows_rows(key: PaillierPrivateKey) -> None:
     laid = run(key, FEW, weak=Unburied)
     link_by_order(views(laid, key)["later holder"], "later holder, ρ = 0").assert_succeeds()
 
 
-@pytest.mark.parametrize("weak", [Forty, OneWidth])
+@pytest.mark.parametrize("weak", [full(Forty), OneWidth])
 def test_rho_of_the_same_width_at_every_pass_keeps_the_order(key: PaillierPrivateKey, weak: Weak) -> None:
     laid = run(key, FEW, weak=weak)
     link_by_order(views(laid, key)["first holder"], f"first holder, {weak.__name__}").assert_succeeds()
@@ -166,6 +167,7 @@ def test_high_parts_link_no_row(real: dict[str, View]) -> None:
     link_by_high_parts(real["first holder"], "first holder").assert_fails()
 
 
+@pytest.mark.full
 def test_without_rho_at_the_later_holder_high_parts_link_every_row(key: PaillierPrivateKey) -> None:
     laid = run(key, FEW, weak=Unburied, only_at=2)
     link_by_high_parts(views(laid, key)["first holder"], "first holder, ρ = 0 at shuffler 2").assert_succeeds()
@@ -186,7 +188,7 @@ def tell_marks(key: PaillierPrivateKey, public: PaillierPublicKey, hop: int, cou
     n = public.modulus
     marked = [1 + n * (largest if is_fake else 0) for is_fake in fake]
     zeros = public.zero_source(rng, expected=count).zeros(count)
-    after = public.remask(rows.pack(marked, public.ciphertext_bytes), rng.uint64(count), zeros, hop=hop, rng=rng)
+    after = public.remask(packing.pack(marked, public.ciphertext_bytes), rng.uint64(count), zeros, hop=hop, rng=rng)
     called = _ranks(key.decrypt_integers(after)) > 0.5
     return of_guesses(f"marks within ρ's width, honest pass {hop}", int(np.sum(called == fake)), count)
 
@@ -232,6 +234,7 @@ def test_symbols_do_not_tell_fakes_from_users(real: dict[str, View], who: str) -
     tell_fakes_by_symbols(real[who], who).assert_fails()
 
 
+@pytest.mark.full
 def test_with_a_single_squared_base_symbols_link_rows_and_tell_fakes(key: PaillierPrivateKey) -> None:
     for who, view in views(run(key, FEW, weak=OneSquaredBase), key).items():
         link_by_symbols(view, f"{who}, one squared base").assert_succeeds()
@@ -256,7 +259,7 @@ def test_three_holders_of_seven_link_nothing_through_the_fourth(
 def _symbols(key: PaillierPrivateKey, ciphertexts: Packed) -> NDArray[np.int64]:
     # (1+N)^m is a square mod p and mod q, so these are the symbols of the zero that hides m.
     return np.array(
-        [(gmpy2.legendre(c, key.p) < 0) + 2 * (gmpy2.legendre(c, key.q) < 0) for c in rows.integers(ciphertexts)]
+        [(gmpy2.legendre(c, key.p) < 0) + 2 * (gmpy2.legendre(c, key.q) < 0) for c in packing.integers(ciphertexts)]
     )
 
 

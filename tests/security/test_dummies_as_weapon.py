@@ -20,7 +20,7 @@ from peos.crypto.kdf import Context
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.ldp import GRR
-from peos.shuffle.inspect.evidence import Place, What
+from peos.shuffle.inspect.evidence import Slot, What
 from peos.shuffle.inspect.verdict import Case
 from peos.shuffle.messages import SignedReveal
 from peos.simulate import Node, Simulation
@@ -58,12 +58,12 @@ class Weapon(Simulation):
     def victim_read(self, row: int) -> int | None:
         """The victim's word as far as her opened rows show it: what the last hiders hold of it, and the key."""
         last, hiders = len(self.document.schedule.rounds), self.document.schedule.last
-        if Place(last, What.PASSED) not in self.openings[hiders[0]].shown:
+        if Slot(last, What.PASSED) not in self.openings[hiders[0]].shown:
             return None
-        ciphertext = self.openings[hiders[0]].shown[Place(last, What.PASSED)].rows[row : row + 1]
+        ciphertext = self.openings[hiders[0]].shown[Slot(last, What.PASSED)].rows[row : row + 1]
         total = self.key.decrypt(np.ascontiguousarray(ciphertext))
         for who in hiders[1:]:
-            words = np.ascontiguousarray(self.openings[who].shown[Place(last, What.MIXED)].rows[row]).view("<u8")
+            words = np.ascontiguousarray(self.openings[who].shown[Slot(last, What.MIXED)].rows[row]).view("<u8")
             total = total + words[0]
         return int(total[0])
 

@@ -31,7 +31,7 @@ ROWS = 200
 RUNS = 12
 CURIOUS, LEAVER = 3, 2
 VICTIM = 0
-LEFT = Step(2, Kind.PART)  # with which shuffler 2 leaves after round 1
+LEFT = Step(2, Kind.PIECE)  # with which shuffler 2 leaves after round 1
 
 
 class MaskReusing(Attempt):
@@ -151,6 +151,7 @@ def test_a_lost_attempt_reveals_nothing_of_its_permutation(key: PaillierPrivateK
     assert victims == 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", [Interrupted, full(Crashed)])
 def test_masks_used_again_under_a_new_permutation_link_the_rows_and_leave_two_places_for_the_victim(
     key: PaillierPrivateKey, kind: type[Interrupted]

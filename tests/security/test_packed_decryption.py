@@ -11,7 +11,7 @@ import pytest
 from gmpy2 import mpz
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.paillier import PaillierPrivateKey, plaintext_bits
 from peos.crypto.schemes.paillier_packed import COEFFICIENT_BYTES, PackedDecryption
 from tests.full import full
@@ -67,9 +67,9 @@ def wins(key: PaillierPrivateKey, whole: int, rng: Randomness) -> int:
         words = rng.uint64(OTHERS + 1)
         sent = public.encrypt(words, source.zeros(len(words)))
         her_row, order = rng.integer_below(OTHERS + 1), rng.permutation(OTHERS + 1)
-        (zero,) = rows.integers(source.zeros(1))
+        (zero,) = packing.integers(source.zeros(1))
         forged = (1 + whole * public.modulus) * zero % public.square
-        sent[her_row] = rows.pack([forged], public.ciphertext_bytes)[0]
+        sent[her_row] = packing.pack([forged], public.ciphertext_bytes)[0]
         assert public.check(sent).all(), "intake has nothing to object to"
         masks = rng.uint64(len(words))
         passed = public.remask(sent[order], masks, source.zeros(len(words)), hop=PASSES, rng=rng)
@@ -89,6 +89,7 @@ def test_an_oversized_plaintext_changes_nobody_elses_word(name: str, key: Pailli
     verdict(name, key, rng).assert_fails()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["promote", full("borrow"), full("drown")])
 def test_without_the_check_it_does(name: str, key: PaillierPrivateKey, rng: Randomness) -> None:
     verdict(name, BelievingKey(key.p, key.q), rng).assert_succeeds()
@@ -109,12 +110,12 @@ def crossed(key: PaillierPrivateKey, rng: Randomness) -> tuple[list[int], list[i
 def test_coefficients_that_can_be_foreseen_let_errors_cancel(key: PaillierPrivateKey, rng: Randomness) -> None:
     """Two users are lent the knowledge of p here, to make the slots quiet: the form alone is on trial."""
     sent, said = crossed(key, rng)
-    zeros = rows.integers(key.public.zero_source(rng).zeros(2 * len(sent)))
+    zeros = packing.integers(key.public.zero_source(rng).zeros(2 * len(sent)))
     filler: Sequence[int] = [1, 2, 3]
     ciphertexts = [
         (1 + m * key.public.modulus) * z % key.public.square for m, z in zip([*sent, *filler], zeros, strict=True)
     ]
-    packed = rows.pack(ciphertexts, key.public.ciphertext_bytes)
+    packed = packing.pack(ciphertexts, key.public.ciphertext_bytes)
     true = key.decrypt(packed).tolist()
     foreseen = ForeseenKey(key.p, key.q).decrypt_shuffled(packed, passes=PASSES, rng=rng).tolist()
     assert foreseen[:3] == said

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import Packed, PublicKey
 from peos.crypto.schemes.paillier import PaillierPrivateKey, PaillierPublicKey
 from peos.ldp import GRR
 from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.shuffle.effects import CIPHERTEXTS, SHARES
+from tests.full import full
 from tests.security.laid import Laid, WatchedNode, bench_of
 from tests.security.verdict import Verdict, of_guesses
 from tests.security.weakened import Bare
@@ -51,7 +52,7 @@ def delivered(laid: Laid) -> tuple[Packed, U64]:
 
 def readings(public: PaillierPublicKey, ciphertexts: Packed) -> dict[str, U64]:
     """What may be taken for the encrypted share: the m of 1 + mN, as far as c is one; parts of c; nothing."""
-    n, given = public.modulus, rows.integers(ciphertexts)
+    n, given = public.modulus, packing.integers(ciphertexts)
     word = (1 << 64) - 1
     return {
         ENCODING: np.array([int((c - 1) // n & word) for c in given], dtype=np.uint64),
@@ -90,7 +91,7 @@ def read(attack: str, words: U64, truth: U64) -> Verdict:
     return of_guesses(attack, int(np.sum(right)), len(right), choices=DOMAIN)
 
 
-@pytest.mark.parametrize("shufflers", [3, 5])
+@pytest.mark.parametrize("shufflers", [3, full(5)])
 def test_all_shufflers_together_read_nothing_since_one_share_is_encrypted(
     key: PaillierPrivateKey, shufflers: int
 ) -> None:

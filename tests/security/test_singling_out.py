@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from peos.collection.party import Card
+from peos.collection.cards import Card
 from peos.collection.submission import plain_share
 from peos.collection.ticket import Ticket, issue
 from peos.crypto.identity import Identity

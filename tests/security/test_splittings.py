@@ -15,7 +15,7 @@ from peos.crypto.kdf import DIGEST_BYTES
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.ldp import GRR
-from peos.shuffle import combine as analyzer
+from peos.shuffle import combine
 from peos.simulate import Node, Simulation
 from peos.wire import submissions
 from tests.raising import raises
@@ -70,9 +70,9 @@ def collect(kind: type[Simulation], key: PaillierPrivateKey) -> tuple[U64, U64, 
     simulation.submit(np.empty((0, 1), dtype=np.uint64))  # the dummies
     simulation.freeze()
     simulation.shuffle()
-    combined = analyzer.combine(simulation.document.schedule, simulation.delivered, simulation.key, simulation.rng)
+    combined = combine.combine(simulation.document.schedule, simulation.delivered, simulation.key, simulation.rng)
     dummies = np.stack([dummy.words for dummy in simulation.dummies])
-    return reports[~mixing], reports[mixing], analyzer.without_dummies(combined, dummies)
+    return reports[~mixing], reports[mixing], combine.without_dummies(combined, dummies)
 
 
 def test_mixed_splittings_are_not_counted_and_everybody_elses_reports_come_out_exactly(key: PaillierPrivateKey) -> None:
@@ -83,6 +83,7 @@ def test_mixed_splittings_are_not_counted_and_everybody_elses_reports_come_out_e
     of_rate("mixed splittings", mixtures, USERS, "counted reports that nobody made").assert_fails()
 
 
+@pytest.mark.full
 def test_freezing_by_id_alone_destroys_the_reports_of_all_mixers_unnoticed(key: PaillierPrivateKey) -> None:
     honest, mixed, found = collect(OverIds, key)
     assert len(found) == USERS, "every user is counted and no error says otherwise"

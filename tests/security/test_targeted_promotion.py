@@ -28,12 +28,13 @@ import numpy as np
 import pytest
 
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.ldp import GRR, SUE, LocalHash
 from peos.ldp.base import PureMechanism
 from peos.simulate import Simulation
 from peos.wire import submissions
+from tests.full import full
 from tests.raising import raises
 from tests.security.laid import Laid
 
@@ -123,7 +124,7 @@ def supported(mechanism: PureMechanism, reports: U64) -> "np.ndarray[tuple[int, 
     return np.array([mechanism.support_counts(report[np.newaxis])[list(TARGETS)].sum() for report in reports])
 
 
-@pytest.mark.parametrize("craft", [random_pattern, random_item, maximal_gain])
+@pytest.mark.parametrize("craft", [full(random_pattern), full(random_item), maximal_gain])
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_the_gain_is_what_theory_says_and_no_more_than_one_report_each_allows(
     key: PaillierPrivateKey, name: str, craft: Craft, rng: Randomness
@@ -142,12 +143,12 @@ def test_a_huge_plaintext_is_one_report_like_any_other(key: PaillierPrivateKey, 
     many, n = 50, int(key.public.modulus)
 
     def huge(words: U64) -> "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]":
-        zeros = rows.integers(key.public.zero_source(rng).zeros(len(words)))
+        zeros = packing.integers(key.public.zero_source(rng).zeros(len(words)))
         marked = [
             (1 + n * (int(w) + (row + 1) * 2**100)) * int(z) % n**2
             for row, (w, z) in enumerate(zip(words, zeros, strict=True))
         ]
-        return rows.pack(marked, key.public.ciphertext_bytes)
+        return packing.pack(marked, key.public.ciphertext_bytes)
 
     laid.lay(rng.uint64((many, 1)), encrypt=huge)
     laid.shuffle()

@@ -12,7 +12,7 @@ from gmpy2 import mpz
 from numpy.typing import NDArray
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import Packed
 from peos.crypto.schemes.dgk import DGKPrivateKey
 from peos.crypto.schemes.joye_libert import JoyeLibertPrivateKey
@@ -38,8 +38,8 @@ def elements(key: Key, symbol: int, count: int, rng: Randomness) -> list[mpz]:
 
 def times(key: Key, ciphertexts: Packed, factors: list[mpz]) -> Packed:
     """Each row multiplied by its factor."""
-    n, pairs = key.public.modulus, zip(rows.integers(ciphertexts), factors, strict=True)
-    return rows.pack([c * factor % n for c, factor in pairs], key.public.ciphertext_bytes)
+    n, pairs = key.public.modulus, zip(packing.integers(ciphertexts), factors, strict=True)
+    return packing.pack([c * factor % n for c, factor in pairs], key.public.ciphertext_bytes)
 
 
 def marking(key: Key, mark: mpz) -> type[WatchedBench]:
@@ -83,7 +83,7 @@ def test_where_only_the_intake_looks_the_key_holder_reads_the_mark_behind_an_hon
     laid = run(key, USERS, weak=IntakeOnly, nodes=miscalculating(marking(key, mark), who=1))
     last = laid.passes()[-1]
     marked = _through(laid) < USERS // 2
-    called = np.array([gmpy2.jacobi(c, key.public.modulus) == -1 for c in rows.integers(last.after)])
+    called = np.array([gmpy2.jacobi(c, key.public.modulus) == -1 for c in packing.integers(last.after)])
     of_guesses("Jacobi marks, checked at intake only", int(np.sum(called == marked)), len(marked)).assert_succeeds()
 
 

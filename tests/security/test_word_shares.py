@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.shuffle.attempt import ENCRYPTED_SHARE
 from peos.shuffle.effects import CIPHERTEXTS, SHARES
 from tests.security.laid import Laid, bench_of
@@ -32,7 +32,7 @@ def confirm(name: str, *, randomised: bool) -> Verdict:
     held = bench_of(laid.nodes[ENCRYPTED_SHARE - 1]).ciphertexts(CIPHERTEXTS)[:USERS]
     known = plain[0] + plain[1]
     matches = [
-        [a == b for a, b in zip(rows.integers(held), rows.integers(encoded), strict=True)]
+        [a == b for a, b in zip(packing.integers(held), packing.integers(encoded), strict=True)]
         for encoded in (public.encrypt(guess - known, Ones(public).zeros(USERS)) for guess in candidates)
     ]
     guesses = np.where(matches[0], 0, np.where(matches[1], 1, rng.uint64(USERS) & np.uint64(1)))

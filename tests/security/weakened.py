@@ -8,7 +8,7 @@ import numpy as np
 from gmpy2 import mpz
 
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import Packed, ZeroSource
 from peos.crypto.schemes.moduli import random_unit
 from peos.crypto.schemes.paillier import PaillierPublicKey
@@ -23,7 +23,7 @@ class Ones(ZeroSource):
 
     def zeros(self, count: int) -> Packed:
         """`count` times 1."""
-        return rows.pack([mpz(1)] * count, self._size)
+        return packing.pack([mpz(1)] * count, self._size)
 
 
 class Unrandomised(PaillierPublicKey):

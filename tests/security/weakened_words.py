@@ -9,7 +9,7 @@ from gmpy2 import mpz
 from numpy.typing import NDArray
 
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import Packed, ZeroSource
 from peos.crypto.schemes.dgk import DGKPrivateKey, DGKPublicKey
 from peos.crypto.schemes.joye_libert import JoyeLibertPrivateKey, JoyeLibertPublicKey
@@ -26,7 +26,7 @@ class Ones(ZeroSource):
 
     def zeros(self, count: int) -> Packed:
         """`count` times 1."""
-        return rows.pack([mpz(1)] * count, self._size)
+        return packing.pack([mpz(1)] * count, self._size)
 
 
 class _Unrandomised(WordPublicKey):
@@ -55,7 +55,7 @@ class _ThirteenthPowers(ZeroSource):
         """`count` of them."""
         n = self._public.modulus
         units = random_units(count, n, self._rng)
-        return rows.pack(gmpy2.powmod_base_list(units, SMALL * TWO_64, n), self._public.ciphertext_bytes)
+        return packing.pack(gmpy2.powmod_base_list(units, SMALL * TWO_64, n), self._public.ciphertext_bytes)
 
 
 class OneCoset(JoyeLibertPublicKey):
@@ -72,7 +72,7 @@ class IntakeOnly(JoyeLibertPublicKey):
     def check(self, ciphertexts: Packed) -> NDArray[np.bool_]:
         """Range and common factors, as for Paillier."""
         n = self.modulus
-        return np.array([0 < c < n and gmpy2.gcd(c, n) == 1 for c in rows.integers(ciphertexts)], dtype=np.bool_)
+        return np.array([0 < c < n and gmpy2.gcd(c, n) == 1 for c in packing.integers(ciphertexts)], dtype=np.bool_)
 
 
 class IntakeOnlyPrivate(JoyeLibertPrivateKey):

@@ -14,7 +14,7 @@ from gmpy2 import mpz
 from numpy.typing import NDArray
 
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import Packed, PrivateKey, PublicKey
 from peos.crypto.schemes.dgk import DGK, DGKPrivateKey
 from peos.crypto.schemes.joye_libert import JoyeLibert, JoyeLibertPrivateKey
@@ -115,7 +115,7 @@ def bare(key: Key, ciphertexts: Packed, words: U64) -> list[mpz]:
     """c·b^-m mod N."""
     n = key.public.modulus
     powers = gmpy2.powmod_exp_list(gmpy2.invert(key.public.base, n), words.tolist(), n)
-    return [c * power % n for c, power in zip(rows.integers(ciphertexts), powers, strict=True)]
+    return [c * power % n for c, power in zip(packing.integers(ciphertexts), powers, strict=True)]
 
 
 def classes(key: Key, units: list[mpz]) -> NDArray[np.int64]:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import Randomness
 from peos.shuffle.delivery import Decision, Delivery
-from peos.shuffle.delivery_state import Place, Standing
-from peos.shuffle.effects import Deadline, Effect, Event, Output, Persist, Restarted, Tell, TimedOut
+from peos.shuffle.delivery_state import DeliveryState, Phase
+from peos.shuffle.effects import Deadline, Effect, Event, Notify, Output, Persist, Restarted, TimedOut
 from peos.shuffle.machine import Shuffler
 from peos.shuffle.messages import Notice, NoticeKind
 from peos.shuffle.schedule import Schedule
@@ -21,26 +21,31 @@ class Deciding(Shuffler):
     delivery_type: type[Delivery] = Delivery
 
     def __init__(
-        self, me: int, schedule: Schedule, context: Context, rng: Randomness, standing: Standing | None = None
+        self,
+        me: int,
+        schedule: Schedule,
+        context: Context,
+        rng: Randomness,
+        delivery_state: DeliveryState | None = None,
     ) -> None:
-        super().__init__(me, schedule, context, rng, standing)
-        self._delivery = self.delivery_type(me, schedule, standing or Standing())
+        super().__init__(me, schedule, context, rng, delivery_state)
+        self._delivery = self.delivery_type(me, schedule, delivery_state or DeliveryState())
 
 
 class ForgetsWhatItStored(Party):
     """Comes back as if it had been in the midst of the attempt that it stored, or even sent."""
 
-    def _remembered(self) -> Standing:
-        standing = self.durable.standing
-        stored = standing.place in (Place.STORED, Place.SENDING)
-        return replace(standing, place=Place.FREE, transcript=b"") if stored else standing
+    def _remembered(self) -> DeliveryState:
+        delivery_state = self.durable.delivery_state
+        stored = delivery_state.phase in (Phase.STORED, Phase.SENDING)
+        return replace(delivery_state, phase=Phase.FREE, transcript=b"") if stored else delivery_state
 
 
 class ForgetsEverything(Party):
     """Comes back with an empty store, and takes part."""
 
-    def _remembered(self) -> Standing:
-        return Standing()
+    def _remembered(self) -> DeliveryState:
+        return DeliveryState()
 
 
 class ContinuesAnAttempt(Party):
@@ -50,8 +55,8 @@ class ContinuesAnAttempt(Party):
         """Begins the same attempt again."""
 
         def handle(self, event: Event) -> list[Effect]:
-            if isinstance(event, Restarted) and self.standing.running:
-                return self._begin(self.standing.attempt)
+            if isinstance(event, Restarted) and self.delivery_state.running:
+                return self._begin(self.delivery_state.attempt)
             return super().handle(event)
 
 
@@ -65,18 +70,18 @@ class RedrawsFakes(Party):
 
 
 class WritesTwice(Party):
-    """Makes the standing durable at once, and the final vector a little later."""
+    """Makes the delivery state durable at once, and the final vector a little later."""
 
-    def persist(self, standing: Standing, vector: Vector | None, reason: str) -> None:
-        super().persist(standing, None, reason)
+    def persist(self, delivery_state: DeliveryState, vector: Vector | None, reason: str) -> None:
+        super().persist(delivery_state, None, reason)
         if vector is not None:
-            self._world.after(3, self._alive(lambda: super(WritesTwice, self).persist(standing, vector, "")))
+            self._world.after(3, self._alive(lambda: super(WritesTwice, self).persist(delivery_state, vector, "")))
 
 
 class _SendsEarly(Delivery):
     def stored(self, transcript: bytes, vector: str) -> Decision:
-        sending = replace(self.standing, place=Place.SENDING, transcript=transcript)
-        return replace(self, standing=sending), (Persist(sending, vector), Output(sending))
+        sending = replace(self.delivery_state, phase=Phase.SENDING, transcript=transcript)
+        return replace(self, delivery_state=sending), (Persist(sending, vector), Output(sending))
 
 
 class SendsBeforeAllStored(Party):
@@ -90,7 +95,7 @@ class SendsBeforeAllStored(Party):
 
 class _SignsLost(Delivery):
     def on(self, event: Event) -> Decision:
-        impatient = isinstance(event, TimedOut) and self.standing.place is Place.STORED
+        impatient = isinstance(event, TimedOut) and self.delivery_state.phase is Phase.STORED
         return self._leave() if impatient else super().on(event)
 
 
@@ -121,16 +126,16 @@ class SpeaksFirst(Party):
         """Changes the order of effects."""
 
         def handle(self, event: Event) -> list[Effect]:
-            return sorted(super().handle(event), key=lambda effect: not isinstance(effect, Tell))
+            return sorted(super().handle(event), key=lambda effect: not isinstance(effect, Notify))
 
 
 class _BuriesWhatItSends(Delivery):
     def on(self, event: Event) -> Decision:
-        if not isinstance(event, Deadline) or self.standing.place is not Place.SENDING:
+        if not isinstance(event, Deadline) or self.delivery_state.phase is not Phase.SENDING:
             return super().on(event)
-        dead = replace(self.standing, place=Place.DEAD)
-        buried = Tell(Notice(NoticeKind.TOMBSTONE, self.me, dead.attempt), self._others)
-        return replace(self, standing=dead), (Persist(dead), buried)
+        dead = replace(self.delivery_state, phase=Phase.DEAD)
+        buried = Notify(Notice(NoticeKind.TOMBSTONE, self.me, dead.attempt), self._others)
+        return replace(self, delivery_state=dead), (Persist(dead), buried)
 
 
 class SignsATombstoneWhileSending(Party):
@@ -148,7 +153,7 @@ class _SaysItOnce(Delivery):
 
 
 def _is_lost(effect: Effect) -> bool:
-    return isinstance(effect, Tell) and effect.notice.kind is NoticeKind.LOST
+    return isinstance(effect, Notify) and effect.notice.kind is NoticeKind.LOST
 
 
 class SaysItLeftOnlyOnce(Party):
@@ -176,11 +181,11 @@ class NeverAnswers(Party):
 
 class _AnswersAfterTheEnd(Delivery):
     def _answer(self, who: int, attempt: int) -> Decision:
-        ended = self.standing.place in (Place.ABORTED, Place.DONE) and self.standing.left < attempt
+        ended = self.delivery_state.phase in (Phase.ABORTED, Phase.DONE) and self.delivery_state.left < attempt
         if not ended or self.me not in self.schedule.last:
             return super()._answer(who, attempt)
-        said = Notice(NoticeKind.STORED, self.me, self.standing.attempt, self.standing.transcript)
-        return self, (Tell(said, (who,)),)
+        said = Notice(NoticeKind.STORED, self.me, self.delivery_state.attempt, self.delivery_state.transcript)
+        return self, (Notify(said, (who,)),)
 
 
 class SaysStoredAfterErasing(Party):

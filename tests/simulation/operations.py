@@ -147,6 +147,40 @@ class Mislaid(Operation):
     who: int
 
 
+# Of whole collections alone.
+
+
+@dataclass(frozen=True)
+class Faulty(Operation):
+    """The next changes of one party's store fail: before them, or behind them, so that they are there all the same."""
+
+    who: int
+    times: int
+    behind: bool
+
+
+@dataclass(frozen=True)
+class Order(Operation):
+    """The analyst closes the collection before its time, or aborts it."""
+
+    abort: bool
+
+
+@dataclass(frozen=True)
+class KillUser(Operation):
+    """A user's process is killed, and comes back `down` ticks later."""
+
+    who: int
+    down: int
+
+
+@dataclass(frozen=True)
+class Again(Operation):
+    """A user answers once more, under another ticket."""
+
+    who: int
+
+
 @dataclass(frozen=True)
 class Trial:
     """Everything that one run depends on. `seed` keys the parties' randomness; `vectors`: whether rows are computed."""
@@ -248,6 +282,25 @@ def _operation(dice: Dice, shufflers: int) -> Operation:
         lambda: Hurried(at, who) if dice.chance(40) else Impatient(at, who),
     )
     return dice.of(draws)()
+
+
+def whole_trial(seed: int) -> Trial:
+    """The trial of a seed for a whole collection: the same faults, with those that a whole collection has besides."""
+    drawn, dice = trial(seed), Dice((1 << 62) + seed)
+    operations = [*drawn.operations]
+    for _ in range(dice.below(3)):
+        at, who = dice.below(dice.of((20, 40, 80, FAULTS_FOR))), dice.between(1, drawn.shufflers)
+        draws: tuple[Callable[[], Operation], ...] = (
+            lambda: Faulty(at, who, dice.between(1, 3), dice.chance(50)),  # noqa: B023 - drawn at once
+            lambda: Faulty(at, who, dice.between(1, 3), dice.chance(50)),  # noqa: B023 - likewise
+            lambda: KillUser(dice.below(20), dice.between(1, 4), dice.between(1, 10)),
+            lambda: Again(dice.between(5, 25), dice.between(1, 4)),
+            lambda: Order(at, dice.chance(50)),  # noqa: B023 - likewise
+        )
+        operations.append(dice.of(draws)())
+    later = 0 if drawn.shuffle_by >= LATE else 25
+    ordered = tuple(sorted(operations, key=lambda one: one.at))
+    return replace(drawn, operations=ordered, shuffle_by=drawn.shuffle_by + later, erase_by=drawn.erase_by + later)
 
 
 def _link(dice: Dice, shufflers: int) -> tuple[int, int]:

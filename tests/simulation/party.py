@@ -13,7 +13,7 @@ from gmpy2 import mpz
 
 from peos.crypto.randomness import U64, Randomness
 from peos.errors import RemoteFault
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.driver import Driver
 from peos.shuffle.effects import (
     Deadline,
@@ -34,7 +34,7 @@ from peos.shuffle.effects import (
 )
 from peos.shuffle.fakes import fake_shares
 from peos.shuffle.machine import Shuffler
-from peos.shuffle.messages import Header, Notice, NoticeKind, VectorHeader, Word
+from peos.shuffle.messages import Header, Notice, NoticeKind, Statement, VectorHeader
 from peos.shuffle.vectors import Vector, Workbench, as_rows
 from tests.security.linear.glass import GlassKey
 from tests.simulation.operations import ANALYZER, Cut, Torn
@@ -51,7 +51,7 @@ PATIENCE: Final = 40  # without anything coming, a step that waits for others co
 class Durable:
     """What outlives the process. A persist is one write: all of it or nothing."""
 
-    standing: Standing = field(default_factory=Standing)
+    delivery_state: DeliveryState = field(default_factory=DeliveryState)
     vector: Vector | None = None  # the final one
     shares: Vector | None = None  # as users sent them, as rows of bytes
     fake_seed: bytes = b""
@@ -71,7 +71,7 @@ class CarriedVector:
 class Delivered:
     """A final vector on its way to the analyzer."""
 
-    standing: Standing
+    delivery_state: DeliveryState
     vector: Vector | None
 
 
@@ -88,14 +88,14 @@ class Party(Driver[None]):
 
     machine_type: type[Shuffler] = Shuffler
 
-    def __init__(self, number: int, world: "World", durable: Durable) -> None:
+    def __init__(self, number: int, world: "World", durable: Durable, *, lives: int = 0) -> None:
         self.number = number
         self.durable = durable
         self.gone = False
         self.inspecting = False
         self.machine: Shuffler | None = None  # None while the process is down
         self._world = world
-        self._lives = 0
+        self._lives = lives  # of processes that were killed before
         self.start()
 
     # The process.
@@ -108,8 +108,8 @@ class Party(Driver[None]):
         self._lives += 1
         secret = hashlib.sha256(f"{world.trial.seed} {self.number} {self._lives}".encode()).digest()
         self._bench: Workbench | None = None
-        self._outbox: dict[Header, tuple[int, Word | CarriedVector]] = {}  # with the time of the last try
-        self._delivering: Standing | None = None
+        self._outbox: dict[Header, tuple[int, Statement | CarriedVector]] = {}  # with the time of the last try
+        self._delivering: DeliveryState | None = None
         self._seen: set[type[Event]] = set()  # deadlines
         self._moved = world.now
         self._cause: Event = Restarted()
@@ -118,20 +118,20 @@ class Party(Driver[None]):
         self.machine = self.machine_type(
             self.number, world.schedule, world.context, Randomness(secret), self._remembered()
         )
-        ended = self.durable.standing.place in ENDS
+        ended = self.durable.delivery_state.phase in ENDS
         if self.durable.shares is not None and not ended:
             self._lay_out(self.durable.shares, Randomness(hashlib.sha256(secret).digest()))
         if ended:
             self._erase()  # what an erasure that was interrupted left
         world.after(TICK, self._alive(self.tick))
         if self._lives > 1:
-            world.note(self.number, f"comes back, {words(self.durable.standing)}")
-            world.watch.reached[f"killed while {self.durable.standing.place.value}"] += 1
+            world.note(self.number, f"comes back, {words(self.durable.delivery_state)}")
+            world.watch.reached[f"killed while {self.durable.delivery_state.phase.value}"] += 1
             self._look_at_the_clock()  # a deadline that passed meanwhile comes first
             self.feed(Restarted())
 
-    def _remembered(self) -> Standing:
-        return self.durable.standing
+    def _remembered(self) -> DeliveryState:
+        return self.durable.delivery_state
 
     def _lay_out(self, shares: Vector, rng: Randomness) -> None:
         fakes = self.shares_of_fakes(self._world, self.durable.fake_seed)
@@ -178,7 +178,7 @@ class Party(Driver[None]):
         assert machine is not None, "a tick is planned by a live process"
         world = self._world
         self._look_at_the_clock()
-        if self.machine is None or machine.standing.place in ENDS:
+        if self.machine is None or machine.delivery_state.phase in ENDS:
             return  # killed on the way, or nothing is left to do
         world.after(TICK, self._alive(self.tick))
         self._try_again()
@@ -205,11 +205,11 @@ class Party(Driver[None]):
             if world.now - last >= TICK:
                 self._outbox[header] = (world.now, what)
                 world.send(self.number, header.receiver, what)
-        standing = machine.standing
+        delivery_state = machine.delivery_state
         if self._delivering is not None:
             world.send(self.number, ANALYZER, Delivered(self._delivering, self.durable.vector))
-        passes_by = self.number not in world.schedule.last and standing.attempt > 0
-        if standing.place is Place.SENDING or passes_by:
+        passes_by = self.number not in world.schedule.last and delivery_state.attempt > 0
+        if delivery_state.phase is Phase.SENDING or passes_by:
             world.send(self.number, ANALYZER, IsThereAReceipt())
 
     # What comes in.
@@ -222,10 +222,10 @@ class Party(Driver[None]):
             self._moved = self._world.now
         if not isinstance(event, Tick):
             self._world.note_event(self.number, event)
-        life, before = self._lives, (self.machine.standing, self.machine.waiting)
+        life, before = self._lives, (self.machine.delivery_state, self.machine.waiting)
         self._cause = event
         effects = self.machine.handle(event)
-        if (self.machine.standing, self.machine.waiting) != before:
+        if (self.machine.delivery_state, self.machine.waiting) != before:
             self._moved = self._world.now
         if isinstance(event, Receipt) and self.machine.record is not None and not self.inspecting:
             self.inspecting = True  # and the machine leaves the erasure to what follows from it
@@ -250,7 +250,7 @@ class Party(Driver[None]):
             case Cut() if before and self._burnt >= fuse.after:
                 where = f"before {type(effect).__name__.lower()}"
             case Torn() if isinstance(effect, Persist) and self._burnt + 1 >= fuse.nth and before != fuse.durable:
-                where = f"{'before' if before else 'after'} {words(effect.standing)} is durable"
+                where = f"{'before' if before else 'after'} {words(effect.delivery_state)} is durable"
             case _:
                 # A cut counts effects, a torn write only those that are durable.
                 self._burnt += not before and (isinstance(fuse, Cut) or isinstance(effect, Persist))
@@ -266,7 +266,7 @@ class Party(Driver[None]):
         if machine is None:
             return
         match what:
-            case Word():
+            case Statement():
                 if self._takes(what.header, sender):
                     self.feed(Received(what))
             case CarriedVector():
@@ -282,11 +282,11 @@ class Party(Driver[None]):
     def _takes(self, header: Header, sender: int) -> bool:
         """Acknowledge a message of this attempt or of one that is over; whether it still matters."""
         assert self.machine is not None, "only a live process hears"
-        standing = self.machine.standing
-        if header.context.attempt > standing.attempt + 1:
+        delivery_state = self.machine.delivery_state
+        if header.context.attempt > delivery_state.attempt + 1:
             return False  # not yet: the sender tries again
         self._world.send(self.number, sender, header)
-        return header.context.attempt > standing.left
+        return header.context.attempt > delivery_state.left
 
     def _hear_vector(self, carried: CarriedVector) -> None:
         header = carried.header
@@ -308,10 +308,10 @@ class Party(Driver[None]):
 
     # What is asked for.
 
-    def on_send(self, word: Word) -> None:
+    def on_send(self, statement: Statement) -> None:
         """Again and again, until it is acknowledged."""
-        self._world.watch.says(self.number, word)
-        self._post(word.header, word)
+        self._world.watch.says(self.number, statement)
+        self._post(statement.header, statement)
 
     def on_send_vector(self, header: Header, vector: Handle) -> None:
         """Likewise."""
@@ -328,24 +328,24 @@ class Party(Driver[None]):
         for receiver in receivers:
             self._world.send(self.number, receiver, Heard(notice))
 
-    def on_persist(self, standing: Standing, vector: Handle | None) -> None:
+    def on_persist(self, delivery_state: DeliveryState, vector: Handle | None) -> None:
         """One write."""
         rows = self._bench.vectors[vector] if vector and self._bench else None
-        self._world.watch.persisted(self.number, standing, rows, self._cause)
-        if standing.running:
-            self._world.opened.setdefault(standing.attempt, self._world.now)
-        self.persist(standing, rows, because(self._cause) if standing.place in ENDS else "")
+        self._world.watch.persisted(self.number, delivery_state, rows, self._cause)
+        if delivery_state.running:
+            self._world.opened.setdefault(delivery_state.attempt, self._world.now)
+        self.persist(delivery_state, rows, because(self._cause) if delivery_state.phase in ENDS else "")
 
     def on_work(self, task: Task) -> None:
         """It takes a while, and may fail."""
         self._world.watch.works(self.number, task)
         self._begin(task)
 
-    def on_output(self, standing: Standing) -> None:
+    def on_output(self, delivery_state: DeliveryState) -> None:
         """Until the analyzer has it."""
-        self._world.watch.sends(self.number, standing)
-        self._delivering = standing
-        self._world.send(self.number, ANALYZER, Delivered(standing, self.durable.vector))
+        self._world.watch.sends(self.number, delivery_state)
+        self._delivering = delivery_state
+        self._world.send(self.number, ANALYZER, Delivered(delivery_state, self.durable.vector))
 
     def on_discard(self, attempt: int) -> None:
         """Neither sent nor worked any more."""
@@ -361,31 +361,31 @@ class Party(Driver[None]):
     def on_report(self, sentence: str) -> None:
         """It is in the trace."""
 
-    def persist(self, standing: Standing, vector: Vector | None, reason: str) -> None:
-        """Make a standing durable, with its vector and the reason for an end: one write."""
-        self.durable.standing = standing
+    def persist(self, delivery_state: DeliveryState, vector: Vector | None, reason: str) -> None:
+        """Make a delivery state durable, with its vector and the reason for an end: one write."""
+        self.durable.delivery_state = delivery_state
         if vector is not None:
             self.durable.vector = vector
         self.durable.reason = self.durable.reason or reason
 
-    def _post(self, header: Header, what: Word | CarriedVector) -> None:
+    def _post(self, header: Header, what: Statement | CarriedVector) -> None:
         self._outbox[header] = (self._world.now, what)
         self._world.send(self.number, header.receiver, what)
 
     def _begin(self, task: Task) -> None:
         assert self.machine is not None, "effects are carried out by a live process"
-        attempt = self.machine.standing.attempt
+        attempt = self.machine.delivery_state.attempt
         takes, fails = self._world.task_time(self.number)
         self._world.after(takes, self._alive(lambda: self._fail(attempt) if fails else self._finish(attempt, task)))
 
     def _fail(self, attempt: int) -> None:
         assert self.machine is not None, "a task fails in the process that began it"
-        if self.machine.standing.running and self.machine.standing.attempt == attempt:
+        if self.machine.delivery_state.running and self.machine.delivery_state.attempt == attempt:
             self.feed(TimedOut())
 
     def _finish(self, attempt: int, task: Task) -> None:
         assert self.machine is not None, "a task ends in the process that began it"
-        running = self.machine.standing.running and self.machine.standing.attempt == attempt
+        running = self.machine.delivery_state.running and self.machine.delivery_state.attempt == attempt
         root = hashlib.sha256(f"{self.number} {attempt} {task.out}".encode()).digest()
         if self._bench is not None and running:
             root = self._bench.work(task)

@@ -9,6 +9,7 @@ from peos.shuffle.effects import (
     Event,
     Expired,
     Heard,
+    Notify,
     Output,
     Pass,
     Persist,
@@ -20,10 +21,9 @@ from peos.shuffle.effects import (
     Send,
     SendVector,
     Split,
-    Tell,
     TimedOut,
 )
-from peos.shuffle.messages import Header, Notice, Word
+from peos.shuffle.messages import Header, Notice, Statement
 from tests.simulation.operations import ANALYZER
 from tests.simulation.watch import words
 
@@ -77,12 +77,12 @@ def effect(asked: Effect) -> str:
             return f"tells {word.header.receiver}: {place(word.header)}"
         case SendVector(header, _):
             return f"sends {header.receiver} the vector: {place(header)}"
-        case Tell(said, receivers):
+        case Notify(said, receivers):
             return f"signs {notice(said)} for {', '.join(map(str, receivers))}"
-        case Persist(standing, vector):
-            return f"persists: {words(standing)}{' with its vector' if vector else ''}"
-        case Output(standing):
-            return f"delivers attempt {standing.attempt}"
+        case Persist(delivery_state, vector):
+            return f"persists: {words(delivery_state)}{' with its vector' if vector else ''}"
+        case Output(delivery_state):
+            return f"delivers attempt {delivery_state.attempt}"
         case Discard(attempt):
             return f"forgets attempt {attempt}"
         case Erase():
@@ -97,7 +97,7 @@ def effect(asked: Effect) -> str:
 
 def matters(what: object) -> bool:
     """Whether a lost message is worth a line: one that the protocol knows, not an acknowledgement."""
-    return isinstance(what, Word | Heard) or hasattr(what, "header")
+    return isinstance(what, Statement | Heard) or hasattr(what, "header")
 
 
 def message(what: object) -> str:

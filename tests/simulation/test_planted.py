@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from peos.shuffle.delivery_state import Standing
+from peos.shuffle.delivery_state import DeliveryState
 from peos.shuffle.effects import Event
 from peos.shuffle.messages import Notice
 from tests.simulation.__main__ import everyone, main
@@ -70,7 +70,7 @@ def test_a_planted_mistake_is_caught(name: str) -> None:
 class _AtTheEnd(Watch):
     """Looks away until something is sent: no rule but those on what reaches the analyzer."""
 
-    def _check_step(self, who: int, before: Standing, after: Standing, cause: Event) -> None:
+    def _check_step(self, who: int, before: DeliveryState, after: DeliveryState, cause: Event) -> None:
         pass
 
     def tells(self, who: int, notice: Notice) -> None:

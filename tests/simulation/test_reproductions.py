@@ -3,8 +3,8 @@
 import pytest
 
 from peos.shuffle.delivery import Delivery
-from peos.shuffle.delivery_state import Place, Standing
-from peos.shuffle.effects import Heard, Tell
+from peos.shuffle.delivery_state import DeliveryState, Phase
+from peos.shuffle.effects import Heard, Notify
 from peos.shuffle.messages import Notice, NoticeKind
 from peos.shuffle.schedule import Schedule
 from tests.simulation.operations import Delay, Drop, Impatient, Kill, Partition, Scramble, Trial
@@ -47,12 +47,12 @@ def test_a_shuffler_that_gave_up_does_not_say_that_it_stored_among_four() -> Non
     assert failure(Trial(shufflers=4, shuffle_by=92, erase_by=492, operations=operations)) is None
 
 
-@pytest.mark.parametrize("place", list(Place))
-def test_only_whoever_still_has_its_vector_says_that_it_stored(place: Place) -> None:
-    here = Delivery(2, Schedule(3), Standing(place, 1, 0, b"t" * 32))
+@pytest.mark.parametrize("place", list(Phase))
+def test_only_whoever_still_has_its_vector_says_that_it_stored(place: Phase) -> None:
+    here = Delivery(2, Schedule(3), DeliveryState(place, 1, 0, b"t" * 32))
     _, effects = here.on(Heard(Notice(NoticeKind.ASK, 3, 1)))
-    said = [effect.notice.kind for effect in effects if isinstance(effect, Tell)]
-    assert (NoticeKind.STORED in said) == (place in (Place.STORED, Place.SENDING))
+    said = [effect.notice.kind for effect in effects if isinstance(effect, Notify)]
+    assert (NoticeKind.STORED in said) == (place in (Phase.STORED, Phase.SENDING))
 
 
 @pytest.mark.parametrize("lasts", [60, 80, 100])

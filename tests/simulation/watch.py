@@ -15,15 +15,15 @@ from typing import NoReturn
 
 from peos.crypto.kdf import Context, StreamKey
 from peos.crypto.randomness import U64
-from peos.shuffle.combine import Part, add_up
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.combine import FinalVector, add_up
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.effects import Deadline, Event, Expired, Heard, Mix, Pass, Split, Task
-from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, Word
+from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, Statement
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.vectors import Vector
 from tests.security.linear.glass import plain_words
 
-ENDS = (Place.DONE, Place.DEAD, Place.ABORTED)
+ENDS = (Phase.DONE, Phase.DEAD, Phase.ABORTED)
 Stored = tuple[int, bytes]  # an attempt and its transcript
 
 
@@ -47,7 +47,7 @@ class Watch:
     schedule: Schedule
     context: Context
     expected: U64 | None
-    durable: dict[int, Standing] = field(default_factory=dict)
+    durable: dict[int, DeliveryState] = field(default_factory=dict)
     signed: dict[int, set[Notice]] = field(default_factory=lambda: defaultdict(set))
     stored: dict[Stored, dict[int, Vector | None]] = field(default_factory=lambda: defaultdict(dict))
     sent: dict[int, Stored] = field(default_factory=dict)
@@ -62,40 +62,40 @@ class Watch:
 
     # What becomes durable.
 
-    def persisted(self, who: int, standing: Standing, vector: Vector | None, cause: Event) -> None:
-        """A standing is becoming durable because of `cause`."""
-        before = self.durable.get(who, Standing())
-        self._check_step(who, before, standing, cause)
-        self.reached[f"{before.place.value} to {standing.place.value}"] += 1
-        self.durable[who] = standing
-        self.entered = max(self.entered, standing.attempt)
-        if standing.place is Place.STORED and before.place is not Place.STORED:
-            self._store(who, (standing.attempt, standing.transcript), vector)
+    def persisted(self, who: int, delivery_state: DeliveryState, vector: Vector | None, cause: Event) -> None:
+        """A delivery state is becoming durable because of `cause`."""
+        before = self.durable.get(who, DeliveryState())
+        self._check_step(who, before, delivery_state, cause)
+        self.reached[f"{before.phase.value} to {delivery_state.phase.value}"] += 1
+        self.durable[who] = delivery_state
+        self.entered = max(self.entered, delivery_state.attempt)
+        if delivery_state.phase is Phase.STORED and before.phase is not Phase.STORED:
+            self._store(who, (delivery_state.attempt, delivery_state.transcript), vector)
 
-    def _check_step(self, who: int, before: Standing, after: Standing, cause: Event) -> None:
+    def _check_step(self, who: int, before: DeliveryState, after: DeliveryState, cause: Event) -> None:
         what = f"shuffler {who} from {words(before)} to {words(after)}"
         if after.attempt < before.attempt or after.left < before.left:
             broken("attempts only grow", what)
         for other, (attempt, _) in self.sent.items():
             if after.running and after.attempt > attempt:
                 broken("nothing is opened after a delivery", f"{what}, and shuffler {other} may have sent {attempt}")
-        if before.place in ENDS and after != before:
+        if before.phase in ENDS and after != before:
             broken("an end is final", what)
-        if before.place is Place.SENDING and after.place not in (Place.SENDING, Place.DONE, Place.ABORTED):
+        if before.phase is Phase.SENDING and after.phase not in (Phase.SENDING, Phase.DONE, Phase.ABORTED):
             broken("sending is for good", what)
-        if after.place is Place.ABORTED and before.place not in (Place.SENDING, Place.ABORTED):
+        if after.phase is Phase.ABORTED and before.phase not in (Phase.SENDING, Phase.ABORTED):
             broken("who never delivered dies, and signs it", what)
-        if before.place is Place.STORED and after.place is Place.FREE and not self._is_lost(who, before):
+        if before.phase is Phase.STORED and after.phase is Phase.FREE and not self._is_lost(who, before):
             broken("stored is left only for a reason", f"{what}: nobody had lost attempt {before.attempt}")
-        if after.place is Place.DEAD and before.place is not Place.DEAD:
+        if after.phase is Phase.DEAD and before.phase is not Phase.DEAD:
             dying = isinstance(cause, Deadline | Expired)
             dying |= isinstance(cause, Heard) and cause.notice in self.signed[cause.notice.sender]
             if not dying:
                 broken("nobody dies without a reason", f"{what}, on {type(cause).__name__}")
-        if after.place is Place.DONE and not self.output():
+        if after.phase is Phase.DONE and not self.output():
             broken("done means received", f"{what}: the analyzer has no output")
 
-    def _is_lost(self, who: int, before: Standing) -> bool:
+    def _is_lost(self, who: int, before: DeliveryState) -> bool:
         """Whether another last hider has signed that it lost the attempt, or stored it with another transcript."""
         others = [one for one in self.schedule.last if one != who]
         lost = any(Notice(NoticeKind.LOST, one, before.attempt) in self.signed[one] for one in others)
@@ -112,7 +112,7 @@ class Watch:
         if self.expected is None:
             return
         context = Context(self.context.collection, self.context.frozen, at[0])
-        parts = {who: Part(context, at[1], vector) for who, vector in vectors.items()}
+        parts = {who: FinalVector(context, at[1], vector) for who, vector in vectors.items()}
         rows = add_up(self.schedule, parts, plain_words(vectors[self.schedule.last[0]]).reshape(-1, 1)).reshape(-1)
         found, wanted = Counter(rows.tolist()), Counter(self.expected.tolist())
         if found != wanted:
@@ -124,17 +124,17 @@ class Watch:
     def tells(self, who: int, notice: Notice) -> None:
         """A notice is signed: it must be true of what is durable at this moment."""
         self.signed[who].add(notice)
-        now = self.durable.get(who, Standing())
+        now = self.durable.get(who, DeliveryState())
         match notice.kind:
             case NoticeKind.STORED:
-                true = now.place in (Place.STORED, Place.SENDING)
+                true = now.phase in (Phase.STORED, Phase.SENDING)
                 true = true and (now.attempt, now.transcript) == (notice.attempt, notice.transcript)
             case NoticeKind.LOST:
                 true = notice.attempt <= now.left
             case NoticeKind.OPEN:
                 true = now.running and now.attempt == notice.attempt
             case NoticeKind.TOMBSTONE:
-                true = now.place is Place.DEAD
+                true = now.phase is Phase.DEAD
                 if who in self.sent:
                     broken("no tombstone beside a delivery", f"shuffler {who} sent attempt {self.sent[who][0]}")
             case NoticeKind.ASK:
@@ -145,16 +145,16 @@ class Watch:
                 f"shuffler {who} signed {notice.kind.name.lower()}({notice.attempt}), and is {words(now)}",
             )
 
-    def says(self, who: int, word: Word) -> None:
+    def says(self, who: int, statement: Statement) -> None:
         """A word of an attempt leaves: the only one for its place, and its secrets were never seen before."""
-        header = word.header
-        now = self.durable.get(who, Standing())
+        header = statement.header
+        now = self.durable.get(who, DeliveryState())
         if not (now.running and now.attempt == header.context.attempt):
             broken("what is said is durable", f"shuffler {who} speaks in {header.context.attempt}, and is {words(now)}")
-        if self._bodies.setdefault(header, word.body) != word.body:
+        if self._bodies.setdefault(header, statement.body) != statement.body:
             broken("one word for one place", f"shuffler {who} says two things at {header.step}")
         if header.step.kind in (Kind.REVEAL, Kind.SEED):
-            first = self._secrets.setdefault(word.body, header)
+            first = self._secrets.setdefault(statement.body, header)
             same = first.step == header.step and first.context == header.context and first.sender == who
             # A contribution is revealed to all other hiders; a leaving seed is one hider's own.
             if not same or (header.step.kind is Kind.SEED and first != header):
@@ -198,16 +198,16 @@ class Watch:
 
     def erases(self, who: int) -> None:
         """Shares, vectors and the seed of the fakes are forgotten, which only an end allows."""
-        if self.durable.get(who, Standing()).place not in ENDS:
+        if self.durable.get(who, DeliveryState()).phase not in ENDS:
             broken("nothing is erased before the end", f"shuffler {who}")
 
     # What reaches the analyzer.
 
-    def sends(self, who: int, standing: Standing) -> None:
+    def sends(self, who: int, delivery_state: DeliveryState) -> None:
         """A final vector is about to be on its way."""
-        at = (standing.attempt, standing.transcript)
-        if self.durable.get(who) != standing or standing.place is not Place.SENDING:
-            broken("what is sent is durable", f"shuffler {who} sends {words(standing)}")
+        at = (delivery_state.attempt, delivery_state.transcript)
+        if self.durable.get(who) != delivery_state or delivery_state.phase is not Phase.SENDING:
+            broken("what is sent is durable", f"shuffler {who} sends {words(delivery_state)}")
         missing = [one for one in self.schedule.last if one not in self.stored.get(at, {})]
         if missing:
             broken("sent only what all stored", f"shuffler {who} sends attempt {at[0]}, {missing} never stored it")
@@ -239,10 +239,10 @@ class Watch:
         return None if others else at
 
 
-def words(standing: Standing) -> str:
-    """A standing in words."""
-    if standing.running:
-        return f"in attempt {standing.attempt}"
-    if standing.place is Place.FREE:
-        return f"free after {standing.left}"
-    return f"{standing.place.value}({standing.attempt})"
+def words(delivery_state: DeliveryState) -> str:
+    """A delivery state in words."""
+    if delivery_state.running:
+        return f"in attempt {delivery_state.attempt}"
+    if delivery_state.phase is Phase.FREE:
+        return f"free after {delivery_state.left}"
+    return f"{delivery_state.phase.value}({delivery_state.attempt})"

@@ -19,7 +19,7 @@ from gmpy2 import mpz
 from peos.crypto import sharing
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import U64, Randomness
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.effects import Deadline, Effect, Event, Receipt, TimedOut
 from peos.shuffle.schedule import Schedule
 from peos.shuffle.vectors import Vector, as_rows
@@ -62,7 +62,7 @@ class Outcome:
     delivered: bool
     attempts: int
     settled: int  # the tick at which the last party ended
-    places: tuple[Place, ...]
+    places: tuple[Phase, ...]
 
 
 class World:
@@ -97,9 +97,13 @@ class World:
         for operation in trial.operations:
             if isinstance(operation, Behind):
                 self._behind[operation.who] = max(self._behind.get(operation.who, 0), operation.by)
-        self.parties = {who: kinds.get(who, Party)(who, self, durables[who]) for who in durables}
+        self._part = kinds
+        self.parties = {who: self._party(who, durables[who]) for who in durables}
         for operation in trial.operations:
             self.after(operation.at, lambda fault=operation: self._apply(fault))  # type: ignore[misc] # bound by default
+
+    def _party(self, who: int, durable: Durable) -> Party:
+        return self._part.get(who, Party)(who, self, durable)
 
     def _frozen(self) -> tuple[dict[int, Durable], U64 | None]:
         """What everyone holds durably when the shuffle begins, and the rows that must come out."""
@@ -127,7 +131,7 @@ class World:
             if self.now > self.calm and self.is_over():
                 break
         self.verdict()
-        places = tuple(party.durable.standing.place for party in self.parties.values())
+        places = tuple(party.durable.delivery_state.phase for party in self.parties.values())
         return Outcome(self.watch.output() is not None, self.watch.entered, self.now, places)
 
     @property
@@ -146,7 +150,7 @@ class World:
     def is_over(self) -> bool:
         """Whether everyone that is not gone has ended, and nobody inspects any more."""
         return all(
-            party.gone or (party.durable.standing.place in ENDS and not party.inspecting)
+            party.gone or (party.durable.delivery_state.phase in ENDS and not party.inspecting)
             for party in self.parties.values()
         )
 
@@ -154,10 +158,10 @@ class World:
         """Delivered, or ended for a reason: within bounded time, whatever happened."""
         open_ = [who for who, party in self.parties.items() if not party.gone and self._place(who) not in ENDS]
         if open_:
-            where = ", ".join(f"{who} is {words(self.parties[who].durable.standing)}" for who in open_)
+            where = ", ".join(f"{who} is {words(self.parties[who].durable.delivery_state)}" for who in open_)
             broken("everybody ends", f"{self.now - self.calm} ticks after the last fault {where}")
         if self.trial.must_deliver:
-            undone = [who for who in self.parties if self._place(who) is not Place.DONE]
+            undone = [who for who in self.parties if self._place(who) is not Phase.DONE]
             if undone or not self.watch.output():
                 broken("what can be delivered is delivered", f"{[(who, self._place(who).value) for who in undone]}")
             calm = [attempt for attempt, tick in self.opened.items() if tick > self.calm]
@@ -172,14 +176,14 @@ class World:
 
     def _check_end(self, who: int, party: Party) -> None:
         if not party.durable.reason:
-            broken("an end has its reason", f"shuffler {who} is {words(party.durable.standing)}")
+            broken("an end has its reason", f"shuffler {who} is {words(party.durable.delivery_state)}")
         if party.durable.vector is not None or party.durable.shares is not None or party.durable.fake_seed:
             broken("an end erases", f"shuffler {who} still has vectors or the seed of the fakes")
-        if self._place(who) is Place.DONE and not self.watch.output():
+        if self._place(who) is Phase.DONE and not self.watch.output():
             broken("done means received", f"shuffler {who}")
 
-    def _place(self, who: int) -> Place:
-        return self.parties[who].durable.standing.place
+    def _place(self, who: int) -> Phase:
+        return self.parties[who].durable.delivery_state.phase
 
     # What parties ask of their world.
 
@@ -241,13 +245,13 @@ class World:
         if receiver != ANALYZER:
             self.parties[receiver].hear(sender, what)
         elif isinstance(what, Delivered):
-            self._take(sender, what.standing, what.vector)
+            self._take(sender, what.delivery_state, what.vector)
         elif (output := self.watch.output()) is not None:
             self.send(ANALYZER, sender, Receipt(output[0]))
 
-    def _take(self, sender: int, standing: Standing, vector: Vector | None) -> None:
-        self.note(ANALYZER, f"has the vector of attempt {standing.attempt} from {sender}")
-        self.watch.delivered(sender, (standing.attempt, standing.transcript), vector)
+    def _take(self, sender: int, delivery_state: DeliveryState, vector: Vector | None) -> None:
+        self.note(ANALYZER, f"has the vector of attempt {delivery_state.attempt} from {sender}")
+        self.watch.delivered(sender, (delivery_state.attempt, delivery_state.transcript), vector)
         self.send(ANALYZER, sender, Taken())
 
     # Faults.

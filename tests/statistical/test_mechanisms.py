@@ -15,6 +15,7 @@ from peos.crypto.randomness import Randomness
 from peos.estimate.frequency import estimate_frequencies
 from peos.ldp import GRR, SUE, LocalHash, PureMechanism
 from peos.ldp.hashing import HashFamily
+from tests.full import full
 
 ALPHA = 1e-6
 N_USERS, N_FAKES, N_REPEATS = 500, 125, 2000
@@ -129,7 +130,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say(runs: Runs) -> None:
     assert np.all((low <= hits) & (hits <= high)), evidence
 
 
-@pytest.mark.parametrize("d_prime", [8, 7])
+@pytest.mark.parametrize("d_prime", [full(8), 7])
 def test_the_seeds_that_there_are_meet_as_often_as_all_functions(d_prime: int) -> None:
     """n = 2,000,000 seeds under one salt, twelve pairs of values: each meets in Bin(n, c_P) of them."""
     n, family = 2_000_000, HashFamily(30, d_prime, salt=0x0123456789ABCDEF)

@@ -25,7 +25,7 @@ from peos.shuffle.messages import Header, Kind, Step, VectorHeader
 from peos.store.sqlite import SqliteStore
 from peos.wire.submissions import encode_part, encode_receipt
 from tests.unit.store.made import frozen, opened, sqlite, stored, submission, vector
-from user_client.store import OWNER, Memory, Remembered
+from user_client.store import OWNER, ClientStore, StoredSubmission
 
 HERE: Final = Path(__file__).parent
 DRAFT, OPEN, SHUFFLING, OVER = (bytes([number]) * 32 for number in range(1, 5))
@@ -60,7 +60,7 @@ def fill_shuffler(folder: Path) -> None:
         store.put_frozen(SHUFFLING, b"\x0f" * 32, b"announcements", [one.row for one in made[:-1]])
         store.set_state(SHUFFLING, State.SHUFFLING, "everybody is here")
         store.fake_seed(SHUFFLING, Randomness(b"\x06" * 32))
-        store.put_standing(SHUFFLING, stored(2), vector(2))
+        store.put_delivery_state(SHUFFLING, stored(2), vector(2))
         frozen(store, 3, OVER, asked(4))
         for state in (State.SHUFFLING, State.DELIVERED, State.PUBLISHED):
             store.set_state(OVER, state)
@@ -166,7 +166,7 @@ def receipt(number: int) -> bytes:
 
 def fill_client(folder: Path) -> None:
     """A submission that all have acknowledged, one that a shuffler is owed, one that was refused, and the owner's."""
-    with Memory(folder) as memory:
+    with ClientStore(folder) as memory:
         with memory.transaction():
             memory.note_collection(OPEN, "Which browser?", ["North", "South", "West"], 1_900_000_000)
             memory.note_collection(OVER, "Which tree?", ["North", "South", "West"], 1_800_000_000)
@@ -183,7 +183,7 @@ def fill_client(folder: Path) -> None:
 
 def read_client(folder: Path) -> dict[str, Any]:
     """All that a user's memory says."""
-    with Memory(folder) as memory:
+    with ClientStore(folder) as memory:
         found = {
             digest.hex(): {
                 "submissions": {
@@ -199,7 +199,7 @@ def read_client(folder: Path) -> dict[str, Any]:
         return {"collections": found, "standings": standings, "charges": charges, "answered": answered}
 
 
-def _remembered(found: Remembered | None) -> list[Any]:
+def _remembered(found: StoredSubmission | None) -> list[Any]:
     assert found is not None
     assert found.encoded == tuple(map(encode_part, found.parts))
     return [_plain(inner) for inner in (found.ticket, found.parts, found.acknowledged)]

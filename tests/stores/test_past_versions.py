@@ -13,15 +13,15 @@ import pytest
 from analyzer import store as analyzer_store
 from peos.collection.lifecycle import State
 from peos.errors import LocalFault
-from peos.shuffle.delivery_state import Place
+from peos.shuffle.delivery_state import Phase
 from peos.store import schema, submissions
 from peos.wire.submissions import encode_part
 from tests.stores.filled import OPEN, OVER, SHUFFLING, STORES, delivery, parts_of, past, receipt, unpack
 from tests.unit.store.made import sqlite, stored, submission
-from user_client import store as client_memory
-from user_client.store import Memory
+from user_client import store
+from user_client.store import ClientStore
 
-LAYOUTS = {"shuffler": schema.LAYOUT, "analyzer": analyzer_store.LAYOUT, "client": client_memory.LAYOUT}
+LAYOUTS = {"shuffler": schema.LAYOUT, "analyzer": analyzer_store.LAYOUT, "client": store.LAYOUT}
 STORED = [(name, version) for name in STORES for version in past(name)]
 OLDER = [(name, version) for name, version in STORED if version != LAYOUTS[name].version]
 
@@ -91,9 +91,9 @@ def test_a_shuffler_s_collections_go_on(tmp_path: Path, version: int) -> None:
         store.put_frozen(OPEN, b"\x0d" * 32, b"announcements", list(store.rows(OPEN)))
         assert len(list(store.shares(OPEN))) == 9
         with pytest.raises(LocalFault):
-            store.put_standing(SHUFFLING, stored(1))  # an attempt before the one that it had reached
-        for place in (Place.SENDING, Place.DONE):
-            store.put_standing(SHUFFLING, stored(2, place))
+            store.put_delivery_state(SHUFFLING, stored(1))  # an attempt before the one that it had reached
+        for place in (Phase.SENDING, Phase.DONE):
+            store.put_delivery_state(SHUFFLING, stored(2, place))
         store.set_state(SHUFFLING, State.DELIVERED)
         store.erase(SHUFFLING)
         assert store.collection(SHUFFLING).erased
@@ -125,7 +125,7 @@ def test_an_analyzer_s_collections_go_on(tmp_path: Path, version: int) -> None:
 def test_a_user_s_submission_that_was_cut_off_is_completed_with_the_same_bytes(tmp_path: Path, version: int) -> None:
     restored("client", version, tmp_path)
     parts = parts_of(OPEN, 2)
-    with Memory(tmp_path) as memory:
+    with ClientStore(tmp_path) as memory:
         found = memory.find(OPEN, parts[0].id)
         assert found is not None
         assert found.missing == {parts[1]: encode_part(parts[1])}

@@ -12,7 +12,7 @@ import pytest
 
 from peos.ending import ENDS_WITH, ending_signals, ends_with_this
 
-PATIENCE = 30.0  # seconds until something that must happen has not happened
+PATIENCE = 120.0  # seconds until something that must happen has not happened
 
 # It starts the second program, says which process that is, and waits.
 STARTER = """

@@ -25,7 +25,7 @@ from gmpy2 import mpz
 
 from peos.chunks import chunks
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, Costs, Packed, PrivateKey, Scheme, ZeroSource
 from peos.crypto.schemes.dgk_zeros import PowerZeros, WindowZeros, window_width
 from peos.crypto.schemes.encoding import KeyReader, encode_key, require_length
@@ -110,12 +110,12 @@ class DGKPrivateKey(PrivateKey):
 
     def decrypt(self, ciphertexts: Packed) -> U64:
         """The words of rows that passed `check`: the logarithm of c^v_p to the base g^v_p, modulo p."""
-        rows.require_rows(ciphertexts, self.public.ciphertext_bytes)
+        packing.require_rows(ciphertexts, self.public.ciphertext_bytes)
         p, v = self.p, self.v_p
         logarithm = word_logarithm(gmpy2.powmod(self.g, v, p), p)
         words = np.empty(len(ciphertexts), dtype=np.uint64)
-        for block in chunks(len(ciphertexts), rows.BLOCK):
-            powers = list(gmpy2.powmod_base_list([c % p for c in rows.integers(ciphertexts[block])], v, p))
+        for block in chunks(len(ciphertexts), packing.BLOCK):
+            powers = list(gmpy2.powmod_base_list([c % p for c in packing.integers(ciphertexts[block])], v, p))
             found = logarithm.of(powers)
             strange = [row for row, word in enumerate(found) if word == NONE]
             for row, word in zip(strange, self._strangers([powers[row] for row in strange]), strict=True):

@@ -12,8 +12,7 @@ from gmpy2 import mpz
 
 from peos.chunks import chunks
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import packing as rows
-from peos.crypto.schemes import windows
+from peos.crypto.schemes import packing, windows
 from peos.crypto.schemes.base import Packed, ZeroSource
 from peos.crypto.schemes.fixed_base import table
 
@@ -40,9 +39,9 @@ class PowerZeros(ZeroSource):
         """`count` encryptions of zero from fresh exponents."""
         size = self._n.bit_length() // 8
         out = np.empty((count, size), dtype=np.uint8)
-        for block in chunks(count, rows.BLOCK):
+        for block in chunks(count, packing.BLOCK):
             exponents = [self._rng.bits(self._bits) for _ in range(block.stop - block.start)]
-            out[block] = rows.pack(gmpy2.powmod_exp_list(self._h, exponents, self._n), size)
+            out[block] = packing.pack(gmpy2.powmod_exp_list(self._h, exponents, self._n), size)
         return out
 
 
@@ -58,7 +57,7 @@ class WindowZeros(ZeroSource):
         """`count` encryptions of zero from fresh digits of their exponents."""
         size = self._n.bit_length() // 8
         out = np.empty((count, size), dtype=np.uint8)
-        for block in chunks(count, rows.BLOCK):
+        for block in chunks(count, packing.BLOCK):
             drawn = windows.digits(len(self._table), self.width, block.stop - block.start, self._rng).tolist()
-            out[block] = rows.pack(windows.products(self._table, drawn, self._n), size)
+            out[block] = packing.pack(windows.products(self._table, drawn, self._n), size)
         return out

@@ -12,7 +12,7 @@ import gmpy2
 import numpy as np
 
 from peos.crypto.randomness import U64
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import Packed, PublicKey
 
 _UNIT: Final = 1
@@ -21,10 +21,12 @@ _UNIT: Final = 1
 def zeros_used(public: PublicKey, before: Packed, after: Packed, masks: U64) -> list[int]:
     """The zero behind each row, modulo N; rows that passed `check`."""
     modulus, size = public.modulus, public.ciphertext_bytes
-    plain = public.encrypt(np.ascontiguousarray(masks), rows.pack([_UNIT] * len(masks), size))
+    plain = public.encrypt(np.ascontiguousarray(masks), packing.pack([_UNIT] * len(masks), size))
     return [
         int(new * gmpy2.invert(old * added % modulus, modulus) % modulus)
-        for old, added, new in zip(rows.integers(before), rows.integers(plain), rows.integers(after), strict=True)
+        for old, added, new in zip(
+            packing.integers(before), packing.integers(plain), packing.integers(after), strict=True
+        )
     ]
 
 

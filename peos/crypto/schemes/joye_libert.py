@@ -24,7 +24,7 @@ from gmpy2 import mpz
 
 from peos.chunks import chunks
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, Costs, Packed, PrivateKey, Scheme, ZeroSource
 from peos.crypto.schemes.encoding import KeyReader, encode_key, require_length
 from peos.crypto.schemes.moduli import is_prime, primes_fault, random_unit, require_modulus
@@ -48,9 +48,9 @@ class PowerZeros(ZeroSource):
         """`count` encryptions of zero, each uniform and independent of all others."""
         n, size = self._n, self._n.bit_length() // 8
         out = np.empty((count, size), dtype=np.uint8)
-        for block in chunks(count, rows.BLOCK):
+        for block in chunks(count, packing.BLOCK):
             units = random_units(block.stop - block.start, n, self._rng)
-            out[block] = rows.pack(gmpy2.powmod_base_list(units, mpz(1) << TWOS, n), size)
+            out[block] = packing.pack(gmpy2.powmod_base_list(units, mpz(1) << TWOS, n), size)
         return out
 
 
@@ -102,12 +102,12 @@ class JoyeLibertPrivateKey(PrivateKey):
 
     def decrypt(self, ciphertexts: Packed) -> U64:
         """The words of rows that passed `check`: the logarithm of c^p' to the base y^p', modulo p."""
-        rows.require_rows(ciphertexts, self.public.ciphertext_bytes)
+        packing.require_rows(ciphertexts, self.public.ciphertext_bytes)
         p, odd = self.p, self.p >> TWOS
         logarithm = word_logarithm(gmpy2.powmod(self.y, odd, p), p)
         words = np.empty(len(ciphertexts), dtype=np.uint64)
-        for block in chunks(len(ciphertexts), rows.BLOCK):
-            reduced = [c % p for c in rows.integers(ciphertexts[block])]
+        for block in chunks(len(ciphertexts), packing.BLOCK):
+            reduced = [c % p for c in packing.integers(ciphertexts[block])]
             found = logarithm.of(list(gmpy2.powmod_base_list(reduced, odd, p)))
             if NONE in found:
                 # p' kills all but the group of order 2^64, which y^p' generates: only a multiple of p has no word.

@@ -26,7 +26,7 @@ from phe import paillier as phe
 
 from peos.chunks import chunks
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, Costs, Packed, PrivateKey, PublicKey, Scheme, ZeroSource
 from peos.crypto.schemes.encoding import KeyReader, encode_key, require_length
 from peos.crypto.schemes.freshness import is_fresh
@@ -115,14 +115,14 @@ class PaillierPublicKey(PublicKey):
 
     def encrypt(self, plain: U64, zeros: Packed) -> Packed:
         """(1 + mN)·z mod N² for each word m and zero z."""
-        rows.require_words(plain)
-        rows.require_rows(zeros, self.ciphertext_bytes, count=len(plain))
+        packing.require_words(plain)
+        packing.require_rows(zeros, self.ciphertext_bytes, count=len(plain))
         n, square, size = self.modulus, self.square, self.ciphertext_bytes
         out = np.empty_like(zeros)
-        for block in chunks(len(plain), rows.BLOCK):
-            words, hidden = plain[block].tolist(), rows.integers(zeros[block])
+        for block in chunks(len(plain), packing.BLOCK):
+            words, hidden = plain[block].tolist(), packing.integers(zeros[block])
             # z(1 + mN) = z + N(mz mod N) mod N²: a word times z is much less work than a product mod N².
-            out[block] = rows.pack(
+            out[block] = packing.pack(
                 [(z + n * (m * z % n)) % square for m, z in zip(words, hidden, strict=True)],
                 size,
             )
@@ -130,9 +130,9 @@ class PaillierPublicKey(PublicKey):
 
     def remask(self, ciphertexts: Packed, masks: U64, zeros: Packed, *, hop: int, rng: Randomness) -> Packed:
         """Ciphertexts of plaintext + mask + 2^64·ρ, ρ uniform in [0, 2^(64·hop+8)), each times a zero of its own."""
-        rows.require_words(masks)
-        rows.require_rows(ciphertexts, self.ciphertext_bytes, count=len(masks))
-        rows.require_rows(zeros, self.ciphertext_bytes, count=len(masks))
+        packing.require_words(masks)
+        packing.require_rows(ciphertexts, self.ciphertext_bytes, count=len(masks))
+        packing.require_rows(zeros, self.ciphertext_bytes, count=len(masks))
         if not 1 <= hop <= self.most_hops:
             raise LocalFault(
                 "key.passes",
@@ -141,11 +141,11 @@ class PaillierPublicKey(PublicKey):
             )
         n, square, size = self.modulus, self.square, self.ciphertext_bytes
         out = np.empty_like(ciphertexts)
-        for block in chunks(len(masks), rows.BLOCK):
-            given, hidden = rows.integers(ciphertexts[block]), rows.integers(zeros[block])
+        for block in chunks(len(masks), packing.BLOCK):
+            given, hidden = packing.integers(ciphertexts[block]), packing.integers(zeros[block])
             added = self._buried(masks[block], hop, rng)
             products = [c * z % square for c, z in zip(given, hidden, strict=True)]
-            out[block] = rows.pack(
+            out[block] = packing.pack(
                 [(c + n * (a * c % n)) % square for c, a in zip(products, added, strict=True)],
                 size,
             )
@@ -153,11 +153,11 @@ class PaillierPublicKey(PublicKey):
 
     def check(self, ciphertexts: Packed) -> NDArray[np.bool_]:
         """Rows c with 0 < c < N² and gcd(c, N) = 1, which are exactly Paillier's ciphertexts."""
-        rows.require_rows(ciphertexts, self.ciphertext_bytes)
+        packing.require_rows(ciphertexts, self.ciphertext_bytes)
         n, square = self.modulus, self.square
         valid = np.zeros(len(ciphertexts), dtype=np.bool_)
-        for block in chunks(len(ciphertexts), rows.BLOCK):
-            given = rows.integers(ciphertexts[block])
+        for block in chunks(len(ciphertexts), packing.BLOCK):
+            given = packing.integers(ciphertexts[block])
             for part in chunks(len(given), _GCD_BATCH):
                 batch = given[part]
                 together = mpz(1)
@@ -181,7 +181,7 @@ class PaillierPublicKey(PublicKey):
         rho = np.empty((len(masks), wide.shape[1] - 8), dtype=np.uint8)
         rng.fill(rho.reshape(-1))
         wide[:, 8:] = rho
-        return rows.little_integers(wide)
+        return packing.little_integers(wide)
 
 
 @dataclass(frozen=True, repr=False)
@@ -217,9 +217,9 @@ class PaillierPrivateKey(PrivateKey):
 
     def decrypt_shuffled(self, ciphertexts: Packed, *, passes: int, rng: Randomness) -> U64:
         """The same words by packed decryption, whose slots have room for what honest rows hold after the passes."""
-        rows.require_rows(ciphertexts, self.public.ciphertext_bytes)
+        packing.require_rows(ciphertexts, self.public.ciphertext_bytes)
         packed = self._packed(plaintext_bits(passes), rng)
-        blocks = (rows.integers(ciphertexts[block]) for block in chunks(len(ciphertexts), rows.BLOCK))
+        blocks = (packing.integers(ciphertexts[block]) for block in chunks(len(ciphertexts), packing.BLOCK))
         return _words([m for block in blocks for m in packed.plaintexts(block)])
 
     def _packed(self, slot_bits: int, rng: Randomness) -> PackedDecryption:
@@ -230,10 +230,10 @@ class PaillierPrivateKey(PrivateKey):
         return [int(m) for m in self._plaintexts(ciphertexts)]
 
     def _plaintexts(self, ciphertexts: Packed) -> list[mpz]:
-        rows.require_rows(ciphertexts, self.public.ciphertext_bytes)
+        packing.require_rows(ciphertexts, self.public.ciphertext_bytes)
         plain: list[mpz] = []
-        for block in chunks(len(ciphertexts), rows.BLOCK):
-            plain += self.halves.plaintexts(rows.integers(ciphertexts[block]))
+        for block in chunks(len(ciphertexts), packing.BLOCK):
+            plain += self.halves.plaintexts(packing.integers(ciphertexts[block]))
         return plain
 
     @cached_property

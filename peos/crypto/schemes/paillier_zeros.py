@@ -8,8 +8,7 @@ from gmpy2 import mpz
 
 from peos.chunks import chunks
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import packing as rows
-from peos.crypto.schemes import windows
+from peos.crypto.schemes import packing, windows
 from peos.crypto.schemes.base import Packed, ZeroSource
 from peos.crypto.schemes.moduli import random_unit
 from peos.crypto.schemes.nth_powers import nth_powers
@@ -39,9 +38,9 @@ class PowerZeros(ZeroSource):
         """`count` encryptions of zero, each uniform and independent of all others."""
         n, size = self._n, self._n.bit_length() // 4
         out = np.empty((count, size), dtype=np.uint8)
-        for block in chunks(count, rows.BLOCK):
+        for block in chunks(count, packing.BLOCK):
             units = [random_unit(n, self._rng) for _ in range(block.stop - block.start)]
-            out[block] = rows.pack(nth_powers(units, n), size)
+            out[block] = packing.pack(nth_powers(units, n), size)
         return out
 
 
@@ -82,11 +81,11 @@ class WindowZeros(ZeroSource):
         """`count` encryptions of zero from fresh digits."""
         n, square, size = self._n, self._square, self._n.bit_length() // 4
         out = np.empty((count, size), dtype=np.uint8)
-        for block in chunks(count, rows.BLOCK):
+        for block in chunks(count, packing.BLOCK):
             drawn = windows.digits(len(self._factors), self.width, block.stop - block.start, self._rng).tolist()
             factors = windows.products(self._factors, drawn, square)
             slopes = windows.sums(self._slopes, drawn)
-            out[block] = rows.pack(
+            out[block] = packing.pack(
                 [(u + n * (u * b % n)) % square for u, b in zip(factors, slopes, strict=True)],
                 size,
             )

@@ -8,7 +8,7 @@ from gmpy2 import mpz
 
 from peos.chunks import chunks
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 
 _GCD_BATCH: Final = 64
 
@@ -20,7 +20,7 @@ def random_units(count: int, modulus: mpz, rng: Randomness) -> list[mpz]:
     while len(found) < count:
         missing = count - len(found)
         drawn = np.frombuffer(rng.bytes(size * missing), dtype=np.uint8).reshape(missing, size)
-        below = [x for x in rows.integers(drawn) if x < modulus]
+        below = [x for x in packing.integers(drawn) if x < modulus]
         for batch in chunks(len(below), _GCD_BATCH):
             found += _units(below[batch], modulus)
     return found

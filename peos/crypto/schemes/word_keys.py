@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from peos.chunks import chunks
 from peos.crypto.randomness import U64, Randomness
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import Packed, PublicKey
 from peos.crypto.schemes.fixed_base import word_powers
 from peos.crypto.schemes.freshness import is_fresh
@@ -47,24 +47,24 @@ class WordPublicKey(PublicKey):
 
     def encrypt(self, plain: U64, zeros: Packed) -> Packed:
         """b^m·z mod N for each word m and zero z."""
-        rows.require_words(plain)
-        rows.require_rows(zeros, self.ciphertext_bytes, count=len(plain))
+        packing.require_words(plain)
+        packing.require_rows(zeros, self.ciphertext_bytes, count=len(plain))
         n, out = self.modulus, np.empty_like(zeros)
-        for block in chunks(len(plain), rows.BLOCK):
-            powers, hidden = word_powers(self.base, plain[block], n), rows.integers(zeros[block])
-            out[block] = rows.pack([b * z % n for b, z in zip(powers, hidden, strict=True)], self.ciphertext_bytes)
+        for block in chunks(len(plain), packing.BLOCK):
+            powers, hidden = word_powers(self.base, plain[block], n), packing.integers(zeros[block])
+            out[block] = packing.pack([b * z % n for b, z in zip(powers, hidden, strict=True)], self.ciphertext_bytes)
         return out
 
     def remask(self, ciphertexts: Packed, masks: U64, zeros: Packed, *, hop: int, rng: Randomness) -> Packed:  # noqa: ARG002  # the interface's: plaintexts as wide as words keep no trace of a pass
         """c·b^mask·z mod N for each row c, mask and zero z."""
-        rows.require_words(masks)
-        rows.require_rows(ciphertexts, self.ciphertext_bytes, count=len(masks))
-        rows.require_rows(zeros, self.ciphertext_bytes, count=len(masks))
+        packing.require_words(masks)
+        packing.require_rows(ciphertexts, self.ciphertext_bytes, count=len(masks))
+        packing.require_rows(zeros, self.ciphertext_bytes, count=len(masks))
         n, out = self.modulus, np.empty_like(ciphertexts)
-        for block in chunks(len(masks), rows.BLOCK):
+        for block in chunks(len(masks), packing.BLOCK):
             powers = word_powers(self.base, masks[block], n)
-            given, hidden = rows.integers(ciphertexts[block]), rows.integers(zeros[block])
-            out[block] = rows.pack(
+            given, hidden = packing.integers(ciphertexts[block]), packing.integers(zeros[block])
+            out[block] = packing.pack(
                 [c * b % n * z % n for c, b, z in zip(given, powers, hidden, strict=True)], self.ciphertext_bytes
             )
         return out
@@ -74,10 +74,10 @@ class WordPublicKey(PublicKey):
 
         Both schemes' ciphertexts have it. A row with −1 would keep it through every pass, for all to see.
         """
-        rows.require_rows(ciphertexts, self.ciphertext_bytes)
+        packing.require_rows(ciphertexts, self.ciphertext_bytes)
         n, valid = self.modulus, np.zeros(len(ciphertexts), dtype=np.bool_)
-        for block in chunks(len(ciphertexts), rows.BLOCK):
-            valid[block] = [c < n and gmpy2.jacobi(c, n) == 1 for c in rows.integers(ciphertexts[block])]
+        for block in chunks(len(ciphertexts), packing.BLOCK):
+            valid[block] = [c < n and gmpy2.jacobi(c, n) == 1 for c in packing.integers(ciphertexts[block])]
         return valid
 
     def is_fresh(self, before: Packed, after: Packed, masks: U64) -> bool:

@@ -26,8 +26,8 @@ Trail = Sequence[tuple[Leave | Hide | HandOver, Task]]
 class What(IntEnum):
     """What rows are to the shuffler that shows them."""
 
-    GIVEN = 1  # its part for a hider, when it left; for 0, what it added to the ciphertexts
-    TAKEN = 2  # a leaver's part
+    GIVEN = 1  # its piece for a hider, when it left; for 0, what it added to the ciphertexts
+    TAKEN = 2  # a leaver's piece
     MASK = 3  # what it shares with another hider: the lower of the two adds it, the other subtracts it
     MIXED = 4  # its vector after a round
     CAME = 5  # ciphertexts from the holder before
@@ -35,7 +35,7 @@ class What(IntEnum):
 
 
 @dataclass(frozen=True, order=True)
-class Place:
+class Slot:
     """Of which round, what, and with which other shuffler (0: none)."""
 
     round: int
@@ -74,7 +74,7 @@ class Opening:
 
     sender: int
     paths: tuple[Places, ...] = ()
-    shown: Mapping[Place, Shown] = field(default_factory=dict)
+    shown: Mapping[Slot, Shown] = field(default_factory=dict)
     said: Mapping[Said, bytes] = field(default_factory=dict)
     claim: Places | None = None
     revealed: SignedReveal | None = None
@@ -97,7 +97,7 @@ def open_rows(
 
     `claim` is where this shuffler says that they went in the round after, if that is not agreed on.
     """
-    shown: dict[Place, Shown] = {}
+    shown: dict[Slot, Shown] = {}
     last = len(places) - 1
     for action, task in trail:
         match action, task:
@@ -112,39 +112,39 @@ def open_rows(
     return Opening(me, tuple(places), shown, said, claim, revealed, dummies)
 
 
-def _given(leave: Leave, task: Split, vectors: Mapping[Handle, Vector], at: Places) -> dict[Place, Shown]:
+def _given(leave: Leave, task: Split, vectors: Mapping[Handle, Vector], at: Places) -> dict[Slot, Shown]:
     left = vectors[task.out]
     shown = {
-        Place(leave.round, What.GIVEN, hider): Shown(_of_stream(key, left.shape, at))
+        Slot(leave.round, What.GIVEN, hider): Shown(_of_stream(key, left.shape, at))
         for hider, key in zip(leave.seeded, task.streams, strict=True)
     }
-    shown[Place(leave.round, What.GIVEN, leave.explicit)] = Shown(_rows(left, at))
+    shown[Slot(leave.round, What.GIVEN, leave.explicit)] = Shown(_rows(left, at))
     return shown
 
 
 def _mixed(
     me: int, hide: Hide, task: Mix, vectors: Mapping[Handle, Vector], before: Places, after: Places
-) -> dict[Place, Shown]:
+) -> dict[Slot, Shown]:
     out = vectors[task.out]
-    shown: dict[Place, Shown] = {}
+    shown: dict[Slot, Shown] = {}
     for who, key in zip(hide.seeds_from, task.streams, strict=True):
-        shown[Place(hide.round, What.TAKEN, who)] = Shown(_of_stream(key, out.shape, before))
+        shown[Slot(hide.round, What.TAKEN, who)] = Shown(_of_stream(key, out.shape, before))
     for who, handle in zip(hide.vectors_from, task.vectors, strict=True):
-        shown[Place(hide.round, What.TAKEN, who)] = Shown(_rows(vectors[handle], before))
+        shown[Slot(hide.round, What.TAKEN, who)] = Shown(_rows(vectors[handle], before))
     higher = (who for who in hide.hiders if who > me)
     lower = (who for who in hide.hiders if who < me)
     for who, key in (*zip(higher, task.plus, strict=True), *zip(lower, task.minus, strict=True)):
-        shown[Place(hide.round, What.MASK, who)] = Shown(_of_stream(key, out.shape, after))
-    shown[Place(hide.round, What.MIXED)] = _committed(out, task.salt, after)
+        shown[Slot(hide.round, What.MASK, who)] = Shown(_of_stream(key, out.shape, after))
+    shown[Slot(hide.round, What.MIXED)] = _committed(out, task.salt, after)
     return shown
 
 
 def _passed(
     over: HandOver, task: Pass, vectors: Mapping[Handle, Vector], before: Places, after: Places
-) -> dict[Place, Shown]:
-    shown = {Place(over.round, What.PASSED): _committed(vectors[task.out], task.salt, after)}
+) -> dict[Slot, Shown]:
+    shown = {Slot(over.round, What.PASSED): _committed(vectors[task.out], task.salt, after)}
     if over.source:
-        came = Place(over.first_round - 1, What.CAME, over.source)
+        came = Slot(over.first_round - 1, What.CAME, over.source)
         shown[came] = Shown(_rows(vectors[task.ciphertexts], before))
     return shown
 

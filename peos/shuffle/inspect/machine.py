@@ -43,7 +43,7 @@ class Follow:
 
 
 @dataclass(frozen=True)
-class Tell:
+class SendPath:
     """Tell every other shuffler where the rows are after a round."""
 
     round: int
@@ -61,7 +61,7 @@ class Open:
     claim: Places | None = None
 
 
-Effect = Follow | Tell | Open
+Effect = Follow | SendPath | Open
 
 
 class Inspection:
@@ -83,7 +83,7 @@ class Inspection:
     def followed(self, round_: int, places: Places) -> list[Effect]:
         """The answer to a `Follow`."""
         self._paths.claim(round_, self._me, places)
-        return [Tell(round_, places), *self._advance()]
+        return [SendPath(round_, places), *self._advance()]
 
     def told(self, sender: int, round_: int, places: Places, revealed: SignedReveal) -> list[Effect]:
         """Another shuffler's word on a round. One that was shown other dummies speaks of other rows."""

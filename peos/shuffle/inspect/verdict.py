@@ -18,7 +18,7 @@ from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import Packed, PrivateKey, PublicKey
 from peos.shuffle import merkle, transcript
 from peos.shuffle.attempt import ENCRYPTED_SHARE
-from peos.shuffle.inspect.evidence import Opening, Place, What
+from peos.shuffle.inspect.evidence import Opening, Slot, What
 from peos.shuffle.inspect.paths import Paths, Places
 from peos.shuffle.messages import Kind, SignedReveal, Step
 from peos.shuffle.schedule import HandOver, Leave, Schedule
@@ -138,12 +138,12 @@ class _Judge:
             self._find(Step(len(agreed), Kind.CONFIRM), disputing, "did not permute as the others of the round did")
         return agreed
 
-    def _rows(self, who: int, place: Place, step: Step, *, known: int) -> U64 | None:
+    def _rows(self, who: int, place: Slot, step: Step, *, known: int) -> U64 | None:
         """What a shuffler shows at a place, as words."""
         rows = self._raw(who, place, step, 8 * self._words, known=known)
         return None if rows is None else np.ascontiguousarray(rows).view("<u8").astype(np.uint64)
 
-    def _raw(self, who: int, place: Place, step: Step, width: int, *, known: int) -> Packed | None:
+    def _raw(self, who: int, place: Slot, step: Step, width: int, *, known: int) -> Packed | None:
         """The same as bytes. Who does not know where rows were after round `known` need not show it (see `not_seen`):
 
         another may have told it something else of their places than it told the rest.
@@ -157,7 +157,7 @@ class _Judge:
             return None
         return shown.rows
 
-    def _is_committed(self, who: int, place: Place, step: Step) -> bool:
+    def _is_committed(self, who: int, place: Slot, step: Step) -> bool:
         """Whether shown rows stand under the root that their owner told everybody in the attempt."""
         if (step, who) not in self._said:
             return True  # nobody shows the transcript: nothing to hold them against
@@ -175,36 +175,36 @@ class _Judge:
         held, self._held[leaver] = self._held[leaver], self._zero
         if leave.round > len(self._places):
             return
-        step = Step(leave.round, Kind.PART)
+        step = Step(leave.round, Kind.PIECE)
         parts = {
-            hider: self._rows(leaver, Place(leave.round, What.GIVEN, hider), step, known=leave.round - 1)
+            hider: self._rows(leaver, Slot(leave.round, What.GIVEN, hider), step, known=leave.round - 1)
             for hider in (*leave.seeded, leave.explicit)
         }
         known = [part for part in parts.values() if part is not None]
         if held is not None and len(known) == len(parts) and np.any(sum(known, self._zero) != held):
-            self._find(step, (leaver,), "gave away parts that do not add up to what it had")
+            self._find(step, (leaver,), "gave away pieces that do not add up to what it had")
         if not leave.explicit:
             self._added = parts[0]
         if leave.round >= len(self._places):
             return  # what the hiders took is not opened: they dispute their round
         for hider in self._case.schedule.hiders(leave.round):
-            taken = self._rows(hider, Place(leave.round, What.TAKEN, leaver), step, known=leave.round)
+            taken = self._rows(hider, Slot(leave.round, What.TAKEN, leaver), step, known=leave.round)
             given = parts[hider]
             if given is not None and taken is not None and np.any(given != taken):
-                self._find(step, (leaver, hider), "told another part than the other of the two")
+                self._find(step, (leaver, hider), "misstated the piece that one gave the other")
 
     def _taken(self, number: int, hider: int) -> U64 | None:
         """What a hider says that it was given, in all."""
         total = self._zero
         leavers = [who for who, leave in self._case.schedule.leaves if leave.round == number]
         for leaver in leavers:
-            part = self._quietly(hider, Place(number, What.TAKEN, leaver))
+            part = self._quietly(hider, Slot(number, What.TAKEN, leaver))
             if part is None:
                 return None
             total = total + part
         return total
 
-    def _quietly(self, who: int, place: Place) -> U64 | None:
+    def _quietly(self, who: int, place: Slot) -> U64 | None:
         """Rows whose absence was found before."""
         shown = self._openings[who].shown.get(place) if who in self._openings else None
         if shown is None or shown.rows.shape != self._zero.view(np.uint8).shape:
@@ -216,13 +216,13 @@ class _Judge:
         for hider in hiders:
             for other in hiders:
                 if hider < other:
-                    one = self._rows(hider, Place(number, What.MASK, other), step, known=number)
-                    two = self._rows(other, Place(number, What.MASK, hider), step, known=number)
+                    one = self._rows(hider, Slot(number, What.MASK, other), step, known=number)
+                    two = self._rows(other, Slot(number, What.MASK, hider), step, known=number)
                     if one is not None and two is not None and np.any(one != two):
                         self._find(step, (hider, other), "did not use the mask that the two share")
 
     def _mixed(self, number: int, hider: int, taken: U64 | None) -> None:
-        step, place = Step(number, Kind.ROOT), Place(number, What.MIXED)
+        step, place = Step(number, Kind.ROOT), Slot(number, What.MIXED)
         expected, masks = self._held[hider], self._masks(number, hider)
         found = self._rows(hider, place, step, known=number)
         self._held[hider] = found
@@ -241,7 +241,7 @@ class _Judge:
         for other in self._case.schedule.hiders(number):
             if other == hider:
                 continue
-            mask = self._quietly(hider, Place(number, What.MASK, other))
+            mask = self._quietly(hider, Slot(number, What.MASK, other))
             if mask is None:
                 return None
             total = total + mask if hider < other else total - mask
@@ -258,15 +258,17 @@ class _Judge:
         before, self._encrypted = self._encrypted, None
         if over.round >= len(self._places):
             return
-        step, place = Step(over.round, Kind.CIPHER_ROOT), Place(over.round, What.PASSED)
+        step, place = Step(over.round, Kind.CIPHER_ROOT), Slot(over.round, What.PASSED)
         width = self._case.ciphertexts.shape[1]
         if over.source:
-            came_at = Place(over.first_round - 1, What.CAME, over.source)
+            came_at = Slot(over.first_round - 1, What.CAME, over.source)
             came = self._raw(holder, came_at, Step(came_at.round, Kind.HANDOVER), width, known=over.round)
             if came is not None and before is not None and np.any(came != before):
                 parties = (over.source, holder)
                 self._find(
-                    Step(came_at.round, Kind.HANDOVER), parties, "told other ciphertexts than the other of the two"
+                    Step(came_at.round, Kind.HANDOVER),
+                    parties,
+                    "misstated the ciphertexts that one handed to the other",
                 )
                 before = came
         after = self._raw(holder, place, step, width, known=over.round)

@@ -13,7 +13,7 @@ from typing import Final, Generic, Protocol, TypeVar
 from peos.crypto.kdf import Context, StreamKey
 from peos.crypto.randomness import Randomness
 from peos.shuffle.attempt import Attempt
-from peos.shuffle.delivery_state import Standing
+from peos.shuffle.delivery_state import DeliveryState
 from peos.shuffle.driver import Driver
 from peos.shuffle.effects import (
     Done,
@@ -30,7 +30,7 @@ from peos.shuffle.effects import (
     TimedOut,
 )
 from peos.shuffle.machine import Shuffler
-from peos.shuffle.messages import Header, Kind, Notice, Step, Word
+from peos.shuffle.messages import Header, Kind, Notice, Statement, Step
 from peos.shuffle.schedule import Schedule
 
 ANALYZER: Final = 0
@@ -67,7 +67,7 @@ class Recording:
 
     schedule: Schedule
     asked: tuple[tuple[int, Task | SendVector], ...]
-    words: tuple[Word, ...]
+    words: tuple[Statement, ...]
 
     @cached_property
     def rounds(self) -> dict[StreamKey, tuple[int, int]]:
@@ -125,7 +125,7 @@ class _Recorder:
         self.schedule = schedule
         self._lost = lost
         self.asked: list[tuple[int, Task | SendVector]] = []
-        self.words: list[Word] = []
+        self.words: list[Statement] = []
         self.final: dict[int, Handle] = {}
         self.queue: deque[tuple[int, Event]] = deque()
         self._crashes: deque[int] = deque()
@@ -146,7 +146,7 @@ class _Recorder:
         return Recording(self.schedule, tuple(self.asked), tuple(self.words))
 
     def task(self, who: int, task: Task) -> None:
-        attempt = self._machines[who].standing.attempt
+        attempt = self._machines[who].delivery_state.attempt
         final = isinstance(task, Pass) and task.hop == len(self.schedule.passes)
         if final and attempt <= self._lost:
             self._crashes.append(who)
@@ -162,9 +162,9 @@ class _Recorded(Driver[None]):
         self._recorder = recorder
         self._who = who
 
-    def on_send(self, word: Word) -> None:
-        self._recorder.words.append(word)
-        self._recorder.queue.append((word.header.receiver, Received(word)))
+    def on_send(self, statement: Statement) -> None:
+        self._recorder.words.append(statement)
+        self._recorder.queue.append((statement.header.receiver, Received(statement)))
 
     def on_send_vector(self, header: Header, vector: Handle) -> None:
         self._recorder.asked.append((self._who, SendVector(header, vector)))
@@ -173,15 +173,15 @@ class _Recorded(Driver[None]):
     def on_tell(self, notice: Notice, receivers: tuple[int, ...]) -> None:
         self._recorder.queue.extend((receiver, Heard(notice)) for receiver in receivers)
 
-    def on_persist(self, standing: Standing, vector: Handle | None) -> None:  # noqa: ARG002 - no process ends here
+    def on_persist(self, delivery_state: DeliveryState, vector: Handle | None) -> None:  # noqa: ARG002 - no process ends here
         self._recorder.final[self._who] = vector or self._recorder.final.get(self._who, "")
 
     def on_work(self, task: Task) -> None:
         self._recorder.task(self._who, task)
 
-    def on_output(self, standing: Standing) -> None:
+    def on_output(self, delivery_state: DeliveryState) -> None:
         last = Step(len(self._recorder.schedule.rounds), Kind.DELIVERY)
-        context = Context(COLLECTION.collection, COLLECTION.frozen, standing.attempt)
+        context = Context(COLLECTION.collection, COLLECTION.frozen, delivery_state.attempt)
         sent = SendVector(Header(context, last, self._who, ANALYZER), self._recorder.final[self._who])
         self._recorder.asked.append((self._who, sent))
 

@@ -111,7 +111,7 @@ def test_a_victim_is_read_where_a_leaving_holder_sends_no_seeds(shufflers: int, 
         assert low > 0.5, evidence
 
 
-@pytest.mark.parametrize("shufflers", [5, pytest.param(7, marks=pytest.mark.long)])
+@pytest.mark.parametrize("shufflers", [full(5), pytest.param(7, marks=pytest.mark.long)])
 def test_a_victim_is_not_read_in_the_protocol(shufflers: int, rng: Randomness) -> None:
     for _, high, evidence in advantages(Schedule(shufflers), RUNS, rng).values():
         assert high < 0.05, evidence

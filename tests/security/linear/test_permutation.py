@@ -53,14 +53,14 @@ def p_value(table: NDArray[np.int64]) -> float:
     return float(chi2.sf(np.sum((rows - mean) ** 2 / mean), 5 * len(rows)))
 
 
-@pytest.mark.parametrize("shufflers", [3, 4, full(5)])
+@pytest.mark.parametrize("shufflers", [3, full(4), full(5)])
 def test_the_order_is_uniform_to_every_coalition_of_up_to_c(shufflers: int, rng: Randomness) -> None:
     for coalition, table in orders(shufflers, coalitions(Schedule(shufflers)), RUNS, rng).items():
         found = p_value(table)
         assert found > ALPHA / TESTS, f"{sorted(coalition)}: p = {found:.2g} of {RUNS} runs\n{table}"
 
 
-@pytest.mark.parametrize("shufflers", [3, 4, full(5)])
+@pytest.mark.parametrize("shufflers", [3, full(4), full(5)])
 def test_the_order_is_known_to_every_coalition_of_c_plus_one(shufflers: int, rng: Randomness) -> None:
     schedule = Schedule(shufflers)
     for coalition, table in orders(shufflers, coalitions(schedule, schedule.colluders + 1), FEW, rng).items():

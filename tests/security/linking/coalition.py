@@ -18,11 +18,11 @@ import numpy as np
 
 from peos.crypto.kdf import Context, derive
 from peos.crypto.randomness import U64
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import Packed
 from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.shuffle import agreement
-from peos.shuffle.messages import Kind, Word
+from peos.shuffle.messages import Kind, Statement
 from peos.shuffle.schedule import Schedule
 from tests.security.linking.collection import Carried, Index, PairedCollection
 
@@ -46,7 +46,7 @@ class Ciphertexts:
     @cached_property
     def raw(self) -> list[int]:
         """The ciphertexts."""
-        return [int(c) for c in rows.integers(self.packed)]
+        return [int(c) for c in packing.integers(self.packed)]
 
     @cached_property
     def units(self) -> list[int]:
@@ -69,7 +69,7 @@ class Ciphertexts:
 Content = Ciphertexts | U64
 
 
-def known_seeds(coalition: Coalition, schedule: Schedule, words: Iterable[Word]) -> dict[tuple[int, int], bytes]:
+def known_seeds(coalition: Coalition, schedule: Schedule, words: Iterable[Statement]) -> dict[tuple[int, int], bytes]:
     """(attempt, round) → seed, of the rounds in which a member hides."""
     contributions: defaultdict[tuple[Context, int], dict[int, bytes]] = defaultdict(dict)
     for word in words:
@@ -169,7 +169,7 @@ class Seen(Orders):
             header = carried.header.header
             if header.receiver == ANALYZER or not self.coalition.isdisjoint((header.sender, header.receiver)):
                 step = header.step
-                moment = step.round - 1 if step.kind is Kind.PART else step.round
+                moment = step.round - 1 if step.kind is Kind.PIECE else step.round
                 name = f"{step} from {header.sender} to {header.receiver}"
                 is_words = carried.rows.shape[1] == 8
                 words = np.ascontiguousarray(carried.rows).view("<u8")[:, 0] if is_words else None

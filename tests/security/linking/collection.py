@@ -26,7 +26,7 @@ from peos.errors import BadEncoding
 from peos.ldp import GRR
 from peos.protocols.peos import ShareEncryption
 from peos.shuffle.effects import Effect, Event, Pass, TimedOut
-from peos.shuffle.messages import Notice, VectorHeader, Word
+from peos.shuffle.messages import Notice, Statement, VectorHeader
 from peos.simulate import Node, Simulation
 from peos.simulate.node import Rpc, Traffic
 from peos.v1 import shuffle_pb2 as pb
@@ -87,7 +87,7 @@ class PairedCollection(Simulation):
         self.private = key
         self.wire = Wire()
         self.traffic = self.wire
-        self.words: list[Word] = []
+        self.words: list[Statement] = []
         self.notices: list[tuple[Notice, int]] = []  # with their receivers
         self._lost = lost
         self._crashed: deque[Node] = deque()
@@ -112,7 +112,7 @@ class PairedCollection(Simulation):
     def read(self, node: Node, sender: int, what: Rpc, messages: Sequence[bytes]) -> Event | None:
         """Keep words and notices as they arrive."""
         if what is Rpc.WORD:
-            self.words.append(shuffles.decode_word(messages[0]))
+            self.words.append(shuffles.decode_statement(messages[0]))
         if what is Rpc.NOTICE:
             self.notices.append((shuffles.decode_notice(messages[0]).notice, node.number))
         return super().read(node, sender, what, messages)
@@ -120,7 +120,7 @@ class PairedCollection(Simulation):
     def carry_out(self, node: Node, effect: Effect) -> None:
         """Do what a machine asks, but for the last pass of an attempt that is to be lost."""
         last = len(self.document.schedule.passes)
-        if isinstance(effect, Pass) and effect.hop == last and node.machine.standing.attempt <= self._lost:
+        if isinstance(effect, Pass) and effect.hop == last and node.machine.delivery_state.attempt <= self._lost:
             self._crashed.append(node)
             return
         super().carry_out(node, effect)

@@ -7,7 +7,9 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from peos.collection.party import Answer, Card, Order, Status
+from peos.collection.cards import Card
+from peos.collection.lifecycle import Order
+from peos.collection.replies import Answer, Status
 from peos.collection.submission import Part, check_part
 from peos.crypto.identity import Identity
 from peos.crypto.onion import OnionPrivateKey

@@ -17,14 +17,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer import publisher as publishing
+from analyzer import publisher
 from analyzer.delivery_receiver import VECTORS
 from analyzer.orders import abort
-from analyzer.publisher import RESULT, Publishing
+from analyzer.publisher import RESULT, Publisher
 from analyzer.scheduler import Scheduler
-from analyzer.status import in_words, status
-from analyzer.store import Kept
-from analyzer.workspace import Home
+from analyzer.status import status
+from analyzer.store import CollectionRow
+from analyzer.workspace import Workspace
 from peos.collection.lifecycle import State
 from peos.compute import Inline
 from peos.errors import Full, LocalFault, PeosError
@@ -34,14 +34,14 @@ from tests.raising import raises
 from tests.unit.analyzer.world import World, take
 
 
-def delivered(world: World, home: Home) -> Publishing:
+def delivered(world: World, home: Workspace) -> Publisher:
     """A complete output, about to be published."""
     kept = world.open(home)
     receiving = world.receiving(home)
     values = np.repeat(np.arange(4), [20, 20, 10, 10])
     for sender, sent in world.deliveries(home, kept, world.output(home, kept, values)).items():
         take(receiving, sent, world.certificate(sender))
-    return Publishing(home, receiving, world.inspecting(home), Inline(), Log("tests.analyzer"))
+    return Publisher(home, receiving, world.inspecting(home), Inline(), Log("tests.analyzer"))
 
 
 def is_in_the_database(world: World, secret: bytes) -> bool:
@@ -70,7 +70,7 @@ def test_two_that_clear_at_the_same_time_write_the_result_once(world: World, mon
             others[0].join(0.5)
         write_durably(path, data)
 
-    monkeypatch.setattr(publishing, "write_durably", slowly)
+    monkeypatch.setattr(publisher, "write_durably", slowly)
     made.publish(home.kept("fruit"))
     others[0].join()
     assert not faults, faults
@@ -81,17 +81,17 @@ def test_what_is_erased_is_overwritten_and_not_only_unlinked(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home, names = world.home(), list[str]()
-    made, clear = delivered(world, home), Publishing.clear
+    made, clear = delivered(world, home), Publisher.clear
     vectors = world.config.folder / "collections" / "fruit" / VECTORS
     (vectors / "left.coming").write_bytes(b"half of a vector")
 
-    def linked(self: Publishing, kept: Kept) -> None:
+    def linked(self: Publisher, kept: CollectionRow) -> None:
         for path in vectors.iterdir():
             names.append(path.name)
             os.link(path, tmp_path / path.name)  # the same bytes on the disk under another name
         clear(self, kept)
 
-    monkeypatch.setattr(Publishing, "clear", linked)
+    monkeypatch.setattr(Publisher, "clear", linked)
     made.publish(home.kept("fruit"))
     assert sorted(names) == ["2-1.rows", "3-1.rows", "decrypted.words", "left.coming"]
     assert not vectors.exists()
@@ -158,7 +158,7 @@ def test_errors_of_the_store_do_not_end_the_turns_over_the_collections(world: Wo
         ValueError(),
     ]
 
-    def noticed(_: Sequence[Kept]) -> float:
+    def noticed(_: Sequence[CollectionRow]) -> float:
         if errors:
             raise errors.pop()
         return math.inf
@@ -191,8 +191,8 @@ def test_what_keeps_a_collection_from_moving_on_is_in_its_status_for_as_long_as_
     home, lasts = world.home(), [True]
     delivered(world, home)
 
-    class Troubled(Publishing):
-        def publish(self, kept: Kept) -> float:
+    class Troubled(Publisher):
+        def publish(self, kept: CollectionRow) -> float:
             if lasts:
                 raise error
             return super().publish(kept)
@@ -204,7 +204,7 @@ def test_what_keeps_a_collection_from_moving_on_is_in_its_status_for_as_long_as_
         """By another process: `peos analyzer status`."""
         other = world.home()
         try:
-            return "\n".join(in_words(status(other, [other.kept("fruit")])[0]))
+            return str(status(other, [other.kept("fruit")])[0])
         finally:
             other.close()
 

@@ -8,13 +8,12 @@ from typing import Final
 import numpy as np
 import pytest
 
-from analyzer import cli, enrol, orders, status
-from analyzer import workspace as home
-from analyzer.publisher import Publishing
-from analyzer.workspace import Home
+from analyzer import cli, enrol, orders, status, workspace
+from analyzer.publisher import Publisher
+from analyzer.workspace import Workspace
 from peos.cli.running import run
 from peos.collection.lifecycle import State
-from peos.collection.party import Status
+from peos.collection.replies import Status
 from peos.collection.ticket import admits
 from peos.compute import Inline
 from peos.crypto.identity import Identity
@@ -33,12 +32,12 @@ def _command(world: World, *arguments: str) -> int:
 @pytest.fixture(autouse=True)
 def _small_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """The commands open homes of their own, with the floor of production; here keys are small."""
-    real = home.Home.__init__
+    real = workspace.Workspace.__init__
 
-    def small(self: Home, config: object, **_: object) -> None:
+    def small(self: Workspace, config: object, **_: object) -> None:
         real(self, config, floor=FLOOR)  # type: ignore[arg-type] # what the command gave
 
-    monkeypatch.setattr(home.Home, "__init__", small)
+    monkeypatch.setattr(workspace.Workspace, "__init__", small)
 
 
 def _create(world: World, *more: str, out: str = "out") -> int:
@@ -53,7 +52,7 @@ def _publish(world: World) -> None:
     receiving = world.receiving(opened)
     for sender, sent in world.deliveries(opened, kept, world.output(opened, kept, VALUES)).items():
         take(receiving, sent, world.certificate(sender))
-    Publishing(opened, receiving, world.inspecting(opened), Inline(), Log("tests.analyzer")).publish(
+    Publisher(opened, receiving, world.inspecting(opened), Inline(), Log("tests.analyzer")).publish(
         opened.kept("fruit")
     )
 
@@ -142,21 +141,22 @@ def test_status_says_what_is_waited_for_from_whom_and_why(world: World, capsys: 
         seconds=12,
         refused=("3 parts: the ticket is not valid",),
     )
-    (line,) = status.status(opened, [opened.kept("fruit")])
+    (found,) = status.status(opened, [opened.kept("fruit")])
+    line = found.to_json()
     assert line["waiting"]["step"] == "hand-over 1"
     assert line["waiting"]["from"] == ["shuffler 1"]
     assert line["refused"] == ["shuffler 2 (organisation 2): 3 parts: the ticket is not valid"]
-    told = "\n".join(status.in_words(line))
-    assert "waiting for hand-over 1 from shuffler 1: 0 of 2" in told
-    assert "hand-over 1 from shuffler 1, 40 of 100, 12 s" in told
-    assert "refused: shuffler 2 (organisation 2): 3 parts" in told
+    assert "waiting for hand-over 1 from shuffler 1: 0 of 2" in str(found)
+    told = "shuffler 2 (organisation 2)  shuffling, 45 submissions; waiting for hand-over 1 from shuffler 1: 40 of 100"
+    assert f"{told}, 12 s; refused: 3 parts: the ticket is not valid" in str(found)
 
 
 def test_status_of_a_shuffler_that_does_not_answer_gives_the_reason(world: World) -> None:
     opened = world.home()
     kept = world.open(opened)
     world.shufflers[0].close()
-    (line,) = status.status(opened, [kept])
+    (found,) = status.status(opened, [kept])
+    line = found.to_json()
     assert line["shufflers"][0]["state"] is None
     assert "shuffler 1 (organisation 1)" in line["shufflers"][0]["reason"]
     assert [shuffler["state"] for shuffler in line["shufflers"][1:]] == ["open", "open"]

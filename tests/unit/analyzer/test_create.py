@@ -7,12 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from analyzer import workspace as home_
+from analyzer import workspace
 from analyzer.create import open_collection, write_invitation
 from analyzer.draft import draft
 from analyzer.workspace import Admission
 from peos.collection.lifecycle import State
-from peos.collection.party import Status
+from peos.collection.replies import Status
 from peos.errors import Refused, WrongInput
 from peos.net.tls import Trust
 from peos.wire.parties import decode_invitation
@@ -179,7 +179,7 @@ def test_shufflers_are_let_in_until_their_collection_is_over_everywhere(
     restarted = Trust()
     assert Admission(opened, restarted).look(opened.store.live()) == erase_by
     assert theirs in restarted
-    monkeypatch.setattr(home_, "time", SimpleNamespace(time=lambda: float(erase_by)))
+    monkeypatch.setattr(workspace, "time", SimpleNamespace(time=lambda: float(erase_by)))
     admission.look(opened.store.live())
     assert theirs not in trust
     restarted = Trust()

@@ -197,7 +197,7 @@ def test_a_stop_between_the_last_vector_and_the_receipt_is_made_good_at_the_next
     take(receiving, sent[HOLDER], world.certificate(HOLDER))
     with monkeypatch.context() as stopping:
         stopping.setattr(type(receiving), "settle", _stopped)
-        with pytest.raises(PeosError, match="stopped here"):
+        with raises("test.peoserror", kind=PeosError):
             take(receiving, sent[OTHER], world.certificate(OTHER))
     home = world.home()
     receiving = world.receiving(home)

@@ -12,10 +12,10 @@ import pytest
 from analyzer import orders
 from analyzer.dummies import Dummies
 from analyzer.enrol import mint_tickets
-from analyzer.publisher import Publishing
+from analyzer.publisher import Publisher
 from analyzer.scheduler import Scheduler
-from analyzer.store import Kept
-from analyzer.workspace import Home
+from analyzer.store import CollectionRow
+from analyzer.workspace import Workspace
 from peos.collection.dummies import LEAST_SENT
 from peos.collection.lifecycle import State
 from peos.compute import Inline
@@ -139,20 +139,20 @@ def test_only_dummies_that_every_shuffler_acknowledged_must_come_out(world: Worl
     for number, sent in world.deliveries(home, kept, rows).items():
         take(receiving, sent, world.certificate(number))
     receiving.settle(home.kept("fruit"))
-    Publishing(home, receiving, world.inspecting(home), Inline(world.rng), Log("tests")).publish(home.kept("fruit"))
+    Publisher(home, receiving, world.inspecting(home), Inline(world.rng), Log("tests")).publish(home.kept("fruit"))
     after = home.kept("fruit")
     assert (after.state is State.PUBLISHED) is published
     if not published:
         assert f"only {taken} of 32 dummies were acknowledged by every shuffler" in after.reason
 
 
-def _scheduler(world: World, home: Home) -> Scheduler:
+def _scheduler(world: World, home: Workspace) -> Scheduler:
     receiving = world.receiving(home)
-    publishing = Publishing(home, receiving, world.inspecting(home), Inline(world.rng), Log("tests"))
+    publishing = Publisher(home, receiving, world.inspecting(home), Inline(world.rng), Log("tests"))
     return Scheduler(home, receiving, publishing, Log("tests"))
 
 
-async def _turn(scheduler: Scheduler, kept: Kept) -> None:
+async def _turn(scheduler: Scheduler, kept: CollectionRow) -> None:
     """One look at the collection, and all that it sets going."""
     await scheduler.step(kept)
     await asyncio.gather(*(task for task in asyncio.all_tasks() if task is not asyncio.current_task()))

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from analyzer.publisher import Publishing
+from analyzer.publisher import Publisher
 from analyzer.scheduler import Scheduler
-from analyzer.store import Kept
-from analyzer.workspace import Admission, Home
+from analyzer.store import CollectionRow
+from analyzer.workspace import Admission, Workspace
 from peos.collection.lifecycle import State
 from peos.compute import Inline
 from peos.net.logs import Log
@@ -25,7 +25,7 @@ from tests.unit.analyzer.world import World
 ENDED = 1000
 
 
-def fill(home: Home, kept: Kept, count: int) -> None:
+def fill(home: Workspace, kept: CollectionRow, count: int) -> None:
     """So many collections that were aborted, with another's document."""
     for number in range(count):
         digest = number.to_bytes(32, "big")
@@ -42,10 +42,10 @@ def fill(home: Home, kept: Kept, count: int) -> None:
         home.store.erase(digest)
 
 
-def scheduler(world: World, home: Home) -> Scheduler:
+def scheduler(world: World, home: Workspace) -> Scheduler:
     """The serving process's."""
     receiving = world.receiving(home)
-    publishing = Publishing(home, receiving, world.inspecting(home), Inline(world.rng), Log("tests"))
+    publishing = Publisher(home, receiving, world.inspecting(home), Inline(world.rng), Log("tests"))
     return Scheduler(home, receiving, publishing, Log("tests"))
 
 
@@ -56,16 +56,16 @@ def test_a_thousand_collections_that_are_over_are_not_read_and_not_decoded(
     kept = world.open(home)
     fill(home, kept, ENDED)
     counted: Counter[str] = Counter()
-    right = Home.signed
+    right = Workspace.signed
 
-    def signed(here: Home, one: Kept) -> SignedDocument:
+    def signed(here: Workspace, one: CollectionRow) -> SignedDocument:
         counted["decoded"] += 1
         return right(here, one)
 
-    monkeypatch.setattr(Home, "signed", signed)
+    monkeypatch.setattr(Workspace, "signed", signed)
     turns: list[list[str]] = []
 
-    def noticed(live: Sequence[Kept]) -> float:
+    def noticed(live: Sequence[CollectionRow]) -> float:
         turns.append([one.name for one in live])
         return math.inf
 
@@ -92,7 +92,7 @@ def test_at_rest_nothing_is_looked_at_until_the_bell_is_rung(world: World) -> No
     home.store.erase(home.kept("fruit").digest)
     turns: list[float] = []
 
-    def noticed(_: Sequence[Kept]) -> float:
+    def noticed(_: Sequence[CollectionRow]) -> float:
         turns.append(time.monotonic())
         return math.inf
 

@@ -10,7 +10,6 @@ import pytest
 from analyzer import keys
 from peos.crypto import vault
 from peos.crypto.randomness import Randomness
-from peos.errors import WrongInput
 from peos.net.logs import JsonFormatter
 from peos.wire.parties import decode_card
 from tests.raising import raises
@@ -61,14 +60,16 @@ def test_a_newline_at_the_end_of_the_passphrase_does_not_count(world: World) -> 
     keys.load(world.config, world.rng)
 
 
-@pytest.mark.parametrize(("content", "mode", "sentence"), [(b"x", 0o644, "is open to others"), (b"\n", 0o600, "empty")])
+@pytest.mark.parametrize(
+    ("content", "mode", "id_"), [(b"x", 0o644, "config.passphrase_open"), (b"\n", 0o600, "config.passphrase_empty")]
+)
 def test_a_passphrase_that_others_can_read_or_that_is_none_is_refused(
-    world: World, content: bytes, mode: int, sentence: str
+    world: World, content: bytes, mode: int, id_: str
 ) -> None:
     file = world.folder / "passphrase"
     file.write_bytes(content)
     file.chmod(mode)
-    with pytest.raises(WrongInput, match=f"passphrase_file: .*{sentence}"):
+    with raises(id_, "passphrase_file"):
         keys.load(world.config, world.rng)
 
 

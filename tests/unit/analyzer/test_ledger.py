@@ -6,13 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analyzer import cli
-from analyzer import workspace as home
+from analyzer import cli, workspace
 from analyzer.draft import draft
 from analyzer.ledger import ledger_of, populations
-from analyzer.publisher import Publishing
-from analyzer.store import Kept
-from analyzer.workspace import Home
+from analyzer.publisher import Publisher
+from analyzer.store import CollectionRow
+from analyzer.workspace import Workspace
 from peos.cli.running import run
 from peos.collection.lifecycle import State
 from peos.compute import Inline
@@ -37,7 +36,7 @@ def _budget(world: World, epsilon: float, delta: float = DELTA) -> None:
         file.write(f"[budget]\nepsilon = {epsilon}\ndelta = {delta}\n")
 
 
-def _asked(opened: Home, name: str, population: str = "") -> Kept:
+def _asked(opened: Workspace, name: str, population: str = "") -> CollectionRow:
     """A collection that users may answer."""
     kept = draft(opened, request(name=name, question=f"{name}?", population=population), Silent())
     opened.store.move(kept.digest, State.OPEN)
@@ -87,9 +86,9 @@ def test_without_a_budget_nothing_is_refused_and_there_is_no_ledger_to_show(
 def test_the_command_shows_where_each_population_stands(
     world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = home.Home.__init__
+    real = workspace.Workspace.__init__
 
-    def small(self: Home, config: object, **_: object) -> None:
+    def small(self: Workspace, config: object, **_: object) -> None:
         real(self, config, floor=FLOOR)  # type: ignore[arg-type] # what the command gave
 
     _budget(world, 50.0)
@@ -97,7 +96,7 @@ def test_the_command_shows_where_each_population_stands(
     _asked(opened, "spring")
     _asked(opened, "summer")
     opened.close()
-    monkeypatch.setattr(home.Home, "__init__", small)
+    monkeypatch.setattr(workspace.Workspace, "__init__", small)
     assert run(cli.app, ["ledger", "--config", str(world.file)], "peos analyzer") == 0
     assert "everybody: ε = " in (shown := capsys.readouterr().out)
     assert "of 50 at δ = 0.0001, spent by spring, summer" in shown
@@ -123,14 +122,14 @@ def test_a_request_without_a_population_is_kept_as_it_always_was() -> None:
     assert json.loads(request(population="staff").encode())["population"] == "staff"
 
 
-def _delivered(world: World, opened: Home, *, dummies: bool) -> Kept:
+def _delivered(world: World, opened: Workspace, *, dummies: bool) -> CollectionRow:
     """The collection's output is here, of 200 users, and judged: published with its dummies, aborted without."""
     kept = world.open(opened, minimum=MINIMUM)
     receiving = world.receiving(opened)
     rows = world.output(opened, kept, np.repeat(np.arange(4), 50), dummies=dummies)
     for sender, sent in world.deliveries(opened, kept, rows).items():
         take(receiving, sent, world.certificate(sender))
-    publishing = Publishing(opened, receiving, world.inspecting(opened), Inline(), Log("tests.analyzer"))
+    publishing = Publisher(opened, receiving, world.inspecting(opened), Inline(), Log("tests.analyzer"))
     publishing.publish(opened.kept("fruit"))
     return opened.kept("fruit")
 

@@ -11,10 +11,10 @@ import pytest
 
 from analyzer import decryption
 from analyzer.delivery_receiver import VECTORS
-from analyzer.publisher import RESULT, Publishing
+from analyzer.publisher import RESULT, Publisher
 from analyzer.report import REPORT
-from analyzer.store import Kept
-from analyzer.workspace import Home
+from analyzer.store import CollectionRow
+from analyzer.workspace import Workspace
 from peos.collection.lifecycle import State
 from peos.compute import Engine, Inline
 from peos.errors import LocalFault
@@ -29,7 +29,7 @@ LARGEST = 5.7  # standard errors: four two-sided normal tails beyond it have pro
 ROWS = 200 + 32 + FAKES
 
 
-def _delivered(world: World, home: Home, *, dummies: bool = True) -> Kept:
+def _delivered(world: World, home: Workspace, *, dummies: bool = True) -> CollectionRow:
     kept = world.open(home)
     receiving = world.receiving(home)
     for sender, sent in world.deliveries(home, kept, world.output(home, kept, VALUES, dummies=dummies)).items():
@@ -37,11 +37,11 @@ def _delivered(world: World, home: Home, *, dummies: bool = True) -> Kept:
     return home.kept("fruit")
 
 
-def _publishing(world: World, home: Home, engine: Engine | None = None) -> Publishing:
-    return Publishing(home, world.receiving(home), world.inspecting(home), engine or Inline(), Log("tests.analyzer"))
+def _publishing(world: World, home: Workspace, engine: Engine | None = None) -> Publisher:
+    return Publisher(home, world.receiving(home), world.inspecting(home), engine or Inline(), Log("tests.analyzer"))
 
 
-def _result(home: Home) -> dict[str, Any]:
+def _result(home: Workspace) -> dict[str, Any]:
     found = home.kept("fruit").result
     assert found is not None
     read: dict[str, Any] = json.loads(found)
@@ -197,7 +197,7 @@ def test_a_stop_during_decryption_aborts_nothing_and_the_next_start_goes_on_from
     home = world.home()
     kept = _delivered(world, home)
     first = _Stopping(blocks=2)
-    with pytest.raises(LocalFault, match="given up"):
+    with raises("compute.stopped"):
         _publishing(world, home, first).publish(kept)
     assert (first.rows, home.kept("fruit").state) == (100, State.DELIVERED)
     words = home.folder(kept) / VECTORS / "decrypted.words"
@@ -218,7 +218,7 @@ def test_words_that_changed_on_the_disk_are_decrypted_again(
     monkeypatch.setattr(decryption, "BLOCK", 50)
     home = world.home()
     kept = _delivered(world, home)
-    with pytest.raises(LocalFault, match="given up"):
+    with raises("compute.stopped"):
         _publishing(world, home, _Stopping(blocks=2)).publish(kept)
     words = home.folder(kept) / VECTORS / "decrypted.words"
     _flip(words, at)
@@ -253,8 +253,8 @@ def test_a_stop_between_the_result_and_the_erasure_is_made_good(world: World, mo
     home = world.home()
     kept = _delivered(world, home)
     with monkeypatch.context() as stopping:
-        stopping.setattr(Publishing, "clear", _stopped)
-        with pytest.raises(LocalFault, match="stopped here"):
+        stopping.setattr(Publisher, "clear", _stopped)
+        with raises("test.localfault", kind=LocalFault):
             _publishing(world, home).publish(kept)
     home = world.home()
     assert home.kept("fruit").state is State.PUBLISHED

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyzer import cli
-from analyzer import publisher as publishing
-from analyzer import workspace as home
+from analyzer import cli, publisher, workspace
 from analyzer.delivery_receiver import VECTORS
-from analyzer.publisher import RESULT, Publishing
+from analyzer.publisher import RESULT, Publisher
 from analyzer.report import REPORT
-from analyzer.store import Kept
-from analyzer.workspace import Home
+from analyzer.store import CollectionRow
+from analyzer.workspace import Workspace
 from peos.cli.running import run
 from peos.collection.lifecycle import State
 from peos.compute import Inline
@@ -23,6 +21,7 @@ from peos.crypto.schemes.base import PrivateKey
 from peos.errors import LocalFault
 from peos.net.logs import Log
 from tests.e2e.leaks import traces
+from tests.raising import raises
 from tests.unit.analyzer.fakes import FLOOR
 from tests.unit.analyzer.pages import cells, disagreements, read
 from tests.unit.analyzer.world import PASSPHRASE, World, take
@@ -30,11 +29,11 @@ from tests.unit.analyzer.world import PASSPHRASE, World, take
 VALUES = np.repeat(np.arange(4), [20, 10, 6, 4])
 
 
-def _publishing(world: World, opened: Home) -> Publishing:
-    return Publishing(opened, world.receiving(opened), world.inspecting(opened), Inline(), Log("tests.analyzer"))
+def _publishing(world: World, opened: Workspace) -> Publisher:
+    return Publisher(opened, world.receiving(opened), world.inspecting(opened), Inline(), Log("tests.analyzer"))
 
 
-def _delivered(world: World, opened: Home) -> Kept:
+def _delivered(world: World, opened: Workspace) -> CollectionRow:
     kept = world.open(opened)
     receiving = world.receiving(opened)
     for sender, sent in world.deliveries(opened, kept, world.output(opened, kept, VALUES)).items():
@@ -42,7 +41,7 @@ def _delivered(world: World, opened: Home) -> Kept:
     return opened.kept("fruit")
 
 
-def _published(world: World) -> Home:
+def _published(world: World) -> Workspace:
     opened = world.home()
     _publishing(world, opened).publish(_delivered(world, opened))
     return opened
@@ -81,10 +80,10 @@ def test_no_trouble_with_the_page_keeps_the_reports_or_the_key(world: World, mon
     def fails(*_: object) -> None:
         raise LocalFault("test.localfault", "no page can be made")
 
-    monkeypatch.setattr(publishing, "write_report", fails)
+    monkeypatch.setattr(publisher, "write_report", fails)
     opened = world.home()
     kept = _delivered(world, opened)
-    with pytest.raises(LocalFault, match="no page"):
+    with raises("test.localfault", kind=LocalFault):
         _publishing(world, opened).publish(kept)
     after = opened.kept("fruit")
     assert (after.state, after.key) == (State.PUBLISHED, None)
@@ -111,12 +110,12 @@ def test_nothing_secret_is_in_the_page(world: World) -> None:
 @pytest.fixture
 def _small_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command opens a home of its own, with the floor of production; here keys are small."""
-    real = home.Home.__init__
+    real = workspace.Workspace.__init__
 
-    def small(self: Home, config: object, **_: object) -> None:
+    def small(self: Workspace, config: object, **_: object) -> None:
         real(self, config, floor=FLOOR)  # type: ignore[arg-type] # what the command gave
 
-    monkeypatch.setattr(home.Home, "__init__", small)
+    monkeypatch.setattr(workspace.Workspace, "__init__", small)
 
 
 def _command(world: World, *arguments: object) -> int:

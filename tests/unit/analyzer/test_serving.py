@@ -13,10 +13,10 @@ import pytest
 
 from analyzer import scheduler, serve
 from analyzer.orders import abort
-from analyzer.workspace import Home
+from analyzer.workspace import Workspace
 from peos.collection.analysis import lost
 from peos.collection.lifecycle import State
-from peos.collection.party import Status
+from peos.collection.replies import Status
 from peos.compute import Engine, Inline
 from peos.crypto.randomness import system
 from peos.errors import PeosError, Refused, RemoteFault
@@ -35,7 +35,7 @@ VALUES = np.repeat(np.arange(4), [20, 10, 6, 4])
 class Serving:
     """An analyzer that serves, in the thread of the loop."""
 
-    def __init__(self, world: World, home: Home, workers: Engine | None = None) -> None:
+    def __init__(self, world: World, home: Workspace, workers: Engine | None = None) -> None:
         self.home = home
         self._world = world
         self._stop: asyncio.Event = world.loop.run(self._event())
@@ -93,7 +93,7 @@ def test_a_moment_in_which_the_store_cannot_be_read_does_not_end_the_analyzer(
     assert len(told) == 1, "each trouble once"
 
 
-def _deliver(world: World, home: Home, certificate: Certificate, sent: Delivery) -> None:
+def _deliver(world: World, home: Workspace, certificate: Certificate, sent: Delivery) -> None:
     async def send() -> None:
         caller = _caller(world, home, certificate)
         try:
@@ -104,7 +104,7 @@ def _deliver(world: World, home: Home, certificate: Certificate, sent: Delivery)
     world.loop.run(send())
 
 
-def _receipt(world: World, home: Home, certificate: Certificate) -> Any:
+def _receipt(world: World, home: Workspace, certificate: Certificate) -> Any:
     async def ask() -> Any:
         caller = _caller(world, home, certificate)
         try:
@@ -115,7 +115,7 @@ def _receipt(world: World, home: Home, certificate: Certificate) -> Any:
     return world.loop.run(ask())
 
 
-def _caller(world: World, home: Home, certificate: Certificate) -> Caller:
+def _caller(world: World, home: Workspace, certificate: Certificate) -> Caller:
     reach = channel(world.config.peers, home.keys.certificate.pem, certificate)
     return Caller(reach, "analyzer", system(), policy=replace(ONCE, attempts=4))
 
@@ -128,11 +128,11 @@ def _wait(world: World, there: Callable[[], bool]) -> None:
     world.loop.run(asyncio.wait_for(wait(), 20))
 
 
-def _until(world: World, home: Home, state: State) -> None:
+def _until(world: World, home: Workspace, state: State) -> None:
     _wait(world, lambda: home.kept("fruit").state is state)
 
 
-def _output(world: World, home: Home) -> dict[int, Delivery]:
+def _output(world: World, home: Workspace) -> dict[int, Delivery]:
     kept = home.kept("fruit")
     return world.deliveries(home, kept, world.output(home, kept, VALUES))
 
@@ -213,7 +213,7 @@ def test_a_collection_created_while_it_serves_is_served(world: World) -> None:
         running.stop()
 
 
-def _deliver_soon(world: World, home: Home, certificate: Certificate, sent: Delivery) -> None:
+def _deliver_soon(world: World, home: Workspace, certificate: Certificate, sent: Delivery) -> None:
     """The certificates of a new collection are let in at the next turn."""
     for _ in range(50):
         try:

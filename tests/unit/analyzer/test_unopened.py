@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from analyzer import orders
-from analyzer.inspection_runner import Inspecting
-from analyzer.publisher import Publishing
-from analyzer.status import in_words, status
-from analyzer.store import Kept
-from analyzer.workspace import Home
+from analyzer.inspection_runner import InspectionRunner
+from analyzer.publisher import Publisher
+from analyzer.status import status
+from analyzer.store import CollectionRow
+from analyzer.workspace import Workspace
 from peos.collection.lifecycle import State
 from peos.compute import Inline
 from peos.net.logs import Log
@@ -27,7 +27,7 @@ from tests.unit.analyzer.world import World, take
 
 
 @pytest.fixture
-def home(world: World) -> Home:
+def home(world: World) -> Workspace:
     """An analyzer with an output, whose shufflers have nothing to show."""
     opened = world.home()
     kept = world.open(opened)
@@ -36,36 +36,38 @@ def home(world: World) -> Home:
     return opened
 
 
-def publishing(world: World, home: Home, *, patience: float) -> Publishing:
-    found = Inspecting(home, patience=patience)
-    return Publishing(home, world.receiving(home), found, Inline(), Log("tests.analyzer"))
+def publishing(world: World, home: Workspace, *, patience: float) -> Publisher:
+    found = InspectionRunner(home, patience=patience)
+    return Publisher(home, world.receiving(home), found, Inline(), Log("tests.analyzer"))
 
 
-def kept(home: Home) -> Kept:
+def kept(home: Workspace) -> CollectionRow:
     return home.kept("fruit")
 
 
-def say_nothing(home: Home, who: int, why: Nothing = Nothing.LOST) -> None:
+def say_nothing(home: Workspace, who: int, why: Nothing = Nothing.LOST) -> None:
     """An opening in which a shuffler shows nothing."""
     receipt = kept(home).receipt
     assert receipt is not None
     header = Header(decode_receipt(receipt).context, Step(3, Kind.OPENING), who, 0)
     rows = encode_opening(Opening(who, nothing=why))
-    Inspecting(home).keep(VectorHeader(header, len(rows), 1, bytes(32)), rows)
+    InspectionRunner(home).keep(VectorHeader(header, len(rows), 1, bytes(32)), rows)
 
 
-def told(home: Home) -> str:
-    return "\n".join(in_words(status(home, [kept(home)])[0]))
+def told(home: Workspace) -> str:
+    return str(status(home, [kept(home)])[0])
 
 
-def result(home: Home) -> dict[str, Any]:
+def result(home: Workspace) -> dict[str, Any]:
     found = kept(home).result
     assert found is not None, "it is published"
     read: dict[str, Any] = json.loads(found)
     return read
 
 
-def test_until_the_word_is_given_it_stays_delivered_and_status_says_whom_it_is_about(world: World, home: Home) -> None:
+def test_until_the_word_is_given_it_stays_delivered_and_status_says_whom_it_is_about(
+    world: World, home: Workspace
+) -> None:
     patient, impatient = publishing(world, home, patience=1e9), publishing(world, home, patience=-1e9)
     patient.publish(kept(home))
     with raises("result.inspecting", "fruit"):
@@ -101,7 +103,7 @@ def test_until_the_word_is_given_it_stays_delivered_and_status_says_whom_it_is_a
 
 @pytest.mark.parametrize("behind", [False, True])
 def test_a_word_whose_commit_failed_is_given_again(
-    world: World, home: Home, behind: bool, monkeypatch: pytest.MonkeyPatch
+    world: World, home: Workspace, behind: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for who in (1, 2, 3):
         say_nothing(home, who)
@@ -123,16 +125,16 @@ def test_a_word_whose_commit_failed_is_given_again(
     assert result(home)["inspection"]["not_opened"] == [1, 2, 3]
 
 
-def test_who_is_not_heard_of_is_waited_for_and_then_named(world: World, home: Home) -> None:
+def test_who_is_not_heard_of_is_waited_for_and_then_named(world: World, home: Workspace) -> None:
     say_nothing(home, 1)
     publishing(world, home, patience=1e9).publish(kept(home))
     assert "waiting for the inspection from shuffler 2" in told(home)
     publishing(world, home, patience=-1e9).publish(kept(home))
     assert kept(home).state is State.DELIVERED
-    assert Inspecting(home, patience=-1e9).unseen(kept(home))[2] == "nothing was heard of it"
+    assert InspectionRunner(home, patience=-1e9).unseen(kept(home))[2] == "nothing was heard of it"
 
 
-def test_a_word_about_rows_that_nobody_misses_is_wrong(world: World, home: Home) -> None:
+def test_a_word_about_rows_that_nobody_misses_is_wrong(world: World, home: Workspace) -> None:
     for who in (1, 2, 3):
         say_nothing(home, who)
     publishing(world, home, patience=-1e9).publish(kept(home))
@@ -140,7 +142,7 @@ def test_a_word_about_rows_that_nobody_misses_is_wrong(world: World, home: Home)
         orders.publish(home, kept(home), frozenset({1, 2, 3, 9}))
 
 
-def test_without_a_word_all_is_erased_in_time(world: World, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_word_all_is_erased_in_time(world: World, home: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     for who in (1, 2, 3):
         say_nothing(home, who)
     made = publishing(world, home, patience=-1e9)

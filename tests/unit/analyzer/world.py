@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from analyzer import keys
 from analyzer.config import Config, read
 from analyzer.create import create
-from analyzer.delivery_receiver import Receiving
-from analyzer.inspection_runner import Inspecting
-from analyzer.store import Kept
-from analyzer.workspace import Home
+from analyzer.delivery_receiver import DeliveryReceiver
+from analyzer.inspection_runner import InspectionRunner
+from analyzer.store import CollectionRow
+from analyzer.workspace import Workspace
 from peos.cli.progress import Progress
 from peos.collection.document import Document
 from peos.compute import Inline
@@ -85,10 +85,10 @@ class Delivery:
     header: VectorHeader
 
 
-class Unopened(Inspecting):
+class Unopened(InspectionRunner):
     """The analyst has said of every shuffler that the result is to be published without its rows."""
 
-    def accepted(self, kept: Kept) -> frozenset[int]:  # noqa: ARG002 - of every collection
+    def accepted(self, kept: CollectionRow) -> frozenset[int]:  # noqa: ARG002 - of every collection
         """All of them."""
         return frozenset(range(1, 10))
 
@@ -115,7 +115,7 @@ class World:
         made = keys.make(self.config, self.rng)
         for shuffler in self.shufflers:
             shuffler.trust.admit([made.certificate.pem])
-        self._homes: list[Home] = []
+        self._homes: list[Workspace] = []
 
     @property
     def config(self) -> Config:
@@ -127,23 +127,23 @@ class World:
         for shuffler in self.shufflers:
             shuffler.close()
 
-    def home(self) -> Home:
+    def home(self) -> Workspace:
         """The analyzer, opened as a process that has just started would."""
-        opened = Home(self.config, floor=FLOOR, rng=Randomness(self.rng.bytes(32)))
+        opened = Workspace(self.config, floor=FLOOR, rng=Randomness(self.rng.bytes(32)))
         self._homes.append(opened)
         return opened
 
-    def open(self, home: Home, *, dummies: bool = True, **changes: Any) -> Kept:
+    def open(self, home: Workspace, *, dummies: bool = True, **changes: Any) -> CollectionRow:
         """A collection that is open, and that has all its dummies unless the test sends them."""
         kept = asyncio.run(create(home, request(**changes), Silent(), wait=20.0, every=0.05))
         for number in range(len(home.signed(kept).document.dummies) if dummies else 0):
             home.store.dummy_taken(kept.digest, number, DUMMY_BYTES)
         return kept
 
-    def receiving(self, home: Home) -> Receiving:
-        return Receiving(home, Log("tests.analyzer"))
+    def receiving(self, home: Workspace) -> DeliveryReceiver:
+        return DeliveryReceiver(home, Log("tests.analyzer"))
 
-    def inspecting(self, home: Home) -> Inspecting:
+    def inspecting(self, home: Workspace) -> InspectionRunner:
         """An inspection that waits for nobody: no shuffler of this world has rows to open, and the analyst knows."""
         return Unopened(home, patience=-1e9)
 
@@ -151,7 +151,7 @@ class World:
         """The fingerprint of a shuffler's peer certificate."""
         return self.shufflers[number - 1].card.member.certificate
 
-    def output(self, home: Home, kept: Kept, values: NDArray[np.int64], *, dummies: bool = True) -> U64:
+    def output(self, home: Workspace, kept: CollectionRow, values: NDArray[np.int64], *, dummies: bool = True) -> U64:
         """What a shuffle gives: the users' reports, the dummies and the fakes, in some order."""
         document = home.signed(kept).document
         parts = [
@@ -163,7 +163,7 @@ class World:
         rows: U64 = np.concatenate(parts)
         return rows[self.rng.permutation(len(rows))]
 
-    def deliveries(self, home: Home, kept: Kept, rows: U64, *, attempt: int = 1) -> dict[int, Delivery]:
+    def deliveries(self, home: Workspace, kept: CollectionRow, rows: U64, *, attempt: int = 1) -> dict[int, Delivery]:
         """The output as the last hiders hold it: ciphertexts with the last holder, words with the other."""
         document = home.signed(kept).document
         public = document.encryption_key(floor=FLOOR)
@@ -193,7 +193,7 @@ def delivery(
     return Delivery(encoded, chunks, decode_vector_header(encoded))
 
 
-def take(receiving: Receiving, sent: Delivery, certificate: bytes) -> bool:
+def take(receiving: DeliveryReceiver, sent: Delivery, certificate: bytes) -> bool:
     """Give a whole delivery to the receiver; False if it was here already."""
     incoming = receiving.begin(sent.header, certificate)
     if incoming is None:

@@ -18,6 +18,7 @@ import pytest
 from peos.cli import main
 from peos.crypto.randomness import Randomness
 from peos.net.certificates import make_certificate
+from tests.raising import require_shown
 
 PINS: Final = ", ".join(f'"{digit * 64}"' for digit in "123")
 TICKET: Final = f"{'a' * 32}:{'b' * 128}:{'c' * 64}"
@@ -165,74 +166,90 @@ def outdate(port: str) -> Spoil:
     return spoil
 
 
-CASES: Final[list[tuple[str, Spoil, str]]] = [
+CASES: Final[list[tuple[str, Spoil, tuple[str, ...]]]] = [
     # Configurations: the reader's own tests have the rest.
-    ("shuffler", swap("shuffler.toml"), "the configuration shuffler.toml cannot be read: is a directory"),
-    ("analyzer", write("analyzer.toml", b"\xff\xfe"), "analyzer.toml is not TOML: it is not UTF-8 text"),
-    ("ledger", write("client.toml", ""), "client.toml: folder is missing"),
-    ("shuffler init", write("shuffler.toml", "nane = 1"), "shuffler.toml: nane is not a setting (did you mean name?"),
+    ("shuffler", swap("shuffler.toml"), ("config.unreadable", "shuffler.toml", "is a directory")),
+    ("analyzer", write("analyzer.toml", b"\xff\xfe"), ("config.not_toml", "analyzer.toml")),
+    ("ledger", write("client.toml", ""), ("config.missing_key", "client.toml: folder")),
+    ("shuffler init", write("shuffler.toml", "nane = 1"), ("config.unknown_key", "shuffler.toml: nane")),
     # A shuffler's folder and keys.
-    ("shuffler init", swap("north"), "the folder north cannot be made: file exists"),
-    ("shuffler init", lambda _: None, "north has keys already"),
-    ("shuffler", remove("north"), "the folder north does not exist (`peos shuffler init` makes it)"),
-    ("shuffler", mode("north", 0o755), "the folder north is open to other users (chmod 0700 north)"),
-    ("shuffler", mode("north/users.key", 0o644), "north/users.key is open to others (chmod 600 north/users.key)"),
-    ("shuffler", write("north/identity.key", "ab" * 31), "north/identity.key is damaged"),
-    ("shuffler", swap("north/identity.key"), "north has no keys of a shuffler"),
-    ("shuffler", remove("north/peers.key"), "north has no keys of a shuffler"),
-    ("shuffler", write("north/peers.key", ""), "north/peers.pem and .key are damaged"),
-    ("shuffler", write("north/users.pem", b"\xff"), "north/users.pem and .key are damaged: this is not a certificate"),
-    ("shuffler", copy("north/peers.key", "north/users.key"), "the private key does not belong to the certificate"),
-    ("shuffler", outdate("users"), "the certificate of the port for users is valid from"),
-    ("shuffler", outdate("peers"), "the certificate of the port for peers is valid from"),
-    ("shuffler", remove("office/analyzer.card"), "office/analyzer.card cannot be read: no such file or directory"),
-    ("shuffler", write("office/analyzer.card", "a card"), "office/analyzer.card is not a card"),
-    ("shuffler status", lambda _: None, "no shuffler is running in north (start it with `peos shuffler serve`)"),
-    ("shuffler status", write("north/status.json", "[1]"), "north/status.json was written by something else"),
-    ("shuffler status", write("north/status.json", b"\xff"), "north/status.json was written by something else"),
+    ("shuffler init", swap("north"), ("store.folder", "north", "file exists")),
+    ("shuffler init", lambda _: None, ("key.exists", "north")),
+    ("shuffler", remove("north"), ("key.no_folder", "north")),
+    ("shuffler", mode("north", 0o755), ("store.open_to_others", "folder north")),
+    ("shuffler", mode("north/users.key", 0o644), ("key.open_to_others", "north/users.key")),
+    ("shuffler", write("north/identity.key", "ab" * 31), ("key.damaged", "north/identity.key")),
+    ("shuffler", swap("north/identity.key"), ("key.no_shuffler", "north")),
+    ("shuffler", remove("north/peers.key"), ("key.no_shuffler", "north")),
+    ("shuffler", write("north/peers.key", ""), ("key.port_damaged", "north/peers")),
+    ("shuffler", write("north/users.pem", b"\xff"), ("key.port_damaged", "north/users", "certificate")),
+    (
+        "shuffler",
+        copy("north/peers.key", "north/users.key"),
+        ("key.port_damaged", "north/users"),
+    ),
+    ("shuffler", outdate("users"), ("certificate.own_expired", "users", "valid from")),
+    ("shuffler", outdate("peers"), ("certificate.own_expired", "peers", "valid from")),
+    ("shuffler", remove("office/analyzer.card"), ("card.missing", "office/analyzer.card", "no such file or directory")),
+    ("shuffler", write("office/analyzer.card", "a card"), ("card.unreadable", "office/analyzer.card")),
+    ("shuffler status", lambda _: None, ("status.not_running", "north")),
+    ("shuffler status", write("north/status.json", "[1]"), ("status.unreadable", "north/status.json")),
+    ("shuffler status", write("north/status.json", b"\xff"), ("status.unreadable", "north/status.json")),
     # An analyzer's.
-    ("analyzer", remove("passphrase"), "passphrase_file: passphrase cannot be read: no such file or directory"),
-    ("analyzer", swap("passphrase"), "passphrase_file: passphrase cannot be read: is a directory"),
-    ("analyzer", write("passphrase", "\n"), "passphrase_file: passphrase is empty"),
-    ("analyzer", mode("passphrase", 0o644), "passphrase is open to others (chmod 600 passphrase)"),
-    ("analyzer", write("passphrase", "wrong"), "the passphrase does not open the keys"),
-    ("analyzer init", write("passphrase", "wrong"), "the passphrase does not open the keys"),
-    ("analyzer", write("office/keys", b"\x00" * 99), "the passphrase does not open the keys"),
-    ("analyzer", write("office/keys", ""), "the passphrase does not open the keys"),
-    ("analyzer", swap("office/keys"), "office has no keys of an analyzer (run `peos analyzer init"),
-    ("analyzer", remove("office"), "office has no keys of an analyzer"),
-    ("analyzer init", swap("office"), "the folder office cannot be made: file exists"),
-    ("analyzer serve", mode("office", 0o750), "the folder office is open to other users (chmod 0700 office)"),
-    ("analyzer", mode("office/analyzer.sqlite", 0o640), "analyzer.sqlite is open to other users (chmod 0600"),
-    ("create", lambda _: None, "shufflers: b.card cannot be read: no such file or directory"),
-    ("create", copy("office/analyzer.card", "north/shuffler.card"), "is the card of a party without a port for users"),
-    ("enrol", lambda _: None, "there is no collection pets (`peos analyzer status` lists those that there are)"),
+    ("analyzer", remove("passphrase"), ("config.passphrase_unreadable", "passphrase", "no such file or directory")),
+    ("analyzer", swap("passphrase"), ("config.passphrase_unreadable", "passphrase", "is a directory")),
+    ("analyzer", write("passphrase", "\n"), ("config.passphrase_empty", "passphrase")),
+    ("analyzer", mode("passphrase", 0o644), ("config.passphrase_open", "passphrase")),
+    ("analyzer", write("passphrase", "wrong"), ("key.passphrase",)),
+    ("analyzer init", write("passphrase", "wrong"), ("key.passphrase",)),
+    ("analyzer", write("office/keys", b"\x00" * 99), ("key.passphrase",)),
+    ("analyzer", write("office/keys", ""), ("key.passphrase",)),
+    ("analyzer", swap("office/keys"), ("key.no_analyzer", "office")),
+    ("analyzer", remove("office"), ("key.no_analyzer", "office")),
+    ("analyzer init", swap("office"), ("store.folder", "office", "file exists")),
+    ("analyzer serve", mode("office", 0o750), ("store.open_to_others", "folder office")),
+    ("analyzer", mode("office/analyzer.sqlite", 0o640), ("store.open_to_others", "analyzer.sqlite")),
+    ("create", lambda _: None, ("card.missing", "shufflers: b.card", "no such file or directory")),
+    ("create", copy("office/analyzer.card", "north/shuffler.card"), ("config.card_of_analyzer",)),
+    ("enrol", lambda _: None, ("input.no_collection", "pets")),
     # A user's.
-    ("client status", swap("invitation"), "the invitation invitation cannot be read: is a directory"),
-    ("client status", remove("invitation"), "the invitation invitation cannot be read: no such file or directory"),
-    ("client status", write("invitation", ""), "invitation is not an invitation"),
-    ("submit", lambda _: None, "invitation is not an invitation: these bytes are not an Invitation"),
-    ("submit-file", write("values.txt", ""), "values.txt has no values"),
-    ("submit-file", write("values.txt", "1\n\n"), "values.txt has 2 values, and tickets.txt has 1 tickets for them"),
-    ("submit-file", write("values.txt", "\n"), "values.txt, line 1: not an answer of 1 to 200 characters"),
-    ("submit-file", write("values.txt", "x" * 201), "values.txt, line 1: not an answer of 1 to 200 characters"),
-    ("submit-file", write("values.txt", b"\xff\n"), "values.txt is not text (save it as UTF-8, one entry a line)"),
-    ("submit-file", swap("values.txt"), "values.txt cannot be read: is a directory"),
-    ("submit-file", remove("tickets.txt"), "tickets.txt cannot be read: no such file or directory"),
-    ("submit-file", write("tickets.txt", "x\n"), "tickets.txt, line 1: not a ticket"),
-    ("ledger", swap("memory"), "the folder memory cannot be made: file exists"),
-    ("ledger", mode("memory", 0o755), "the folder memory is open to other users (chmod 0700 memory)"),
+    ("client status", swap("invitation"), ("input.invitation_missing", "invitation", "is a directory")),
+    ("client status", remove("invitation"), ("input.invitation_missing", "invitation", "no such file or directory")),
+    ("client status", write("invitation", ""), ("input.invitation", "invitation")),
+    ("submit", lambda _: None, ("input.invitation", "invitation", "these bytes are not an Invitation")),
+    ("submit-file", write("values.txt", ""), ("input.lines", "values.txt")),
+    (
+        "submit-file",
+        write("values.txt", "1\n\n"),
+        ("input.lines", "values.txt has 2", "tickets.txt has 1"),
+    ),
+    (
+        "submit-file",
+        write("values.txt", "\n"),
+        ("input.lines", "values.txt, line 1", "1 to 200"),
+    ),
+    (
+        "submit-file",
+        write("values.txt", "x" * 201),
+        ("input.lines", "values.txt, line 1", "1 to 200"),
+    ),
+    ("submit-file", write("values.txt", b"\xff\n"), ("input.not_text", "values.txt")),
+    ("submit-file", swap("values.txt"), ("input.unreadable", "values.txt", "is a directory")),
+    ("submit-file", remove("tickets.txt"), ("input.unreadable", "tickets.txt", "no such file or directory")),
+    ("submit-file", write("tickets.txt", "x\n"), ("input.lines", "tickets.txt, line 1")),
+    ("ledger", swap("memory"), ("store.folder", "memory", "file exists")),
+    ("ledger", mode("memory", 0o755), ("store.open_to_others", "folder memory")),
     # A cluster's.
-    ("localcluster", write("office/analyzer.card", "a card"), "office/analyzer.card is not a card"),
-    ("localcluster", remove("office/analyzer.card"), "office/analyzer.card is no file"),
-    ("localcluster", write("cluster", "a file"), "the folder"),
-    ("localcluster", lambda folder: (folder / "cluster" / "x").mkdir(parents=True), "cluster is not empty"),
+    ("localcluster", write("office/analyzer.card", "a card"), ("card.unreadable", "office/analyzer.card")),
+    ("localcluster", remove("office/analyzer.card"), ("card.missing", "office/analyzer.card")),
+    ("localcluster", write("cluster", "a file"), ("localcluster.folder",)),
+    ("localcluster", lambda folder: (folder / "cluster" / "x").mkdir(parents=True), ("localcluster.folder", "cluster")),
 ]
 
 
-@pytest.mark.parametrize(("command", "spoil", "sentence"), CASES, ids=[f"{one[0]}: {one[2][:50]}" for one in CASES])
+@pytest.mark.parametrize(("command", "spoil", "mistake"), CASES, ids=[f"{one[0]}: {one[2][:50]}" for one in CASES])
 def test_what_is_wrong_with_a_file_is_one_sentence_and_nothing_is_changed(
-    household: Household, command: str, spoil: Spoil, sentence: str
+    household: Household, command: str, spoil: Spoil, mistake: tuple[str, ...]
 ) -> None:
     spoil(household.folder)
     before = household.state()
@@ -240,7 +257,7 @@ def test_what_is_wrong_with_a_file_is_one_sentence_and_nothing_is_changed(
     assert (code, out) == (2, ""), err
     lines = [line for line in err.splitlines() if not line.startswith('{"time": ')]  # a server's log
     assert len(lines) == 1, err
-    assert sentence in lines[0]
+    require_shown(lines[0], *mistake)
     assert re.search(r"\) \[[a-z_]+\.[a-z_]+\]$", lines[0]), f"it says what to do: {lines[0]}"
     assert "Traceback" not in err
     assert "a mistake of this program" not in err
@@ -258,21 +275,21 @@ def test_what_is_wrong_is_an_object_where_objects_are_asked_for(household: House
 
 
 @pytest.mark.parametrize(
-    ("command", "spoil", "sentence"),
+    ("command", "spoil", "mistake"),
     [
-        ("shuffler", write("north/store.sqlite", b"rubbish" * 999, 0o600), "is damaged (SQLITE_NOTADB)"),
-        ("analyzer", write("office/analyzer.sqlite", b"rubbish" * 999), "office/analyzer.sqlite is damaged"),
-        ("ledger", write("memory/memory.sqlite", b"rubbish" * 999), "memory/memory.sqlite is damaged"),
+        ("shuffler", write("north/store.sqlite", b"rubbish" * 999, 0o600), ("store.damaged", "SQLITE_NOTADB")),
+        ("analyzer", write("office/analyzer.sqlite", b"rubbish" * 999), ("store.damaged", "office/analyzer.sqlite")),
+        ("ledger", write("memory/memory.sqlite", b"rubbish" * 999), ("store.damaged", "memory/memory.sqlite")),
     ],
 )
 def test_a_damaged_database_is_a_failure_and_is_left_as_it_is(
-    household: Household, command: str, spoil: Spoil, sentence: str
+    household: Household, command: str, spoil: Spoil, mistake: tuple[str, ...]
 ) -> None:
     spoil(household.folder)
     before = household.state()
     code, out, err = household.say(command)
     assert (code, out) == (1, "")
-    assert sentence in err.splitlines()[-1]
+    require_shown(err.splitlines()[-1], *mistake)
     assert "Traceback" not in err
     after = household.state()
     assert {name: after[name] for name in before} == before
@@ -289,34 +306,34 @@ def test_a_log_that_cannot_be_written_is_said_before_anything_listens(
 
 
 @pytest.mark.parametrize(
-    ("asked", "sentence"),
+    ("asked", "mistake"),
     [
-        (("--domain", "1"), "--domain must be a whole number of at least 2, not 1"),
-        (("--domain", "9" * 40), "the size of the domain is a whole number from 2"),
-        (("--users", "9" * 400), "the number of users is a whole number from 1"),
-        (("--users", "0"), "--users must be a whole number of at least 1, not 0"),
-        (("--delta", "nan"), "--delta must be a number above zero, not nan"),
-        (("--delta", "1.5"), "delta lies between 0 and 1, not at 1.5"),
-        (("--eps-local", "25"), "eps_local is a number above 0 and at most 24, not 25"),
-        (("--eps-local", "inf"), "--eps-local must be a number above zero, not inf"),
-        (("--eps-server", "1e-300"), "eps_server is at least 1e-06, not 1e-300"),
-        (("--fakes", "many"), '--fakes must be "auto" or a whole number, not '),
-        (("--mechanism", "magic"), "--mechanism must be auto or grr or solh or sue, not "),
-        (("--name", "../pets"), "cannot name a collection"),
-        (("--closes-in", "0"), "--closes-in must be a whole number from 1 to 315360000, not 0"),
-        (("--wait", "nan"), "--wait is a number of seconds from 0, not nan"),
-        (("--users", "several"), "invalid value for '--users'"),
-        (("--colour", "red"), "no such option: --colour"),
+        (("--domain", "1"), ("config.value", "--domain", "a whole number of at least 2", "1")),
+        (("--domain", "9" * 40), ("mechanism.range", "the size of the domain", "2")),
+        (("--users", "9" * 400), ("mechanism.range", "the number of users", "1")),
+        (("--users", "0"), ("config.value", "--users", "a whole number of at least 1", "0")),
+        (("--delta", "nan"), ("config.value", "--delta", "nan")),
+        (("--delta", "1.5"), ("plan.delta", "1.5")),
+        (("--eps-local", "25"), ("plan.target", "eps_local", "24", "25")),
+        (("--eps-local", "inf"), ("config.value", "--eps-local", "inf")),
+        (("--eps-server", "1e-300"), ("plan.target_small", "eps_server", "1e-06", "1e-300")),
+        (("--fakes", "many"), ("config.value", "--fakes", '"auto" or a whole number')),
+        (("--mechanism", "magic"), ("config.value", "--mechanism", "auto or grr or solh or sue")),
+        (("--name", "../pets"), ("input.name", "../pets")),
+        (("--closes-in", "0"), ("config.value", "--closes-in", "a whole number from 1 to 315360000", "0")),
+        (("--wait", "nan"), ("input.wait", "--wait", "nan")),
+        (("--users", "several"), ("input.command", "'--users'")),
+        (("--colour", "red"), ("input.command", "--colour")),
     ],
 )
 def test_a_collection_that_cannot_be_asked_for_is_not_begun(
-    household: Household, asked: tuple[str, str], sentence: str
+    household: Household, asked: tuple[str, str], mistake: tuple[str, ...]
 ) -> None:
     for card in ("b.card", "c.card"):
         copy("north/shuffler.card", card)(household.folder)
     before = household.state()
     code, out, err = household.say("create", *asked)
     assert (code, out) == (2, "")
-    assert sentence in err
+    require_shown(err, *mistake)
     assert err.count("\n") == 1
     assert household.state() == before

@@ -5,8 +5,8 @@ import pytest
 from peos.client.answering import answer, is_ticket_of, values_of
 from peos.client.consent import Consent, Limits, check, require_open, require_pinned
 from peos.client.ledger import Charge, Ledger, charge, charge_of
+from peos.collection.cards import Card, Invitation
 from peos.collection.document import Document
-from peos.collection.party import Card, Invitation
 from peos.collection.submission import check_part
 from peos.crypto.randomness import Randomness
 from peos.errors import Refused

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from peos.collection.receipts import Acknowledged, Receipt, receipts
-from peos.collection.rows import ROW_BYTES, Membership, RowList, Shown, membership
+from peos.collection.rows import ROW_BYTES, ListProof, Membership, RowList, membership
 from peos.crypto.identity import Identity
 from peos.errors import LocalFault
 
@@ -61,7 +61,7 @@ def test_a_row_of_another_length_and_a_changed_path_prove_nothing() -> None:
     for wrong in [longer, replace(shown, path=shown.path[:-1]), replace(shown, path=(b"",) * len(shown.path))]:
         assert membership(listed.root, 5, rows[2], [wrong]) is Membership.UNPROVED
     node = listed.show(rows[0])[0].path[0] * 2  # as if two nodes were a row
-    assert membership(listed.root, 5, node[:ROW_BYTES], [Shown(0, node, ())]) is Membership.UNPROVED
+    assert membership(listed.root, 5, node[:ROW_BYTES], [ListProof(0, node, ())]) is Membership.UNPROVED
 
 
 @pytest.mark.parametrize("rows", [[b"short"], [_row(1), _row(1, 9)], [_row(2), _row(1)]])

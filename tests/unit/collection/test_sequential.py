@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from peos.collection.cards import Card, check_roster
 from peos.collection.claims import claims_of, hiding_fakes
 from peos.collection.document import Document
-from peos.collection.party import Card, check_roster
 from peos.collection.policy import Policy
 from peos.crypto.identity import Identity
 from peos.crypto.onion import ONION, OnionKeys, OnionPrivateKey

@@ -34,8 +34,8 @@ from peos.collection.session import (
 )
 from peos.crypto.kdf import Context
 from peos.errors import Closed, LocalFault, NotYet, Refused, RemoteFault
-from peos.shuffle.delivery_state import Place, Standing
-from peos.shuffle.effects import Persist, Tell
+from peos.shuffle.delivery_state import DeliveryState, Phase
+from peos.shuffle.effects import Notify, Persist
 from peos.shuffle.messages import Notice, NoticeKind
 from peos.store.base import Collection
 from peos.store.memory import MemoryStore
@@ -50,7 +50,7 @@ def durable(store: MemoryStore) -> Durable:
     """What the store says."""
     kept = store.collection(COLLECTION)
     frozen = kept.frozen.digest if kept.frozen else None
-    return Durable(kept.state, kept.reason, kept.standing, frozen, kept.lost)
+    return Durable(kept.state, kept.reason, kept.delivery_state, frozen, kept.lost)
 
 
 @dataclass
@@ -71,9 +71,9 @@ class Carried:
                     if machine.state is here:
                         self.store.set_state(COLLECTION, there, reason)
                         machine.on(Moved(there, reason))
-                case Persist(standing):
-                    self.store.put_standing(COLLECTION, standing)
-                case Tell(notice, receivers):
+                case Persist(delivery_state):
+                    self.store.put_delivery_state(COLLECTION, delivery_state)
+                case Notify(notice, receivers):
                     self.told += [(notice, receiver) for receiver in receivers]
                 case Erase():
                     self.store.erase(COLLECTION)
@@ -102,27 +102,27 @@ def ask(attempt: int) -> Notice:
     return Notice(NoticeKind.ASK, 1, attempt)
 
 
-@pytest.mark.parametrize("place", [Place.FREE, Place.STORED, Place.DEAD])
-def test_who_has_sent_nothing_dies_durably_and_signs_its_tombstone(place: Place) -> None:
+@pytest.mark.parametrize("place", [Phase.FREE, Phase.STORED, Phase.DEAD])
+def test_who_has_sent_nothing_dies_durably_and_signs_its_tombstone(place: Phase) -> None:
     store = memory(place)
     state, told = abort(store)
     here = store.collection(COLLECTION)
-    assert (state, here.reason, here.standing.place, here.erased) == (State.ABORTED, "a reason", Place.DEAD, True)
+    assert (state, here.reason, here.delivery_state.phase, here.erased) == (State.ABORTED, "a reason", Phase.DEAD, True)
     assert [(notice.kind, receiver) for notice, receiver in told] == [
         (NoticeKind.TOMBSTONE, 1),
         (NoticeKind.TOMBSTONE, 2),
     ]
 
 
-@pytest.mark.parametrize("place", [Place.SENDING, Place.ABORTED])
-def test_who_may_have_sent_something_ends_without_a_tombstone(place: Place) -> None:
+@pytest.mark.parametrize("place", [Phase.SENDING, Phase.ABORTED])
+def test_who_may_have_sent_something_ends_without_a_tombstone(place: Phase) -> None:
     store = memory(place)
     assert abort(store) == (State.ABORTED, [])
-    assert store.standing(COLLECTION).place is Place.ABORTED
+    assert store.delivery_state(COLLECTION).phase is Phase.ABORTED
 
 
 def test_what_was_delivered_is_not_aborted() -> None:
-    store = memory(Place.DONE)
+    store = memory(Phase.DONE)
     assert abort(store) == (State.PUBLISHED, [])
 
 
@@ -131,8 +131,8 @@ def test_before_the_freeze_there_is_nothing_to_sign() -> None:
 
 
 def test_an_abort_that_was_cut_short_before_its_state_is_completed() -> None:
-    store = memory(Place.STORED)
-    store.put_standing(COLLECTION, Standing(Place.DEAD, 2, 1))
+    store = memory(Phase.STORED)
+    store.put_delivery_state(COLLECTION, DeliveryState(Phase.DEAD, 2, 1))
     carried = Carried(store)
     carried.drive(Session(ME, DOCUMENT, durable(store)))
     here = store.collection(COLLECTION)
@@ -141,7 +141,7 @@ def test_an_abort_that_was_cut_short_before_its_state_is_completed() -> None:
 
 
 def test_an_abort_that_was_cut_short_after_its_state_is_erased() -> None:
-    store = memory(Place.DEAD)
+    store = memory(Phase.DEAD)
     store.set_state(COLLECTION, State.ABORTED, "the first reason")
     Carried(store).drive(Session(ME, DOCUMENT, durable(store)))
     here = store.collection(COLLECTION)
@@ -149,7 +149,7 @@ def test_an_abort_that_was_cut_short_after_its_state_is_erased() -> None:
 
 
 def test_a_tombstone_does_not_wait_for_the_erasure_which_is_repeated() -> None:
-    store = memory(Place.FREE)
+    store = memory(Phase.FREE)
     erase, machine, carried = store.erase, Session(ME, DOCUMENT, durable(store)), Carried(store)
     machine.doom = "a reason"
 
@@ -160,7 +160,7 @@ def test_a_tombstone_does_not_wait_for_the_erasure_which_is_repeated() -> None:
     with pytest.raises(OSError, match="too many") as caught:
         carried.drive(machine)
     here = store.collection(COLLECTION)
-    assert (here.state, here.standing.place, here.erased) == (State.ABORTED, Place.DEAD, False)
+    assert (here.state, here.delivery_state.phase, here.erased) == (State.ABORTED, Phase.DEAD, False)
     assert [receiver for _, receiver in carried.told] == [1, 2]
     setattr(store, "erase", erase)  # noqa: B010 - and now it can
     assert machine.on(Failed(caught.value)) == (Read(),)
@@ -170,7 +170,7 @@ def test_a_tombstone_does_not_wait_for_the_erasure_which_is_repeated() -> None:
 
 
 def test_who_asks_after_the_end_is_told_of_the_death() -> None:
-    store = memory(Place.STORED)
+    store = memory(Phase.STORED)
     abort(store)
     ((notice, receiver),) = answer(store, ask(2))
     assert (notice.kind, receiver) == (NoticeKind.TOMBSTONE, 1)
@@ -184,13 +184,13 @@ def test_who_asks_about_a_list_that_was_never_frozen_here_gets_a_tombstone_for_i
 
 
 def test_who_was_done_never_says_that_nothing_was_delivered() -> None:
-    said = {notice.kind for attempt in (2, 3) for notice, _ in answer(memory(Place.DONE), ask(attempt))}
+    said = {notice.kind for attempt in (2, 3) for notice, _ in answer(memory(Phase.DONE), ask(attempt))}
     assert not said & {NoticeKind.TOMBSTONE, NoticeKind.LOST}
 
 
 def test_a_notice_about_another_list_is_refused() -> None:
     with raises("freeze.notice_other"):
-        answer(memory(Place.DONE), ask(2), Context(COLLECTION, b"\x77" * 32))
+        answer(memory(Phase.DONE), ask(2), Context(COLLECTION, b"\x77" * 32))
 
 
 class Restored(MemoryStore):
@@ -201,14 +201,14 @@ class Restored(MemoryStore):
         return replace(super().collection(digest), lost=True)
 
 
-@pytest.mark.parametrize("place", [Place.FREE, Place.STORED, Place.SENDING, Place.DONE])
-def test_a_store_that_was_lost_signs_nothing_and_ends_what_it_has(place: Place) -> None:
+@pytest.mark.parametrize("place", [Phase.FREE, Phase.STORED, Phase.SENDING, Phase.DONE])
+def test_a_store_that_was_lost_signs_nothing_and_ends_what_it_has(place: Phase) -> None:
     store = memory(place)
     store.__class__ = Restored
     carried = Carried(store)
     carried.drive(Session(ME, DOCUMENT, durable(store)))
     assert (store.collection(COLLECTION).state, carried.told) == (State.ABORTED, [])
-    assert store.standing(COLLECTION).place is place
+    assert store.delivery_state(COLLECTION).phase is place
     with raises("collection.lost"):
         answer(store, ask(2))
 
@@ -239,13 +239,13 @@ def test_nothing_is_concluded_while_the_store_cannot_be_read() -> None:
 
 def test_faults_that_others_do_not_see_end_only_what_is_frozen_and_not_sent() -> None:
     for state, place, ends in (
-        (State.CLOSED, Place.FREE, False),
-        (State.FROZEN, Place.FREE, True),
-        (State.SHUFFLING, Place.STORED, True),
-        (State.SHUFFLING, Place.SENDING, False),
-        (State.DELIVERED, Place.DONE, False),
+        (State.CLOSED, Phase.FREE, False),
+        (State.FROZEN, Phase.FREE, True),
+        (State.SHUFFLING, Phase.STORED, True),
+        (State.SHUFFLING, Phase.SENDING, False),
+        (State.DELIVERED, Phase.DONE, False),
     ):
-        kept = Durable(state, standing=Standing(place, 1), frozen=bytes(32))
+        kept = Durable(state, delivery_state=DeliveryState(place, 1), frozen=bytes(32))
         machine = Session(ME, DOCUMENT, kept)
         for number in range(1, 6):
             failed(machine, LocalFault("test.localfault", "the store failed"), kept)

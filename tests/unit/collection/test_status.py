@@ -2,7 +2,7 @@
 
 import pytest
 
-from peos.collection.party import Status
+from peos.collection.replies import Status
 from peos.collection.status import line_of
 
 DIGEST = bytes(range(32))

@@ -12,7 +12,7 @@ from peos.compute.dask_cluster import Dask
 from peos.ending import ends_with_this
 
 ROOT: Final = Path(__file__).parents[3]
-_PATIENCE: Final = 60.0
+_PATIENCE: Final = 180.0
 
 
 class Cluster:

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from peos.compute.engine import Encrypt, Remask
-from peos.compute.zeros import Supply
+from peos.compute.zeros import WorkerZeros
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes.base import Packed
 
 
-def supply(seed: bytes, *inputs: Any) -> Supply:
+def supply(seed: bytes, *inputs: Any) -> WorkerZeros:
     """The randomness of one chunk."""
-    return Supply(Randomness(hashlib.sha256(b"".join([seed, *(given.tobytes() for given in inputs)])).digest()))
+    return WorkerZeros(Randomness(hashlib.sha256(b"".join([seed, *(given.tobytes() for given in inputs)])).digest()))
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class SeededEncrypt(Encrypt):
 
     seed: bytes = b""
 
-    def work(self, _: Supply, *inputs: Any) -> Packed:
+    def work(self, _: WorkerZeros, *inputs: Any) -> Packed:
         """The words encrypted."""
         return super().work(supply(self.seed, *inputs), *inputs)
 
@@ -32,6 +32,6 @@ class SeededRemask(Remask):
 
     seed: bytes = b""
 
-    def work(self, _: Supply, *inputs: Any) -> Packed:
+    def work(self, _: WorkerZeros, *inputs: Any) -> Packed:
         """The rows re-randomised."""
         return super().work(supply(self.seed, *inputs), *inputs)

@@ -11,7 +11,7 @@ import pytest
 from peos.compute import Choice, Engine, Inline, ReadyZeros, Tls, engine
 from peos.compute.dask_cluster import Dask
 from peos.compute.engine import Decrypt
-from peos.compute.zeros import Taking
+from peos.compute.zeros import ZeroTaker
 from peos.crypto.onion import Layer, OnionKeys, OnionPrivateKey
 from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault
@@ -66,7 +66,7 @@ def test_inline_processes_and_a_cluster_give_the_same_bytes_from_the_same_seed(
     found = []
     for each in (inline, eager, dask):
         encrypted, passed = (np.empty((ROWS, public.ciphertext_bytes), np.uint8) for _ in range(2))
-        nothing = Taking(None, public)
+        nothing = ZeroTaker(None, public)
         each._run(SeededEncrypt(public, ROWS, name == "paillier", b"seed"), (words, nothing), encrypted, None)
         job = SeededRemask(public, 1, ROWS, name == "paillier", b"seed")
         each._run(job, (encrypted, masks, nothing), passed, None)

@@ -28,6 +28,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         yield made
 
 
+@pytest.mark.full
 def test_what_a_killed_worker_had_in_hand_is_done_again_and_a_new_worker_takes_part(
     cluster: Cluster, rng: Randomness
 ) -> None:

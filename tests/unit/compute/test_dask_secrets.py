@@ -11,7 +11,7 @@ from distributed import Client
 
 from peos.compute import Inline
 from peos.compute.engine import Decrypt
-from peos.compute.zeros import Supply
+from peos.compute.zeros import WorkerZeros
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed
 from tests.keys import small_key
@@ -64,7 +64,7 @@ def held(process: int, wanted: set[bytes]) -> set[bytes]:
 
 def decrypted_naively(job: Decrypt, rows: Packed) -> U64:
     """What an engine would submit that thinks nothing of it."""
-    return job.work(Supply(), rows)
+    return job.work(WorkerZeros(), rows)
 
 
 def test_the_scheduler_holds_no_key_no_word_and_no_mask(cluster: Cluster, rng: Randomness) -> None:

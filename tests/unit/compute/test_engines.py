@@ -8,7 +8,7 @@ import pytest
 from peos.chunks import chunks
 from peos.compute import Engine, Inline, Processes, engine
 from peos.compute.engine import LONGEST_CHUNK, Decrypt, Encrypt, Job, Peel, Remask, chunk_length
-from peos.compute.zeros import Supply
+from peos.compute.zeros import WorkerZeros
 from peos.crypto.onion import Layer, OnionKeys, OnionPrivateKey
 from peos.crypto.randomness import Randomness
 from tests.keys import small_key
@@ -141,7 +141,7 @@ def test_a_single_core_is_worked_without_processes() -> None:
 
 
 def test_tables_are_kept_for_the_same_key_and_given_up_for_another(rng: Randomness) -> None:
-    supply = Supply(rng)
+    supply = WorkerZeros(rng)
     supply.zeros(KEY.public, 3, expected=200, statistical=False)
     first = supply._source
     supply.zeros(KEY.public, 3, expected=300, statistical=False)

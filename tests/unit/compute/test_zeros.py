@@ -13,7 +13,7 @@ from gmpy2 import mpz
 
 from peos.compute import Background, Engine, Inline, ReadyZeros
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import Packed
 from peos.crypto.schemes.freshness import zeros_used
 from peos.crypto.schemes.paillier import PaillierPublicKey
@@ -46,7 +46,7 @@ def used(before: Packed, after: Packed, masks: Any) -> set[int]:
 
 
 def mod_n(zeros: Packed) -> set[int]:
-    return {int(zero % PUBLIC.modulus) for zero in rows.integers(zeros)}
+    return {int(zero % PUBLIC.modulus) for zero in packing.integers(zeros)}
 
 
 def test_each_zero_is_given_out_once_in_whatever_portions(rng: Randomness) -> None:
@@ -140,8 +140,8 @@ def test_with_ready_zeros_a_pass_makes_none_and_multiplies_once_a_ciphertext(
     ready, zeros = filled(count, rng)
     words, masks = rng.uint64(count), rng.uint64(count)
     sent = Inline(rng).encrypt(PUBLIC, words)
-    read = rows.integers
-    monkeypatch.setattr(rows, "integers", lambda packed: [Factor(value) for value in read(packed)])
+    read = packing.integers
+    monkeypatch.setattr(packing, "integers", lambda packed: [Factor(value) for value in read(packed)])
 
     def forbidden(*_: Any, **__: Any) -> Any:
         raise AssertionError("an exponentiation, or a zero that was made")
@@ -182,7 +182,7 @@ def test_encryption_takes_ready_zeros_too(either: Engine, rng: Randomness) -> No
     words = rng.uint64(60)
     sent = either.encrypt(PUBLIC, words, ready=ready)
     assert np.array_equal(KEY.decrypt(sent), words)
-    ones = rows.pack([1] * 60, PUBLIC.ciphertext_bytes)
+    ones = packing.pack([1] * 60, PUBLIC.ciphertext_bytes)
     assert mod_n(zeros) < used(ones, sent, words)
 
 
@@ -226,7 +226,7 @@ def test_work_that_fails_or_is_given_up_brings_no_zero_back(either: Engine, rng:
     def leave(*_: int) -> None:
         raise LocalFault("test.localfault", "the attempt was left")
 
-    with pytest.raises(LocalFault, match="left"):
+    with raises("test.localfault", kind=LocalFault):
         either.remask(PUBLIC, sent, words, 1, ready=ready, progress=leave)
     assert len(ready) < after_failure
 
@@ -251,7 +251,7 @@ def test_every_schemes_zeros_are_made_ahead_and_used(
     assert len(ready) == 0
     assert np.array_equal(key.decrypt(passed), words + masks)
     found = zeros_used(public, sent, passed, masks)
-    left = {int(zero % public.modulus) for zero in rows.integers(zeros)}
+    left = {int(zero % public.modulus) for zero in packing.integers(zeros)}
     assert len(set(found)) == count
     assert set(found) < left
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import packing as rows
-from peos.crypto.schemes import scheme
+from peos.crypto.schemes import packing, scheme
 from peos.crypto.schemes.base import Packed
 from peos.errors import BadEncoding
 
@@ -104,5 +103,5 @@ def test_rows_are_let_in_or_not_as_the_vectors_say(name: str, verdict: str) -> N
     ciphertexts = BAD[name]["ciphertexts"]
     public = scheme(name).public_key(bytes.fromhex(ciphertexts["public"]), floor=512)
     names = list(ciphertexts[verdict])
-    found = public.check(rows.pack([int(row, 16) for row in ciphertexts[verdict].values()], public.ciphertext_bytes))
+    found = public.check(packing.pack([int(row, 16) for row in ciphertexts[verdict].values()], public.ciphertext_bytes))
     assert dict(zip(names, found.tolist(), strict=True)) == dict.fromkeys(names, verdict == "accepted")

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import dgk, dgk_zeros, fixed_base, joye_libert, windows
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import dgk, dgk_zeros, fixed_base, joye_libert, packing, windows
 from peos.crypto.schemes.base import PublicKey
 from peos.crypto.schemes.dgk import DGKPublicKey
 from peos.crypto.schemes.dgk_zeros import (
@@ -37,7 +36,7 @@ def test_a_power_zero_is_h_to_the_next_bits_of_the_stream(public: DGKPublicKey, 
     drawn = PowerZeros(public.modulus, public.h, stream("powers"), bits=bits).zeros(5)
     replay = stream("powers")
     expected = [pow(int(public.h), replay.bits(bits), int(public.modulus)) for _ in range(5)]
-    assert [int(z) for z in rows.integers(drawn)] == expected
+    assert [int(z) for z in packing.integers(drawn)] == expected
 
 
 @pytest.mark.parametrize(("bits", "width"), [(640, 8), (640, 12), (768, 8)])
@@ -50,7 +49,7 @@ def test_a_window_zero_is_h_to_the_exponent_that_its_digits_spell(
     exponents = [sum(digit << (width * row) for row, digit in enumerate(digits[:, k].tolist())) for k in range(20)]
     assert max(exponents).bit_length() > bits - 8, "the exponents fill their width"
     expected = [pow(int(public.h), exponent, int(public.modulus)) for exponent in exponents]
-    assert [int(z) for z in rows.integers(supply.zeros(20))] == expected
+    assert [int(z) for z in packing.integers(supply.zeros(20))] == expected
 
 
 def test_tables_are_built_only_where_they_pay_and_their_exponents_have_640_bits(
@@ -128,7 +127,7 @@ def test_joye_libert_zeros_are_the_powers_of_their_units(stream: Streams) -> Non
     expected = [pow(int(x), 2**64, n) for x in random_units(30, key.modulus, stream("units"))]
     for asked in ({}, {"expected": 10**6}, {"statistical": True}):
         drawn = key.zero_source(stream("units"), **asked).zeros(30)
-        assert [int(z) for z in rows.integers(drawn)] == expected
+        assert [int(z) for z in packing.integers(drawn)] == expected
 
 
 def test_the_symbols_of_a_ciphertext_tell_the_lowest_bit_of_its_word_to_the_key_holder_and_nothing_else(
@@ -140,7 +139,7 @@ def test_the_symbols_of_a_ciphertext_tell_the_lowest_bit_of_its_word_to_the_key_
         plain = rng.uint64(300)
         sent = private.public.encrypt(plain, private.public.zero_source(rng, expected=300).zeros(300))
         for prime in (private.p, private.q):
-            symbols = [gmpy2.legendre(c, prime) for c in rows.integers(sent)]
+            symbols = [gmpy2.legendre(c, prime) for c in packing.integers(sent)]
             assert symbols == [-1 if m % 2 else 1 for m in plain.tolist()]
 
 
@@ -151,7 +150,7 @@ def test_joye_libert_zeros_take_every_coset_of_the_seventh_powers_equally_often(
     private = JoyeLibert().generate(rng, bits=512)
     while private.q % 7 != 1:
         private = JoyeLibert().generate(rng, bits=512)
-    zeros = rows.integers(private.public.zero_source(rng).zeros(7_000))
+    zeros = packing.integers(private.public.zero_source(rng).zeros(7_000))
     classes = [int(gmpy2.powmod(z, (private.q - 1) // 7, private.q)) for z in zeros]
     names = sorted(set(classes))
     assert len(names) == 7
@@ -162,7 +161,7 @@ def test_dgk_zeros_lie_in_the_group_of_h_and_reach_every_part_of_it(stream: Stre
     """Of the logarithms of zeros, of 32 bits, nothing is tabled here; no lowest byte of a zero is preferred."""
     private: Any = small_key(256, "dgk")
     source = private.public.zero_source(stream("group"), expected=TABLES_PAY_FROM)
-    zeros = rows.integers(source.zeros(20_000))
+    zeros = packing.integers(source.zeros(20_000))
     for prime, v in ((private.p, private.v_p), (private.q, private.v_q)):
         assert all(gmpy2.powmod(z, v, prime) == 1 for z in zeros[:200])
         low = np.bincount([int(z % prime & 255) for z in zeros], minlength=256)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import packing as rows
-from peos.crypto.schemes import scheme
+from peos.crypto.schemes import packing, scheme
 from peos.crypto.schemes.base import PrivateKey
 from peos.crypto.schemes.freshness import is_fresh, zeros_used
 
@@ -24,7 +23,7 @@ def test_fresh_zeros_are_seen_and_missing_or_repeated_ones_too(key: PrivateKey, 
     before = public.encrypt(rng.uint64(COUNT), source.zeros(COUNT))
     masks = rng.uint64(COUNT)
     fresh = source.zeros(COUNT)
-    none = rows.pack([1] * COUNT, public.ciphertext_bytes)
+    none = packing.pack([1] * COUNT, public.ciphertext_bytes)
     one = np.repeat(fresh[:1], COUNT, axis=0)
     once_missing = np.concatenate((fresh[:-1], none[:1]))
 
@@ -46,4 +45,4 @@ def test_the_zero_is_the_one_that_was_used(key: PrivateKey, rng: Randomness) -> 
         source.zeros(COUNT),
     )
     found = zeros_used(public, before, public.remask(before, masks, zeros, hop=2, rng=rng), masks)
-    assert found == [int(zero % public.modulus) for zero in rows.integers(zeros)]
+    assert found == [int(zero % public.modulus) for zero in packing.integers(zeros)]

@@ -12,11 +12,12 @@ from phe import PaillierPublicKey as PhePublicKey
 from phe import paillier as phe_paillier
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.multi_powers import digit_bits, multi_power
 from peos.crypto.schemes.paillier import PaillierPrivateKey, plaintext_bits
 from peos.crypto.schemes.paillier_halves import Half, Halves
 from peos.crypto.schemes.paillier_packed import BATCH, PackedDecryption
+from tests.full import full
 from tests.keys import small_key
 from tests.unit.crypto.conftest import Streams
 
@@ -70,7 +71,7 @@ def key() -> PaillierPrivateKey:
 def encrypted(key: PaillierPrivateKey, wholes: Sequence[int], rng: Randomness) -> list[mpz]:
     """Ciphertexts of any integers, as a user may make them."""
     n, square = key.public.modulus, key.public.square
-    zeros = rows.integers(key.public.zero_source(rng, expected=len(wholes)).zeros(len(wholes)))
+    zeros = packing.integers(key.public.zero_source(rng, expected=len(wholes)).zeros(len(wholes)))
     return [(1 + m % n * n) * z % square for m, z in zip(wholes, zeros, strict=True)]
 
 
@@ -217,7 +218,7 @@ def test_whatever_passes_are_told_the_words_are_the_same(
     assert key.decrypt_shuffled(row, passes=told, rng=rng).tolist() == words.tolist()
 
 
-@pytest.mark.parametrize("passes", [0, 1, 2])
+@pytest.mark.parametrize("passes", [full(0), full(1), 2])
 def test_after_the_passes_told_every_honest_row_fits_its_slot(passes: int, rng: Randomness, stream: Streams) -> None:
     """The highest word and mask each time; ρ is drawn, and its bound is tested with the passes."""
     key = small_key(2048)
@@ -230,7 +231,7 @@ def test_after_the_passes_told_every_honest_row_fits_its_slot(passes: int, rng: 
         row = public.remask(row, top, source.zeros(count), hop=hop, rng=rng)
     halves = Counted(key)
     packed = PackedDecryption(halves, plaintext_bits(passes), rng)
-    assert packed.plaintexts(rows.integers(row)) == key.decrypt_integers(row)
+    assert packed.plaintexts(packing.integers(row)) == key.decrypt_integers(row)
     assert (halves.packs, halves.full) == (math.ceil(count / packed.slots), 1)
 
 
@@ -246,12 +247,12 @@ def test_what_phe_encrypts_under_its_own_key_is_packed_like_any_other(rng: Rando
     theirs, secret = phe_paillier.generate_paillier_keypair(n_length=BITS)
     p, q = sorted((mpz(secret.p), mpz(secret.q)))
     key, words = PaillierPrivateKey(p, q), rng.uint64(20)
-    sent = rows.pack([theirs.raw_encrypt(m) for m in words.tolist()], key.public.ciphertext_bytes)
-    negative = rows.pack([theirs.encrypt(-7).ciphertext()], key.public.ciphertext_bytes)
+    sent = packing.pack([theirs.raw_encrypt(m) for m in words.tolist()], key.public.ciphertext_bytes)
+    negative = packing.pack([theirs.encrypt(-7).ciphertext()], key.public.ciphertext_bytes)
     both = np.concatenate((sent, negative))
     halves = Counted(key)
-    found = PackedDecryption(halves, plaintext_bits(0), rng).plaintexts(rows.integers(both))
-    assert found == [secret.raw_decrypt(int(c)) for c in rows.integers(both)]
+    found = PackedDecryption(halves, plaintext_bits(0), rng).plaintexts(packing.integers(both))
+    assert found == [secret.raw_decrypt(int(c)) for c in packing.integers(both)]
     assert halves.packs == 3
     assert key.decrypt_shuffled(both, passes=0, rng=rng).tolist()[:20] == words.tolist()
 
@@ -262,7 +263,7 @@ def test_what_we_encrypt_and_pass_on_phe_decrypts_to_the_same_words(key: Paillie
     row = public.remask(public.encrypt(words, zeros(12)), words, zeros(12), hop=1, rng=rng)
     secret = phe_paillier.PaillierPrivateKey(PhePublicKey(int(public.modulus)), int(key.p), int(key.q))
     found = key.decrypt_shuffled(row, passes=1, rng=rng).tolist()
-    assert found == [secret.raw_decrypt(int(c)) % 2**64 for c in rows.integers(row)] == (words + words).tolist()
+    assert found == [secret.raw_decrypt(int(c)) % 2**64 for c in packing.integers(row)] == (words + words).tolist()
 
 
 @replayed

@@ -7,7 +7,7 @@ from phe import PaillierPublicKey as PhePublicKey
 from phe import paillier as phe_paillier
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.encoding import encode_key
 from peos.crypto.schemes.paillier import Paillier, PaillierPrivateKey
 
@@ -28,7 +28,7 @@ WORDS = np.array([0, 1, 2**63, 2**64 - 1, 0x0123456789ABCDEF], dtype=np.uint64)
 
 
 def test_what_phe_encrypts_we_let_in_and_decrypt(private: PaillierPrivateKey, theirs: PhePublicKey) -> None:
-    packed = rows.pack([theirs.raw_encrypt(m) for m in WORDS.tolist()], private.public.ciphertext_bytes)
+    packed = packing.pack([theirs.raw_encrypt(m) for m in WORDS.tolist()], private.public.ciphertext_bytes)
     assert private.public.check(packed).all()
     assert private.decrypt(packed).tolist() == WORDS.tolist()
     assert private.decrypt_integers(packed) == WORDS.tolist()
@@ -40,14 +40,14 @@ def test_what_we_encrypt_phe_decrypts(
 ) -> None:
     public = private.public
     sent = public.encrypt(WORDS, public.zero_source(rng, expected=expected).zeros(len(WORDS)))
-    assert [their_private.raw_decrypt(int(c)) for c in rows.integers(sent)] == WORDS.tolist()
+    assert [their_private.raw_decrypt(int(c)) for c in packing.integers(sent)] == WORDS.tolist()
 
 
 def test_with_the_same_unit_the_ciphertexts_are_the_same(private: PaillierPrivateKey, theirs: PhePublicKey) -> None:
     public, unit = private.public, 0xABCDEF
-    zero = rows.pack([pow(unit, int(public.modulus), int(public.square))], public.ciphertext_bytes)
+    zero = packing.pack([pow(unit, int(public.modulus), int(public.square))], public.ciphertext_bytes)
     ours = public.encrypt(WORDS[3:4], zero)
-    assert int(rows.integers(ours)[0]) == theirs.raw_encrypt(int(WORDS[3]), r_value=unit)
+    assert int(packing.integers(ours)[0]) == theirs.raw_encrypt(int(WORDS[3]), r_value=unit)
 
 
 def test_sums_of_phes_and_ours_are_sums_under_either_key(
@@ -56,11 +56,11 @@ def test_sums_of_phes_and_ours_are_sums_under_either_key(
     public = private.public
     ours = public.encrypt(WORDS, public.zero_source(rng).zeros(len(WORDS)))
     square = int(public.square)
-    both = [int(c) * theirs.raw_encrypt(7) % square for c in rows.integers(ours)]
-    assert private.decrypt(rows.pack(both, public.ciphertext_bytes)).tolist() == (WORDS + np.uint64(7)).tolist()
+    both = [int(c) * theirs.raw_encrypt(7) % square for c in packing.integers(ours)]
+    assert private.decrypt(packing.pack(both, public.ciphertext_bytes)).tolist() == (WORDS + np.uint64(7)).tolist()
     assert [their_private.raw_decrypt(c) for c in both] == [m + 7 for m in WORDS.tolist()]
-    their_sum = phe_paillier.EncryptedNumber(theirs, int(rows.integers(ours)[1])) + 41
-    assert private.decrypt(rows.pack([their_sum.ciphertext()], public.ciphertext_bytes)).tolist() == [42]
+    their_sum = phe_paillier.EncryptedNumber(theirs, int(packing.integers(ours)[1])) + 41
+    assert private.decrypt(packing.pack([their_sum.ciphertext()], public.ciphertext_bytes)).tolist() == [42]
 
 
 def test_a_row_of_phe_goes_through_our_passes_and_decrypts_under_both(
@@ -68,15 +68,15 @@ def test_a_row_of_phe_goes_through_our_passes_and_decrypts_under_both(
 ) -> None:
     public, count = private.public, len(WORDS)
     source = public.zero_source(rng)
-    row = rows.pack([theirs.raw_encrypt(m) for m in WORDS.tolist()], public.ciphertext_bytes)
+    row = packing.pack([theirs.raw_encrypt(m) for m in WORDS.tolist()], public.ciphertext_bytes)
     total = WORDS
     for hop in (1, 2, 3):
         masks = rng.uint64(count)
         row = public.remask(row, masks, source.zeros(count), hop=hop, rng=rng)
         total = total + masks
     assert private.decrypt(row).tolist() == total.tolist()
-    assert [their_private.raw_decrypt(int(c)) % 2**64 for c in rows.integers(row)] == total.tolist()
-    assert private.decrypt_integers(row) == [their_private.raw_decrypt(int(c)) for c in rows.integers(row)]
+    assert [their_private.raw_decrypt(int(c)) % 2**64 for c in packing.integers(row)] == total.tolist()
+    assert private.decrypt_integers(row) == [their_private.raw_decrypt(int(c)) for c in packing.integers(row)]
 
 
 def test_the_types_of_phe_are_the_same_key(private: PaillierPrivateKey) -> None:
@@ -91,4 +91,4 @@ def test_a_key_that_phe_made_is_a_key_of_ours(rng: Randomness) -> None:
     private = Paillier().private_key(encode_key(1, 1024, (p, 64), (q, 64)), floor=1024)
     assert private.public == public
     sent = public.encrypt(WORDS, public.zero_source(rng).zeros(len(WORDS)))
-    assert [secret.raw_decrypt(int(c)) for c in rows.integers(sent)] == WORDS.tolist()
+    assert [secret.raw_decrypt(int(c)) for c in packing.integers(sent)] == WORDS.tolist()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import packing as rows
+from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import Packed
 from peos.crypto.schemes.paillier import Paillier, PaillierPublicKey
 from peos.errors import BadEncoding
@@ -22,7 +22,7 @@ by_bits = pytest.mark.parametrize("case", GOOD["keys"], ids=lambda case: f"{case
 
 def zeros_of(public: PaillierPublicKey, units: list[str]) -> Packed:
     powers = [pow(int(x, 16), int(public.modulus), int(public.square)) for x in units]
-    return rows.pack(powers, public.ciphertext_bytes)
+    return packing.pack(powers, public.ciphertext_bytes)
 
 
 @pytest.mark.parametrize("script", ["make_paillier_vectors", "make_kdf_vectors"])
@@ -60,7 +60,7 @@ def test_encryptions_with_fixed_units_are_the_vectors(case: dict[str, Any]) -> N
 def test_passes_with_fixed_units_and_streams_are_the_vectors(case: dict[str, Any]) -> None:
     private = Paillier().private_key(bytes.fromhex(case["private"]), floor=case["bits"])
     public = private.public
-    current = rows.pack([int(c, 16) for c in case["ciphertexts"]], public.ciphertext_bytes)
+    current = packing.pack([int(c, 16) for c in case["ciphertexts"]], public.ciphertext_bytes)
     for step in case["passes"]:
         current = public.remask(
             current,
@@ -98,6 +98,6 @@ def test_rows_are_let_in_or_not_as_the_vectors_say(verdict: str) -> None:
     ciphertexts = BAD["ciphertexts"]
     public = Paillier().public_key(bytes.fromhex(ciphertexts["public"]), floor=512)
     names = list(ciphertexts[verdict])
-    packed = rows.pack([int(row, 16) for row in ciphertexts[verdict].values()], public.ciphertext_bytes)
+    packed = packing.pack([int(row, 16) for row in ciphertexts[verdict].values()], public.ciphertext_bytes)
     found = dict(zip(names, public.check(packed).tolist(), strict=True))
     assert found == dict.fromkeys(names, verdict == "accepted")

@@ -8,8 +8,7 @@ import pytest
 from gmpy2 import mpz
 
 from peos.crypto.randomness import Randomness
-from peos.crypto.schemes import packing as rows
-from peos.crypto.schemes import windows
+from peos.crypto.schemes import packing, windows
 from peos.crypto.schemes.base import ZeroSource
 from peos.crypto.schemes.moduli import random_unit
 from peos.crypto.schemes.paillier import Paillier, PaillierPrivateKey, PaillierPublicKey
@@ -76,7 +75,7 @@ def test_a_window_zero_is_the_product_that_its_digits_name(public: PaillierPubli
         for base, exponent in zip(supply.noted, exponents[:, k], strict=True):
             z = z * pow(int(base), int(exponent), int(public.square)) % int(public.square)
         expected.append(z)
-    assert [int(z) for z in rows.integers(supply.zeros(count))] == expected
+    assert [int(z) for z in packing.integers(supply.zeros(count))] == expected
 
 
 @pytest.mark.parametrize("width", [8, 10, 12, 14, 16])
@@ -113,7 +112,7 @@ def test_tables_are_built_only_where_they_pay(public: PaillierPublicKey, rng: Ra
 
 def symbols(supply: ZeroSource, private: PaillierPrivateKey, n: int) -> list[int]:
     """How often each pair of Legendre symbols mod p and mod q occurs."""
-    seen = [(gmpy2.legendre(z, private.p), gmpy2.legendre(z, private.q)) for z in rows.integers(supply.zeros(n))]
+    seen = [(gmpy2.legendre(z, private.p), gmpy2.legendre(z, private.q)) for z in packing.integers(supply.zeros(n))]
     return [seen.count(pair) for pair in product((1, -1), (1, -1))]
 
 
@@ -135,7 +134,7 @@ def test_zeros_take_every_coset_of_the_cubes_equally_often(stream: Streams, unif
     private = Paillier().generate(rng, bits=512)
     while private.p % 3 != 1:
         private = Paillier().generate(rng, bits=512)
-    drawn = rows.integers(WindowZeros(private.public.modulus, rng, width=8).zeros(3_000))
+    drawn = packing.integers(WindowZeros(private.public.modulus, rng, width=8).zeros(3_000))
     third = (private.p - 1) // 3
     classes = [int(gmpy2.powmod(z, third, private.p)) for z in drawn]
     names = sorted(set(classes))

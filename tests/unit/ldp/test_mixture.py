@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from peos.crypto.randomness import Randomness
-from peos.errors import WrongInput
 from peos.ldp import GRR, MAX_EPSILON, SUE, LocalHash
 from peos.ldp.mixture import MIN_EPSILON, Mixture, largest_threshold, logarithm_up
+from tests.raising import raises
 
 
 def exp_below(exponent: Fraction) -> Fraction:
@@ -97,5 +97,6 @@ def test_a_draw_decodes_to_what_was_encoded_for_every_mechanism(rng: Randomness)
 
 def test_an_impossible_threshold_is_refused() -> None:
     for threshold in (-1, 0, 1, 2**64 - 1, 2**64):
-        with pytest.raises(WrongInput, match="threshold"):
+        is_noise = 0 < threshold < 2**64
+        with raises("mechanism.threshold_epsilon" if is_noise else "mechanism.threshold"):
             Mixture(threshold, 3, 64)

@@ -27,7 +27,7 @@ STRANGER: Final = make_certificate("shuffler 2", RNG)
 EXPIRED: Final = make_certificate(
     "late", RNG, days=1, now=datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=3)
 )
-SECONDS: Final = 2.0  # within which anything refused must be refused
+SECONDS: Final = 15.0  # of a loaded machine, within which anything refused must be refused
 Behaviour = Callable[[Any, Context], Any]
 
 

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from peos.collection.freeze import Stretch
-from peos.collection.party import Answer
 from peos.collection.receipts import Receipt
+from peos.collection.replies import Answer
 from peos.collection.submission import Part
 from peos.errors import Full, Refused
 from peos.net import calls, server

@@ -7,6 +7,7 @@ import pytest
 import peos.errors
 from peos.collection.freeze import FrozenDigest
 from peos.errors import (
+    UNNAMED,
     BadEncoding,
     Closed,
     Conflict,
@@ -24,6 +25,7 @@ from peos.net.errors import TABLE, TEXT_LIMIT, from_rpc_error, is_retryable, to_
 from peos.net.guard import Context
 from peos.net.tls import grpc
 from peos.wire.methods import GET_FROZEN_DIGEST
+from tests.errors_table import IDS
 from tests.raising import raises
 from tests.unit.net.ports import asked, caller, listening, run
 
@@ -65,10 +67,16 @@ def test_an_error_arrives_as_the_table_says(type_: type[PeosError]) -> None:
     seen = raised(type_("test.planted", f"the reason, {QUOTED}", hint="what to do"))
     row = TABLE[type_]
     assert type(seen) is row.there
+    assert seen.id == (row.id if type_ in OURS else "test.planted")
     assert str(seen).startswith("shuffler 1, freeze: ")
     assert (QUOTED in str(seen)) == (type_ not in OURS)
     assert seen.hint == (row.hint if type_ in OURS else "what to do")
     assert is_retryable(seen) == row.retry
+
+
+@pytest.mark.parametrize("id_", ["", "no id", "Submit.closed", "submit." + "x" * 99, "a.b.c"])
+def test_an_id_that_is_none_is_not_passed_on(id_: str) -> None:
+    assert raised(Refused(id_, "no")).id == UNNAMED
 
 
 def test_an_error_that_is_not_ours_says_nothing_of_itself() -> None:
@@ -124,27 +132,28 @@ class _Failed(grpc.RpcError):
 
 
 @pytest.mark.parametrize(
-    ("code", "details", "sentence", "retry"),
+    ("code", "details", "id_", "retry"),
     [
-        ("UNAVAILABLE", "...: Connection refused", "does not answer at its address", True),
-        ("UNAVAILABLE", "DNS resolution failed for x", "an address that cannot be found", True),
-        ("UNAVAILABLE", "CERTIFICATE_VERIFY_FAILED: self signed", "another certificate than the pinned one", False),
-        ("UNAVAILABLE", "Socket closed", "closed the connection", True),
-        ("UNAVAILABLE", "SSL_ERROR_SSL: no shared cipher", "does not speak TLS 1.3", False),
-        ("UNAVAILABLE", "no route", "cannot be reached", True),
-        ("DEADLINE_EXCEEDED", "Deadline Exceeded", "did not answer in time", True),
-        ("RESOURCE_EXHAUSTED", "Concurrent RPC limit exceeded!", "as much to do as it can take", True),
-        ("UNIMPLEMENTED", "Method not found!", "does not offer this call", False),
-        ("CANCELLED", "Locally cancelled", "was not waited for", False),
-        ("UNKNOWN", QUOTED, "failed without saying why", False),
-        ("PERMISSION_DENIED", QUOTED, "failed without saying why", False),
+        ("UNAVAILABLE", "...: Connection refused", "network.no_answer", True),
+        ("UNAVAILABLE", "DNS resolution failed for x", "network.name", True),
+        ("UNAVAILABLE", "CERTIFICATE_VERIFY_FAILED: self signed", "network.certificate", False),
+        ("UNAVAILABLE", "Socket closed", "network.closed", True),
+        ("UNAVAILABLE", "SSL_ERROR_SSL: no shared cipher", "network.tls", False),
+        ("UNAVAILABLE", "no route", "network.unreachable", True),
+        ("DEADLINE_EXCEEDED", "Deadline Exceeded", "network.timeout", True),
+        ("RESOURCE_EXHAUSTED", "Concurrent RPC limit exceeded!", "network.busy", True),
+        ("UNIMPLEMENTED", "Method not found!", "network.not_offered", False),
+        ("CANCELLED", "Locally cancelled", "network.cancelled", False),
+        ("UNKNOWN", QUOTED, "network.unsaid", False),
+        ("PERMISSION_DENIED", QUOTED, "network.unsaid", False),
     ],
 )
-def test_a_call_that_never_got_through_is_one_sentence(code: str, details: str, sentence: str, retry: bool) -> None:
+def test_a_call_that_never_got_through_has_its_id(code: str, details: str, id_: str, retry: bool) -> None:
     error = _Failed(grpc.StatusCode[code], details)
     seen = from_rpc_error(error, "shuffler 2", "hand-over 1")
     assert str(seen).startswith("shuffler 2, hand-over 1: ")
-    assert sentence in str(seen)
+    assert seen.id == id_
+    assert isinstance(seen, IDS[id_])
     assert "secret" not in str(seen)
     assert is_retryable(error) == retry
 

@@ -105,7 +105,7 @@ def test_an_exception_shows_its_type_and_place_and_of_ours_the_sentence(written:
     assert theirs["exception"] == "KeyError"
     assert theirs["where"][-1].startswith("test_logs.py:")
     assert "sentence" not in theirs
-    assert ours["sentence"] == "the store failed"
+    assert (ours["id"], ours["sentence"]) == ("test.localfault", "the store failed")
     assert SHARE.hex() not in written.getvalue()
 
 

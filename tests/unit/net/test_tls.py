@@ -77,8 +77,10 @@ def test_the_peer_port_refuses(own: Certificate | None, trusted: list[Certificat
     async def whole() -> None:
         async with listening(Trust([one.pem for one in trusted]), behaviour) as running:
             started = time.monotonic()
-            with pytest.raises(PeosError, match=r"shuffler 1, freeze: (closed the connection|this certificate)"):
+            with pytest.raises(PeosError) as turned_away:
                 await asked(running, own)
+            assert turned_away.value.where == "shuffler 1, freeze"
+            assert turned_away.value.id in {"network.closed", "network.not_trusted", "network.not_valid"}
             assert time.monotonic() - started < SECONDS
 
     run(whole())
@@ -182,7 +184,7 @@ def test_without_the_setting_the_client_at_tls_1_2_would_be_let_in(tmp_path: Pat
         capture_output=True,
         text=True,
         check=False,
-        timeout=30,
+        timeout=120,
     )
     assert plain.stdout == "TLSv1.2\n", plain.stderr
 

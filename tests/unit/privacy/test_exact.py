@@ -91,7 +91,7 @@ def test_a_claim_is_one_that_its_own_delta_bears_out_and_hardly_more(mechanism: 
             assert delta(mechanism, users, fakes, found * 0.995, known=known) > 1e-6
 
 
-@pytest.mark.parametrize("mechanism", SHUFFLED, ids=repr)
+@pytest.mark.parametrize("mechanism", [SHUFFLED[0], *map(full, SHUFFLED[1:])], ids=repr)
 def test_claims_fall_with_users_fakes_and_delta(mechanism: PureMechanism) -> None:
     by_users = [epsilon(mechanism, n, 0, 1e-6) for n in (1000, 1300, 2000, 10**4, 10**6, 10**9)]
     by_fakes = [epsilon(mechanism, 5000, k, 1e-6) for k in (0, 100, 400, 2000, 10**5)]
@@ -112,7 +112,7 @@ def test_claims_rise_with_epsilon_local_and_delta_falls_with_epsilon() -> None:
 
 
 @pytest.mark.parametrize("mechanism", [m for m in SHUFFLED if m.name != "sue"], ids=repr)
-@pytest.mark.parametrize("at", [1e-12, 1e-6, 1e-2])
+@pytest.mark.parametrize("at", [full(1e-12), 1e-6, full(1e-2)])
 def test_wherever_the_theorem_claims_something_exact_accounting_claims_less_than_half(
     mechanism: PureMechanism, at: float
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from peos.errors import Refused, WrongInput
+from peos.errors import Refused
 from peos.ldp import GRR, MAX_ENUMERABLE, LocalHash
 from peos.privacy import guarantees
 from peos.privacy import plan as find_plan
@@ -234,27 +234,29 @@ def test_sue_is_refused_where_a_claim_is_asked_that_it_cannot_make(asked: dict[s
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "mistake"),
     [
-        ({"accounting": "renyi"}, "accounting is exact or theorem, not 'renyi'"),
-        ({"eps_local": None}, "no target was given"),
-        ({"users": 0}, "the number of users is a whole number from 1 to"),
-        ({"domain": 1}, "the size of the domain is a whole number from 2 to 16777216, not 1"),
-        ({"domain": MAX_ENUMERABLE + 1}, "the size of the domain is a whole number from 2 to 16777216"),
-        ({"delta": 0.0}, "delta lies between 0 and 1"),
-        ({"eps_server": -1.0}, "eps_server is a number above 0, not -1"),
-        ({"eps_users": math.nan}, "eps_users is a number above 0, not nan"),
-        ({"eps_local": 30.0}, "eps_local is a number above 0 and at most 24, not 30"),
-        ({"fakes": -1}, "the number of fakes is a whole number from 0"),
-        ({"fakes": "many"}, "the number of fakes is auto or a whole number, not 'many'"),
-        ({"mechanism": "oracle"}, "a mechanism is auto, grr, solh, sue, .*, not 'oracle'"),
-        ({"mechanism": "grr", "d_prime": 8}, r"d_prime belongs to local hashing \(solh\), not to grr"),
-        ({"d_prime": 1}, "d_prime is a whole number from 2 to 65536, not 1"),
-        ({"shufflers": 2}, "2 shufflers cannot run a collection"),
+        ({"accounting": "renyi"}, ("plan.accounting", "'renyi'")),
+        ({"eps_local": None}, ("plan.no_target",)),
+        ({"users": 0}, ("mechanism.range", "the number of users", "1")),
+        ({"domain": 1}, ("mechanism.range", "the size of the domain", "2", "16777216", "1")),
+        ({"domain": MAX_ENUMERABLE + 1}, ("mechanism.range", "the size of the domain", "2", "16777216")),
+        ({"delta": 0.0}, ("plan.delta", "0")),
+        ({"eps_server": -1.0}, ("plan.target", "eps_server", "-1")),
+        ({"eps_users": math.nan}, ("plan.target", "eps_users", "nan")),
+        ({"eps_local": 30.0}, ("plan.target", "eps_local", "24", "30")),
+        ({"fakes": -1}, ("mechanism.range", "the number of fakes", "0")),
+        ({"fakes": "many"}, ("plan.fakes", "'many'")),
+        ({"mechanism": "oracle"}, ("plan.mechanism", "auto, grr, solh, sue, hadamard, subset", "'oracle'")),
+        ({"mechanism": "grr", "d_prime": 8}, ("plan.size", "grr")),
+        ({"d_prime": 1}, ("mechanism.range", "d_prime", "2", "65536", "1")),
+        ({"shufflers": 2}, ("plan.shufflers", "2")),
     ],
 )
-def test_a_request_that_makes_no_sense_is_refused_in_one_sentence(change: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(WrongInput, match=f"^{sentence}"):
+def test_a_request_that_makes_no_sense_is_refused_in_one_sentence(
+    change: dict[str, Any], mistake: tuple[str, ...]
+) -> None:
+    with raises(*mistake):
         plan(**{**SMALL, "eps_local": 4.0, **change})
 
 

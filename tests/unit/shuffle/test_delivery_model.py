@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 import pytest
 
 from peos.shuffle.delivery import OPENER, Delivery
-from peos.shuffle.delivery_state import Place
-from peos.shuffle.effects import Deadline, Effect, Event, Expired, Heard, Output, Restarted, Tell, Tick, TimedOut
+from peos.shuffle.delivery_state import Phase
+from peos.shuffle.effects import Deadline, Effect, Event, Expired, Heard, Notify, Output, Restarted, Tick, TimedOut
 from peos.shuffle.messages import Notice, NoticeKind
 from peos.shuffle.schedule import Schedule
 
@@ -44,9 +44,9 @@ class World:
         """The world once a party carried out what it decided."""
         party, effects = decision
         parties = tuple(party if one.me == number else one for one in self.parties)
-        said = {effect.notice for effect in effects if isinstance(effect, Tell) and effect.notice.kind in REMEMBERED}
-        outputs = [effect.standing for effect in effects if isinstance(effect, Output)]
-        sent = {(number, standing.attempt, standing.transcript) for standing in outputs}
+        said = {effect.notice for effect in effects if isinstance(effect, Notify) and effect.notice.kind in REMEMBERED}
+        outputs = [effect.delivery_state for effect in effects if isinstance(effect, Output)]
+        sent = {(number, delivery_state.attempt, delivery_state.transcript) for delivery_state in outputs}
         return World(parties, self.said | said, self.sent | sent)
 
     def hears(self, party: Delivery) -> Iterator[Notice]:
@@ -55,11 +55,11 @@ class World:
         for other in self.parties:
             if other.me == party.me:
                 continue
-            if other.standing.place is Place.DEAD:
-                yield Notice(NoticeKind.TOMBSTONE, other.me, other.standing.attempt)
-            for attempt in range(other.standing.attempt + 1):
+            if other.delivery_state.phase is Phase.DEAD:
+                yield Notice(NoticeKind.TOMBSTONE, other.me, other.delivery_state.attempt)
+            for attempt in range(other.delivery_state.attempt + 1):
                 yield Notice(NoticeKind.ASK, other.me, attempt)
-                if attempt <= other.standing.left:
+                if attempt <= other.delivery_state.left:
                     yield Notice(NoticeKind.LOST, other.me, attempt)
 
     def next(self, *, deadline: bool) -> Iterator[tuple["World", bool]]:
@@ -70,19 +70,19 @@ class World:
                 events.append(Deadline())
             for event in events:
                 yield self.after(party.me, party.on(event)), isinstance(event, Restarted | Deadline)
-            if party.standing.running and party.me in SCHEDULE.last:
-                for transcript in TRANSCRIPTS[party.standing.attempt]:
+            if party.delivery_state.running and party.me in SCHEDULE.last:
+                for transcript in TRANSCRIPTS[party.delivery_state.attempt]:
                     yield self.after(party.me, party.stored(transcript, "vector")), True
 
     def within(self, attempts: int = ATTEMPTS) -> bool:
         """Whether the attempts that are modelled were not left behind."""
-        return all(party.standing.attempt <= attempts for party in self.parties)
+        return all(party.delivery_state.attempt <= attempts for party in self.parties)
 
     def settled(self) -> bool:
         """Whether the last hiders have nothing to wait for: all send, or one of them never will."""
-        places = [party.standing.place for party in self.parties if party.me in SCHEDULE.last]
-        return all(place is Place.SENDING for place in places) or all(
-            place in (Place.DEAD, Place.ABORTED) for place in places
+        places = [party.delivery_state.phase for party in self.parties if party.me in SCHEDULE.last]
+        return all(place is Phase.SENDING for place in places) or all(
+            place in (Phase.DEAD, Phase.ABORTED) for place in places
         )
 
 
@@ -116,7 +116,7 @@ def broken(world: World) -> str:
     if len(world.outputs()) > 1:
         return "two outputs"
     for _, attempt, _ in world.sent:
-        if any(party.standing.attempt > attempt for party in world.parties):
+        if any(party.delivery_state.attempt > attempt for party in world.parties):
             return "an attempt was entered after another may have been sent"
         if len({transcript for _, of, transcript in world.sent if of == attempt}) > 1:
             return "two transcripts of one attempt were sent"
@@ -149,21 +149,21 @@ def stuck(graph: Graph) -> list[World]:
 
 
 def test_from_every_state_the_parties_can_get_on_without_a_further_fault(graph: Graph) -> None:
-    found = [[party.standing for party in world.parties] for world in stuck(graph)]
+    found = [[party.delivery_state for party in world.parties] for world in stuck(graph)]
     assert not found, f"{len(found)} of {len(graph)} states are stuck: {found[:2]}"
 
 
 def test_at_the_deadline_each_ends_by_itself_whoever_is_gone(graph: Graph) -> None:
     for party in {party for world in graph for party in world.parties}:
-        ended = party.on(Deadline())[0].on(Expired())[0].standing.place
-        assert ended in (Place.DEAD, Place.ABORTED), party.standing
+        ended = party.on(Deadline())[0].on(Expired())[0].delivery_state.phase
+        assert ended in (Phase.DEAD, Phase.ABORTED), party.delivery_state
 
 
 class Hasty(Delivery):
     """Leaves what it stored when it runs out of patience, which protocol.md §6.5 forbids: the others wait for ever."""
 
     def on(self, event: Event) -> tuple[Delivery, tuple[Effect, ...]]:
-        if isinstance(event, TimedOut) and self.standing.place is Place.STORED:
+        if isinstance(event, TimedOut) and self.delivery_state.phase is Phase.STORED:
             return self._leave()
         return super().on(event)
 
@@ -172,8 +172,8 @@ class Forgetful(Delivery):
     """Forgets at a restart that it stored or sent: two outputs."""
 
     def on(self, event: Event) -> tuple[Delivery, tuple[Effect, ...]]:
-        if isinstance(event, Restarted) and self.standing.place in (Place.STORED, Place.SENDING):
-            return replace(self, standing=replace(self.standing, place=Place.FREE)).on(TimedOut())
+        if isinstance(event, Restarted) and self.delivery_state.phase in (Phase.STORED, Phase.SENDING):
+            return replace(self, delivery_state=replace(self.delivery_state, phase=Phase.FREE)).on(TimedOut())
         return super().on(event)
 
 
@@ -188,4 +188,4 @@ def test_the_check_sees_a_shuffler_that_forgets_what_it_stored() -> None:
 
 def test_only_the_opener_opens() -> None:
     late = Notice(NoticeKind.OPEN, OPENER + 1, 1)
-    assert start().parties[2].on(Heard(late))[0].standing.attempt == 0
+    assert start().parties[2].on(Heard(late))[0].delivery_state.attempt == 0

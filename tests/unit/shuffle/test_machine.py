@@ -8,7 +8,7 @@ import pytest
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import Randomness
 from peos.shuffle.attempt import awaited
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.driver import Driver
 from peos.shuffle.effects import (
     Deadline,
@@ -20,6 +20,7 @@ from peos.shuffle.effects import (
     Handle,
     Heard,
     Mix,
+    Notify,
     Output,
     Persist,
     Receipt,
@@ -31,12 +32,11 @@ from peos.shuffle.effects import (
     SendVector,
     Split,
     Task,
-    Tell,
     Tick,
     TimedOut,
 )
 from peos.shuffle.machine import Shuffler
-from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, Step, Word
+from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, Statement, Step
 from peos.shuffle.schedule import Schedule
 from tests.raising import raises
 
@@ -74,9 +74,9 @@ class Table:
         """Everybody is free: shuffler 1 asks, and opens attempt 1."""
         self.feed(1, Tick())
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[Phase]:
         """Where all stand."""
-        return [machine.standing.place for machine in self.machines.values()]
+        return [machine.delivery_state.phase for machine in self.machines.values()]
 
     def effects(self, kind: type[Effect]) -> list[Effect]:
         """All effects of a kind so far."""
@@ -94,9 +94,9 @@ class Seat(Driver[None]):
         if self._who not in self._table.silent:
             self._table.queue.append((receiver, event))
 
-    def on_send(self, word: Word) -> None:
+    def on_send(self, statement: Statement) -> None:
         """It arrives."""
-        self._post(word.header.receiver, Received(word))
+        self._post(statement.header.receiver, Received(statement))
 
     def on_send_vector(self, header: Header, vector: Handle) -> None:
         """It arrives."""
@@ -109,13 +109,13 @@ class Seat(Driver[None]):
 
     def on_work(self, task: Task) -> None:
         """It is done, with a made-up root."""
-        attempt = self._table.machines[self._who].standing.attempt
+        attempt = self._table.machines[self._who].delivery_state.attempt
         self._table.queue.append((self._who, Done(attempt, task.task, bytes([self._who]) * 32)))
 
-    def on_persist(self, standing: Standing, vector: Handle | None) -> None:
+    def on_persist(self, delivery_state: DeliveryState, vector: Handle | None) -> None:
         """It is in the journal, and so are the others."""
 
-    def on_output(self, standing: Standing) -> None:
+    def on_output(self, delivery_state: DeliveryState) -> None:
         """Likewise."""
 
     def on_discard(self, attempt: int) -> None:
@@ -132,8 +132,8 @@ def test_three_shufflers_reach_the_output_by_themselves() -> None:
     table = Table()
     table.start()
     table.run()
-    assert table.places() == [Place.FREE, Place.SENDING, Place.SENDING]
-    transcripts = {table.machines[who].standing.transcript for who in (2, 3)}
+    assert table.places() == [Phase.FREE, Phase.SENDING, Phase.SENDING]
+    transcripts = {table.machines[who].delivery_state.transcript for who in (2, 3)}
     assert len(transcripts) == 1
     assert len(table.effects(Output)) == 2
 
@@ -144,20 +144,20 @@ def test_everything_is_persisted_before_it_is_said() -> None:
     table.start()
     table.run()
     for who, machine in table.machines.items():
-        durable = Standing()
+        durable = DeliveryState()
         for number, effect in table.journal:
             if number != who:
                 continue
             if isinstance(effect, Persist):
-                durable = effect.standing
-            if isinstance(effect, Tell) and effect.notice.kind is NoticeKind.STORED:
-                assert (durable.place, durable.transcript) == (Place.STORED, effect.notice.transcript)
-            if isinstance(effect, Tell) and effect.notice.kind is NoticeKind.OPEN:
+                durable = effect.delivery_state
+            if isinstance(effect, Notify) and effect.notice.kind is NoticeKind.STORED:
+                assert (durable.phase, durable.transcript) == (Phase.STORED, effect.notice.transcript)
+            if isinstance(effect, Notify) and effect.notice.kind is NoticeKind.OPEN:
                 assert durable.attempt == effect.notice.attempt
             if isinstance(effect, Output):
-                assert durable == effect.standing
-                assert durable.place is Place.SENDING
-        assert durable == machine.standing
+                assert durable == effect.delivery_state
+                assert durable.phase is Phase.SENDING
+        assert durable == machine.delivery_state
 
 
 def test_a_late_opening_loses_no_message() -> None:
@@ -173,10 +173,10 @@ def test_a_late_opening_loses_no_message() -> None:
             late.append((who, event))
             continue
         table.feed(who, event)
-    assert table.machines[2].standing.attempt == 0
+    assert table.machines[2].delivery_state.attempt == 0
     table.queue += late
     table.run()
-    assert table.places() == [Place.FREE, Place.SENDING, Place.SENDING]
+    assert table.places() == [Phase.FREE, Phase.SENDING, Phase.SENDING]
 
 
 def test_an_opening_that_never_came_is_said_again() -> None:
@@ -187,13 +187,13 @@ def test_an_opening_that_never_came_is_said_again() -> None:
         who, event = table.queue.popleft()
         if not (who == 2 and isinstance(event, Heard) and event.notice.kind is NoticeKind.OPEN):
             table.feed(who, event)
-    assert [machine.standing.attempt for machine in table.machines.values()] == [1, 0, 1]
+    assert [machine.delivery_state.attempt for machine in table.machines.values()] == [1, 0, 1]
     table.feed(2, Tick())
     assert not table.queue, "it knows of nothing to ask for"
     table.feed(1, Tick())
     table.run()
-    assert table.places() == [Place.FREE, Place.SENDING, Place.SENDING]
-    assert {machine.standing.attempt for machine in table.machines.values()} == {1}, "nobody had to leave it"
+    assert table.places() == [Phase.FREE, Phase.SENDING, Phase.SENDING]
+    assert {machine.delivery_state.attempt for machine in table.machines.values()} == {1}, "nobody had to leave it"
 
 
 def test_repeated_messages_change_nothing() -> None:
@@ -203,7 +203,7 @@ def test_repeated_messages_change_nothing() -> None:
         who, event = table.queue.popleft()
         table.feed(who, event)
         table.feed(who, event)
-    assert table.places() == [Place.FREE, Place.SENDING, Place.SENDING]
+    assert table.places() == [Phase.FREE, Phase.SENDING, Phase.SENDING]
     assert not table.effects(Report)
 
 
@@ -224,9 +224,9 @@ def test_an_interrupted_attempt_is_left_and_another_completes(turns: int, who: i
         for number in table.machines:
             table.feed(number, Tick())
         table.run()
-    assert table.places()[1:] == [Place.SENDING, Place.SENDING]
+    assert table.places()[1:] == [Phase.SENDING, Phase.SENDING]
     outputs = {
-        (effect.standing.attempt, effect.standing.transcript)
+        (effect.delivery_state.attempt, effect.delivery_state.transcript)
         for effect in table.effects(Output)
         if isinstance(effect, Output)
     }
@@ -239,13 +239,13 @@ def test_a_new_attempt_uses_nothing_random_twice() -> None:
     table.feed(2, TimedOut())
     table.feed(1, Tick())
     table.run()
-    assert table.machines[2].standing.attempt == 2
+    assert table.machines[2].delivery_state.attempt == 2
     keys: dict[int, set[bytes]] = {1: set(), 2: set()}
     for _, effect in table.journal:
         match effect:
-            case Send(word):
-                if word.header.step.kind in (Kind.REVEAL, Kind.SEED):
-                    keys[word.header.context.attempt].add(word.body)
+            case Send(statement):
+                if statement.header.step.kind in (Kind.REVEAL, Kind.SEED):
+                    keys[statement.header.context.attempt].add(statement.body)
             case Mix():
                 used = (*effect.streams, effect.permutation, *effect.plus, *effect.minus, effect.salt)
                 keys[int(effect.out.split("/")[0])] |= {key.secret for key in used}
@@ -260,14 +260,14 @@ def test_a_new_attempt_uses_nothing_random_twice() -> None:
 
 def a_word(
     kind: Kind = Kind.COMMIT, *, round_: int = 1, sender: int = 1, receiver: int = 2, body: bytes = b"w" * 32
-) -> Word:
-    return Word(Header(replace(FROZEN, attempt=1), Step(round_, kind), sender, receiver), body)
+) -> Statement:
+    return Statement(Header(replace(FROZEN, attempt=1), Step(round_, kind), sender, receiver), body)
 
 
 def running(who: int) -> Table:
     table = Table()
     table.start()
-    while table.machines[who].standing.attempt == 0:
+    while table.machines[who].delivery_state.attempt == 0:
         table.feed(*table.queue.popleft())
     return table
 
@@ -277,9 +277,9 @@ def test_two_different_words_for_one_step_abort_the_attempt() -> None:
     table.feed(2, Received(a_word(body=b"a" * 32)))
     effects = table.feed(2, Received(a_word(body=b"b" * 32)))
     assert isinstance(effects[0], Report)
-    assert effects[0].sentence == "shuffler 1, round 1, commit: sent two different words for one step"
-    assert [type(effect) for effect in effects[1:]] == [Persist, Discard, Tell]
-    assert table.machines[2].standing == Standing(Place.FREE, 1, 1)
+    assert effects[0].sentence == "shuffler 1, round 1, commit: sent two different statements for one step"
+    assert [type(effect) for effect in effects[1:]] == [Persist, Discard, Notify]
+    assert table.machines[2].delivery_state == DeliveryState(Phase.FREE, 1, 1)
 
 
 def test_a_word_that_no_step_has_aborts_the_attempt() -> None:
@@ -306,12 +306,12 @@ def test_another_seed_is_noticed_before_anything_is_permuted() -> None:
         who, event = table.queue.popleft()
         if (
             isinstance(event, Received)
-            and event.word.header.step == Step(1, Kind.CONFIRM)
-            and event.word.header.sender == 1
+            and event.statement.header.step == Step(1, Kind.CONFIRM)
+            and event.statement.header.sender == 1
         ):
             mixes_before = len(table.effects(Mix))
-            event = Received(replace(event.word, body=b"x" * 32))
-        if table.machines[who].standing.attempt == 2:
+            event = Received(replace(event.statement, body=b"x" * 32))
+        if table.machines[who].delivery_state.attempt == 2:
             break
         table.feed(who, event)
     reports = [effect.sentence for _, effect in table.journal if isinstance(effect, Report)]
@@ -321,12 +321,12 @@ def test_another_seed_is_noticed_before_anything_is_permuted() -> None:
 
 def test_messages_of_another_collection_are_the_callers_mistake() -> None:
     table = running(2)
-    word = a_word()
-    stray = replace(word, header=replace(word.header, context=Context(b"x" * 32, b"f" * 32, 1)))
+    statement = a_word()
+    stray = replace(statement, header=replace(statement.header, context=Context(b"x" * 32, b"f" * 32, 1)))
     with raises("shuffle.other_collection"):
         table.feed(2, Received(stray))
     with raises("shuffle.other_receiver"):
-        table.feed(3, Received(word))
+        table.feed(3, Received(statement))
 
 
 def test_it_says_what_it_waits_for() -> None:
@@ -342,16 +342,16 @@ def test_after_the_deadline_nothing_is_begun() -> None:
     table = Table()
     table.feed(3, Deadline())
     table.run()
-    assert table.places() == [Place.DEAD] * 3
+    assert table.places() == [Phase.DEAD] * 3
 
 
 def test_nothing_secret_is_shown() -> None:
     table = running(2)
     table.run()
     for _, effect in table.journal:
-        if isinstance(effect, Send) and effect.word.header.step.kind in (Kind.REVEAL, Kind.SEED):
-            assert effect.word.body.hex() not in repr(effect)
-            assert repr(effect.word.body) not in repr(effect)
+        if isinstance(effect, Send) and effect.statement.header.step.kind in (Kind.REVEAL, Kind.SEED):
+            assert effect.statement.body.hex() not in repr(effect)
+            assert repr(effect.statement.body) not in repr(effect)
         if isinstance(effect, Mix):
             assert repr(effect.permutation.secret) not in repr(effect)
 
@@ -364,7 +364,7 @@ def test_what_is_awaited_is_what_is_sent(shufflers: int) -> None:
     sent: dict[int, set[tuple[Step, int]]] = {who: set() for who in table.machines}
     for who, effect in table.journal:
         if isinstance(effect, Send):
-            sent[effect.word.header.receiver].add((effect.word.header.step, who))
+            sent[effect.statement.header.receiver].add((effect.statement.header.step, who))
         if isinstance(effect, SendVector):
             sent[effect.header.receiver].add((effect.header.step, who))
     for who in table.machines:
@@ -381,7 +381,7 @@ def test_what_is_to_be_inspected_is_erased_by_whoever_inspects_it() -> None:
     table.run()
     for who, machine in table.machines.items():
         assert not erases(table.feed(who, Receipt(1)))
-        assert machine.standing.place is Place.DONE
+        assert machine.delivery_state.phase is Phase.DONE
         assert machine.record is not None
 
 
@@ -395,22 +395,22 @@ def test_after_a_restart_it_is_what_was_kept_that_puts_the_erasure_off(
     who: int, kept: int, before: tuple[Event, ...], erased: bool
 ) -> None:
     """Its memory is gone; what it kept of the attempt that is delivered is on its disk."""
-    place = Standing(Place.FREE, 1, 1) if who == 1 else Standing(Place.SENDING, 1, 0, b"t")
+    place = DeliveryState(Phase.FREE, 1, 1) if who == 1 else DeliveryState(Phase.SENDING, 1, 0, b"t")
     machine = Shuffler(who, Schedule(3), FROZEN, Randomness(b"k" * 32), place, kept=kept)
     for event in (Restarted(), *before):
         machine.handle(event)
     effects = machine.handle(Receipt(1))
-    if machine.standing.place is Place.DONE:
+    if machine.delivery_state.phase is Phase.DONE:
         assert erases(effects) is erased
     else:  # shuffler 1, who delivers nothing, was free to give up
         assert (who, before) == (1, (Tick(), Deadline()))
-        assert machine.standing.place is Place.DEAD
+        assert machine.delivery_state.phase is Phase.DEAD
 
 
 def test_an_attempt_begun_since_then_was_not_kept() -> None:
-    machine = Shuffler(1, Schedule(3), FROZEN, Randomness(b"k" * 32), Standing(Place.FREE, 1, 1), kept=1)
+    machine = Shuffler(1, Schedule(3), FROZEN, Randomness(b"k" * 32), DeliveryState(Phase.FREE, 1, 1), kept=1)
     for other in (2, 3):
         machine.handle(Heard(Notice(NoticeKind.LOST, other, 1)))
-    assert machine.standing.attempt == 2
+    assert machine.delivery_state.attempt == 2
     machine.handle(TimedOut())
     assert erases(machine.handle(Receipt(1)))

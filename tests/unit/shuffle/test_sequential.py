@@ -9,7 +9,7 @@ from peos.protocols.peos import PEOS
 from peos.protocols.sequential import SEQUENTIAL
 from peos.shuffle import transcript
 from peos.shuffle.attempt import awaited
-from peos.shuffle.delivery_state import Place
+from peos.shuffle.delivery_state import Phase
 from peos.shuffle.effects import (
     Discard,
     Output,
@@ -22,7 +22,7 @@ from peos.shuffle.effects import (
 )
 from peos.shuffle.fakes import own_fakes
 from peos.shuffle.machine import Shuffler
-from peos.shuffle.messages import Kind, Step, Word
+from peos.shuffle.messages import Kind, Statement, Step
 from peos.shuffle.schedule import Deliver, HandOver, Schedule
 from peos.shuffle.sequential import SequentialSchedule, SequentialShuffler
 from tests.raising import raises
@@ -92,7 +92,7 @@ def test_the_rows_pass_all_shufflers_once_and_the_last_sends_them(shufflers: int
     row.run()
     assert [who for who, _ in row.peels()] == list(range(1, shufflers + 1))
     assert len(row.effects(SendVector)) == shufflers - 1
-    assert row.places() == [Place.FREE] * (shufflers - 1) + [Place.SENDING]
+    assert row.places() == [Phase.FREE] * (shufflers - 1) + [Phase.SENDING]
     assert len(row.effects(Output)) == 1
 
 
@@ -106,7 +106,7 @@ def test_another_attempt_permutes_afresh() -> None:
     permutations = [peel.permutation.secret for _, peel in row.peels()]
     assert [who for who, _ in row.peels()] == [1, 2, 1, 2, 3]
     assert len(set(permutations)) == len(permutations)
-    assert row.places() == [Place.FREE, Place.FREE, Place.SENDING]
+    assert row.places() == [Phase.FREE, Phase.FREE, Phase.SENDING]
     assert {effect.attempt for effect in row.effects(Discard) if isinstance(effect, Discard)} == {1}
 
 
@@ -119,8 +119,8 @@ def test_a_shuffler_that_says_two_things_ends_the_attempt() -> None:
     said = next(event for who, event in row.queue if who == 3 and isinstance(event, Received))  # shuffler 1's root
     row.feed(3, said)
     assert row.feed(3, said) == []
-    effects = row.feed(3, Received(Word(said.word.header, b"\xee" * 32)))
-    assert any(isinstance(effect, Report) and "two different words" in effect.sentence for effect in effects)
+    effects = row.feed(3, Received(Statement(said.statement.header, b"\xee" * 32)))
+    assert any(isinstance(effect, Report) and "two different statements" in effect.sentence for effect in effects)
 
 
 def test_a_stall_names_whom_it_waits_for_and_the_next_attempt_gets_on() -> None:
@@ -136,7 +136,7 @@ def test_a_stall_names_whom_it_waits_for_and_the_next_attempt_gets_on() -> None:
     row.silent = set()
     row.feed(3, TimedOut())
     row.run()
-    assert row.places()[2] is Place.SENDING
+    assert row.places()[2] is Phase.SENDING
 
 
 @pytest.mark.parametrize("shufflers", SHUFFLERS)
@@ -166,7 +166,7 @@ def test_never_two_outputs_with_one_last_hider(graph: model.Graph, monkeypatch: 
 
 def test_with_one_last_hider_all_can_get_on_too(graph: model.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, "SCHEDULE", SequentialSchedule(3))
-    found = [[party.standing for party in world.parties] for world in model.stuck(graph)]
+    found = [[party.delivery_state for party in world.parties] for world in model.stuck(graph)]
     assert not found, f"{len(found)} of {len(graph)} states are stuck: {found[:2]}"
 
 

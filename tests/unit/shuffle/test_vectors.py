@@ -8,7 +8,7 @@ import pytest
 from peos.crypto.kdf import Context, StreamKey
 from peos.crypto.randomness import Randomness
 from peos.shuffle import merkle
-from peos.shuffle.combine import Part, combine, without_dummies
+from peos.shuffle.combine import FinalVector, combine, without_dummies
 from peos.shuffle.effects import Mix, Pass, Split
 from peos.shuffle.fakes import fake_shares
 from peos.shuffle.schedule import Schedule
@@ -116,12 +116,12 @@ def test_fakes_are_the_same_in_every_attempt_and_different_for_everything_else()
         assert not np.any(shares == other)
 
 
-def parts(rng: Randomness, words: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]) -> dict[int, Part]:
+def parts(rng: Randomness, words: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]) -> dict[int, FinalVector]:
     mask = rng.uint64(words.shape)
     zeros = KEY.public.zero_source(rng).zeros(words.size)
     encrypted = KEY.public.encrypt((words - mask).reshape(-1), zeros).reshape(len(words), -1)
     context = Context(b"c" * 32, b"f" * 32, 1)
-    return {2: Part(context, b"t" * 32, encrypted), 3: Part(context, b"t" * 32, mask)}
+    return {2: FinalVector(context, b"t" * 32, encrypted), 3: FinalVector(context, b"t" * 32, mask)}
 
 
 def test_the_analyzer_combines_parts_of_one_shuffle(rng: Randomness) -> None:
@@ -137,7 +137,7 @@ def test_the_analyzer_refuses_parts_of_two_shuffles(rng: Randomness) -> None:
         (Context(b"d" * 32, b"f" * 32, 1), b"t" * 32),
         (Context(b"c" * 32, b"f" * 32, 1), b"u" * 32),
     ):
-        other = {**delivered, 3: Part(context, transcript, delivered[3].vector)}
+        other = {**delivered, 3: FinalVector(context, transcript, delivered[3].vector)}
         with raises("delivery.other_shuffle", "shuffler 3, delivery"):
             combine(Schedule(3), other, KEY, rng)
 
@@ -146,7 +146,7 @@ def test_the_analyzer_says_who_has_not_delivered_or_delivered_another_shape(rng:
     delivered = parts(rng, rng.uint64((4, 1)))
     with raises("delivery.missing", "shuffler 3, delivery"):
         combine(Schedule(3), {2: delivered[2]}, KEY, rng)
-    short = Part(delivered[3].context, delivered[3].transcript, delivered[3].vector[:3])
+    short = FinalVector(delivered[3].context, delivered[3].transcript, delivered[3].vector[:3])
     with raises("delivery.vector_shape"):
         combine(Schedule(3), {2: delivered[2], 3: short}, KEY, rng)
 

@@ -13,14 +13,14 @@ from peos.crypto.vault import Vault
 from peos.errors import NotYet, PeosError
 from peos.net.calls import Caller
 from peos.net.logs import Log
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.messages import SignedNotice
 from peos.store.base import Submission, Vector
 from peos.store.memory import MemoryStore
 from peos.wire.documents import SignedDocument
 from peos.wire.freezes import encode_announcements
 from peos.wire.methods import Method
-from shuffler.post import Post
+from shuffler.outbox import Outbox
 from tests.unit.collection.made import COLLECTION, SHUFFLERS, row
 from tests.unit.store.made import ASKED, FROZEN, TRANSCRIPT, vector
 
@@ -41,7 +41,7 @@ class Signed(SignedDocument):
         return COLLECTION
 
 
-class Told(Post):
+class Told(Outbox):
     """Remembers the notices that were to be sent."""
 
     def __init__(self) -> None:
@@ -100,8 +100,8 @@ def announced(lists: dict[int, list[bytes]] | None = None) -> Announcements:
     return Announcements(COLLECTION, tuple(made))
 
 
-def memory(place: Place | None = None, *, frozen: bool = True) -> MemoryStore:
-    """A store with one collection: closed, or frozen and shuffling with a standing."""
+def memory(place: Phase | None = None, *, frozen: bool = True) -> MemoryStore:
+    """A store with one collection: closed, or frozen and shuffling with a delivery state."""
     store = MemoryStore(Randomness(b"\x01" * 32))
     store.put_collection(COLLECTION, b"signed", b"roster", ASKED, State.OPEN)
     store.submit_many([Submission(COLLECTION, one, bytes(8)) for one in rows()])
@@ -114,20 +114,22 @@ def memory(place: Place | None = None, *, frozen: bool = True) -> MemoryStore:
     return store
 
 
-def stand(store: MemoryStore, place: Place) -> None:
-    """Come to a standing of attempt 2, by the way that leads there."""
-    store.put_standing(COLLECTION, Standing(Place.FREE, 2, 1))
+def stand(store: MemoryStore, place: Phase) -> None:
+    """Come to a delivery state of attempt 2, by the way that leads there."""
+    store.put_delivery_state(COLLECTION, DeliveryState(Phase.FREE, 2, 1))
     final: Vector = vector(2)
     way = {
-        Place.FREE: (),
-        Place.STORED: (Place.STORED,),
-        Place.SENDING: (Place.STORED, Place.SENDING),
-        Place.DONE: (Place.STORED, Place.SENDING, Place.DONE),
-        Place.ABORTED: (Place.STORED, Place.SENDING, Place.ABORTED),
-        Place.DEAD: (Place.DEAD,),
+        Phase.FREE: (),
+        Phase.STORED: (Phase.STORED,),
+        Phase.SENDING: (Phase.STORED, Phase.SENDING),
+        Phase.DONE: (Phase.STORED, Phase.SENDING, Phase.DONE),
+        Phase.ABORTED: (Phase.STORED, Phase.SENDING, Phase.ABORTED),
+        Phase.DEAD: (Phase.DEAD,),
     }
     for one in way[place]:
-        store.put_standing(COLLECTION, Standing(one, 2, 1, TRANSCRIPT), final if one is Place.STORED else None)
+        store.put_delivery_state(
+            COLLECTION, DeliveryState(one, 2, 1, TRANSCRIPT), final if one is Phase.STORED else None
+        )
 
 
 def run(test: Awaitable[None]) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from peos.collection.party import Card
+from peos.collection.cards import Card
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
 from peos.errors import WrongInput

@@ -17,7 +17,7 @@ from peos.crypto.randomness import KEY_BYTES, Randomness
 from peos.crypto.schemes.base import Packed
 from peos.crypto.vault import Vault
 from peos.ldp import GRR
-from peos.shuffle.delivery_state import Place
+from peos.shuffle.delivery_state import Phase
 from peos.shuffle.inspect.evidence import Opening, open_rows
 from peos.shuffle.messages import Header, Kind, SignedReceipt, SignedReveal, Step
 from peos.shuffle.vectors import Vector
@@ -28,7 +28,7 @@ from peos.wire.methods import GET_DUMMIES, GET_RECEIPT, Method
 from shuffler.evidence import Evidence, sweep
 from shuffler.meter import Meter
 from shuffler.session import CollectionSession
-from shuffler.store_thread import Stored
+from shuffler.store_thread import StoreThread
 from tests.keys import small_key
 from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, ENCRYPTION, SHUFFLERS
 from tests.unit.shuffler_process.played import HERE, LOG, ME, Other, memory, run
@@ -205,14 +205,14 @@ def test_at_shuffle_by_it_is_gone_though_the_analyzer_has_not_shown_its_dummies(
     made = shuffled(3)
     monkeypatch.setattr(Document, "encryption", lambda _: ENCRYPTION)  # below the floor for keys that come in
     answers = {} if awaited is GET_RECEIPT else {GET_RECEIPT: SignedReceipt.sign(ANALYZER, attempt(2), TRANSCRIPT)}
-    analyzer, store = Other("the analyzer", answers), memory(Place.DONE)
+    analyzer, store = Other("the analyzer", answers), memory(Phase.DONE)
     store.set_state(COLLECTION, State.DELIVERED)
     now, node = int(time.time()), made.nodes[ME - 1]
     document = replace(DOCUMENT, closes_at=now, shuffle_by=now + 3, erase_by=now + 300)
     assert node.machine.record is not None
     Evidence(tmp_path, VAULT, ME, document.schedule, COLLECTION).keep(2, node.machine.record, node.bench.vectors)
 
-    async def test(stored: Stored) -> None:
+    async def test(stored: StoreThread) -> None:
         session = CollectionSession(
             signed=Signed(b"", b"", document),
             number=ME,
@@ -240,7 +240,7 @@ def test_at_shuffle_by_it_is_gone_though_the_analyzer_has_not_shown_its_dummies(
         await asyncio.gather(running, return_exceptions=True)
         await session.close()
 
-    stored = Stored(lambda: store)
+    stored = StoreThread(lambda: store)
     run(test(stored))
     stored.close()
 

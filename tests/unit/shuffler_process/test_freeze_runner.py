@@ -10,8 +10,8 @@ from peos.store.base import Frozen as Kept
 from peos.wire.freezes import encode_announcements, stretches
 from peos.wire.methods import GET_ANNOUNCEMENTS, GET_FROZEN_DIGEST, GET_LIST, Method
 from shuffler import freeze_runner as freezing_
-from shuffler.freeze_runner import Freezing, Frozen
-from shuffler.store_thread import Stored
+from shuffler.freeze_runner import FreezeRunner, Frozen
+from shuffler.store_thread import StoreThread
 from tests.raising import raises
 from tests.unit.collection.made import COLLECTION, SHUFFLERS, row
 from tests.unit.shuffler_process.played import ME, Other, announced, memory, rows, run
@@ -20,9 +20,9 @@ from tests.unit.store.made import FROZEN
 IDENTITIES = tuple(one.public for one in SHUFFLERS)
 
 
-def begun(own: list[bytes]) -> Freezing:
+def begun(own: list[bytes]) -> FreezeRunner:
     """This shuffler's freeze."""
-    return Freezing(ME, IDENTITIES, COLLECTION, own, SHUFFLERS[ME - 1])
+    return FreezeRunner(ME, IDENTITIES, COLLECTION, own, SHUFFLERS[ME - 1])
 
 
 def others(first: list[bytes], second: list[bytes], own: list[bytes]) -> dict[int, Other]:
@@ -79,7 +79,7 @@ def test_the_list_is_shown_only_once_all_hold_the_same_announcements() -> None:
     run(test())
 
 
-async def again(here: Freezing, parties: dict[int, Other], times: int, error: type[PeosError]) -> None:
+async def again(here: FreezeRunner, parties: dict[int, Other], times: int, error: type[PeosError]) -> None:
     """Try so often, and fail each time."""
     for _ in range(times):
         with pytest.raises(error):
@@ -210,7 +210,7 @@ def test_what_was_frozen_is_shown_from_the_store_after_a_restart(monkeypatch: py
 
     async def test() -> None:
         kept = memory()
-        store = Stored(lambda: kept)
+        store = StoreThread(lambda: kept)
         frozen = kept.collection(COLLECTION).frozen
         assert frozen == Kept(FROZEN, 6, encode_announcements(announced()))
         here = Frozen(COLLECTION, store, SHUFFLERS[ME - 1], frozen)

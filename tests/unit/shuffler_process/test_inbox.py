@@ -13,33 +13,33 @@ from peos.compute import Inline
 from peos.crypto.kdf import StreamKey, derive
 from peos.crypto.randomness import Randomness
 from peos.errors import BadEncoding, Closed, LocalFault, NotYet, PeosError, RemoteFault
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Pass, Split
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
 from peos.wire import shuffles
 from shuffler.background import in_background
-from shuffler.inbox import Arrivals
+from shuffler.inbox import Inbox
 from shuffler.workbench import Bench
 from tests.raising import raises
 from tests.unit.collection.made import DOCUMENT, PUBLIC
 from tests.unit.shuffler_process.played import HERE, run
 
 ROWS: Final = 64
-RUNNING: Final = Standing(Place.FREE, 2, 1)
+RUNNING: Final = DeliveryState(Phase.FREE, 2, 1)
 RECEIVER: Final = 2  # shuffler 3 leaves before round 1, and its remainder goes to shuffler 2
 
 
 def vector(attempt: int = 2, *, fill: int = 1, rows: int = ROWS) -> tuple[VectorHeader, list[bytes]]:
     """Shuffler 3's remainder, as it travels."""
-    header = Header(replace(HERE, attempt=attempt), Step(1, Kind.PART), 3, RECEIVER)
+    header = Header(replace(HERE, attempt=attempt), Step(1, Kind.PIECE), 3, RECEIVER)
     messages = list(shuffles.encode_vector(header, np.full((rows, 8), fill, np.uint8), chunk=64))
     return shuffles.decode_vector_header(messages[0]), messages[1:]
 
 
-def made() -> tuple[Arrivals, Bench]:
+def made() -> tuple[Inbox, Bench]:
     """Arrivals on an empty bench."""
     bench = Bench(ROWS, 1, PUBLIC, Inline(Randomness(b"\x01" * 32)))
-    return Arrivals(bench, DOCUMENT.schedule, RECEIVER), bench
+    return Inbox(bench, DOCUMENT.schedule, RECEIVER), bench
 
 
 async def sent(chunks: list[bytes], gate: asyncio.Event | None = None) -> AsyncIterator[bytes]:
@@ -71,7 +71,7 @@ def test_a_vector_is_named_once_and_its_repeat_is_known() -> None:
         (vector(4)[0], NotYet),
         (vector(rows=ROWS + 1)[0], RemoteFault),
         (replace(vector()[0], row_bytes=1 << 20), RemoteFault),
-        (replace(vector()[0], header=replace(vector()[0].header, step=Step(2, Kind.PART))), RemoteFault),
+        (replace(vector()[0], header=replace(vector()[0].header, step=Step(2, Kind.PIECE))), RemoteFault),
         (replace(vector()[0], header=replace(vector()[0].header, sender=1)), RemoteFault),
     ],
     ids=["left", "two ahead", "more rows", "longer rows", "another step", "another sender"],

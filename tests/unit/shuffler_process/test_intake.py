@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from peos.collection.lifecycle import State
-from peos.collection.party import Answer
+from peos.collection.replies import Answer
 from peos.collection.submission import Part, Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import Full, LocalFault
@@ -17,7 +17,7 @@ from peos.store.base import Judged, Submission
 from peos.store.memory import MemoryStore
 from shuffler import intake as intake_
 from shuffler.intake import Intake
-from shuffler.store_thread import Stored
+from shuffler.store_thread import StoreThread
 from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION, SHUFFLERS, parts
 from tests.unit.store.made import ASKED
 
@@ -50,7 +50,7 @@ def with_intake(test: Callable[[Intake, Troubled], Awaitable[None]]) -> None:
     """Run a test on an intake whose committing runs beside it, and must still run at the end."""
     store = Troubled()
     store.put_collection(COLLECTION, b"signed", b"roster", ASKED, State.OPEN)
-    stored = Stored(lambda: store)
+    stored = StoreThread(lambda: store)
 
     async def whole() -> None:
         intake = Intake(stored, Log("test"), SHUFFLERS[ME - 1])

@@ -20,17 +20,17 @@ from peos.crypto.kdf import StreamKey
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed, PublicKey, ZeroSource
 from peos.errors import Full
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.effects import CIPHERTEXTS, SHARES, Pass
 from peos.shuffle.inspect.evidence import open_rows
 from peos.shuffle.messages import Header, Kind, SignedReveal, Step, VectorHeader
 from peos.shuffle.schedule import HandOver
 from peos.shuffle.streaming import Moved, cut_bytes
 from peos.shuffle.vectors import in_rows
-from peos.store.mapped import Passing, let_go, mapped
+from peos.store.mapped import OneWayReader, let_go, mapped
 from peos.wire import shuffles
-from shuffler.inbox import Arrivals
-from shuffler.spill import Scratch
+from shuffler.inbox import Inbox
+from shuffler.spill import SpillFile
 from shuffler.workbench import Bench
 from tests.keys import small_key
 from tests.raising import raises
@@ -63,7 +63,7 @@ def test_files_and_memory_give_the_same_bytes_roots_and_openings(tmp_path: Path)
         bench = laid(SMALL, folder, Randomness(b"\x09" * 32))
         root = bench.work(task)
         out: Any = bench.vectors[task.out]
-        assert isinstance(out, Scratch) is (folder is not None)
+        assert isinstance(out, SpillFile) is (folder is not None)
         sent = hashlib.sha256(b"".join(shuffles.encode_vector(HEADER, in_rows(out), chunk=1000))).digest()
         opening = open_rows(1, [(over, task)], bench.vectors, [(5, 9), (300, 2)], {}, **OF)
         shown = [(place, one.rows.tobytes(), one.proofs) for place, one in sorted(opening.shown.items())]
@@ -179,7 +179,7 @@ def replace_attempt(header: Header) -> Header:
 
 
 HANDED_OVER: Final = next(over.round for _, over in DOCUMENT.schedule.passes if over.receiver == 2)
-RUNNING: Final = Standing(Place.FREE, 2, 1)
+RUNNING: Final = DeliveryState(Phase.FREE, 2, 1)
 
 
 def test_a_vector_that_arrives_is_written_as_it_comes_and_tried_again_after_a_full_disk(
@@ -190,7 +190,7 @@ def test_a_vector_that_arrives_is_written_as_it_comes_and_tried_again_after_a_fu
 
     async def test() -> None:
         bench = Bench(rows, 1, Wide(mpz(1)), Inline(rng), folder=tmp_path, long_from=0)
-        arrivals = Arrivals(bench, DOCUMENT.schedule, 2)
+        arrivals = Inbox(bench, DOCUMENT.schedule, 2)
         written: list[int] = []
         honest = os.pwrite
 
@@ -215,7 +215,7 @@ def test_a_vector_that_arrives_is_written_as_it_comes_and_tried_again_after_a_fu
         assert handle is not None
         assert max(written) <= 1 << 16, "nothing waits in memory for the rest"
         here: Any = bench.vectors[handle]
-        assert isinstance(here, Scratch)
+        assert isinstance(here, SpillFile)
         assert here[: rows + 5][:, 0].tolist() == [number % 256 for number in range(rows)]
 
     run(test())
@@ -236,7 +236,7 @@ def test_short_vectors_and_shares_stay_in_memory(tmp_path: Path, rng: Randomness
     assert isinstance(short.room(100, SMALL.ciphertext_bytes), np.ndarray)
     long = Bench(100, 1, SMALL, Inline(rng), folder=tmp_path, long_from=0)
     assert isinstance(long.frozen_room(2), np.ndarray)
-    part = VectorHeader(replace(HEADER, step=Step(1, Kind.PART)), 100, 8, bytes(32))
+    part = VectorHeader(replace(HEADER, step=Step(1, Kind.PIECE)), 100, 8, bytes(32))
     assert long.coming(part) is None
 
 
@@ -270,7 +270,7 @@ def test_what_was_read_of_a_mapped_vector_does_not_stay_in_memory(tmp_path: Path
     assert _resident(path) == 0
     assert not vector.any()
     let_go(np.zeros(3, np.uint8))
-    passing = Passing(vector)
+    passing = OneWayReader(vector)
     assert not any(piece.tobytes().strip(b"\0") for _, piece in cut_bytes(passing, 1 << 20))
     assert _resident(path) == 0
     assert passing.shape == vector.shape

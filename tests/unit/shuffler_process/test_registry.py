@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import pytest
 
+from peos.collection.cards import Card
 from peos.collection.document import Document, digest
 from peos.collection.lifecycle import State
-from peos.collection.party import Card
 from peos.compute import Inline
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
@@ -28,7 +28,7 @@ from peos.wire.parties import decode_proposal, encode_proposal, sign_card
 from shuffler import config, keys
 from shuffler import registry as registry_
 from shuffler.registry import CollectionRegistry
-from shuffler.store_thread import Stored
+from shuffler.store_thread import StoreThread
 from tests.unit.collection.made import ANALYZER, DOCUMENT, ENCRYPTION
 from tests.unit.shuffler_process.played import HERE, LOG, run
 
@@ -73,7 +73,7 @@ class World:
         monkeypatch.setattr(
             Document, "encryption", lambda *_, **__: ENCRYPTION
         )  # below the floor for keys that come in
-        self.stored = Stored(lambda: self.memory)
+        self.stored = StoreThread(lambda: self.memory)
         self.registry = CollectionRegistry(
             config=settings, keys=self.keys, store=self._asked(), trust=self.trust, engine=Inline(RNG), log=LOG
         )
@@ -87,10 +87,10 @@ class World:
 
         monkeypatch.setattr(registry_, name, counted)
 
-    def _asked(self) -> Stored:
+    def _asked(self) -> StoreThread:
         counted = self.counted
 
-        class Asked(Stored):
+        class Asked(StoreThread):
             async def __call__(self, work: Callable[[ShufflerStore], Any]) -> Any:
                 counted["store"] += 1
                 return await super().__call__(work)

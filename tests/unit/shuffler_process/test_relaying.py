@@ -16,7 +16,7 @@ from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import Packed
 from peos.protocols import Assignment
 from peos.protocols.sequential import OnionEncryption
-from peos.shuffle.delivery_state import Place
+from peos.shuffle.delivery_state import Phase
 from peos.shuffle.effects import CIPHERTEXTS, Heard, Peel
 from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, Step, VectorHeader
 from peos.shuffle.relay import Line, peeled
@@ -24,8 +24,8 @@ from peos.shuffle.sequential import SequentialSchedule, SequentialShuffler
 from shuffler import keys
 from shuffler.background import in_background
 from shuffler.config import read
-from shuffler.shuffle_runner import Conductor
-from shuffler.store_thread import Stored
+from shuffler.shuffle_runner import ShuffleRunner
+from shuffler.store_thread import StoreThread
 from shuffler.workbench import RelayBench
 from tests.raising import raises
 from tests.unit.collection.made import COLLECTION, SHUFFLERS
@@ -111,17 +111,17 @@ def test_work_on_an_attempt_that_is_left_meanwhile_leaves_nothing_behind(
         await asyncio.to_thread(begun.wait, 10)
         here.discard(2)
         go_on.set()
-        with pytest.raises(Exception, match="the attempt that this pass belongs to was left"):
+        with raises("shuffle.attempt_left"):
             await work
         assert set(here.vectors) == {CIPHERTEXTS}, "the frozen onions outlive every attempt"
 
     run(test())
 
 
-def conducting(stored: Stored, made: RelayBench) -> Conductor:
+def conducting(stored: StoreThread, made: RelayBench) -> ShuffleRunner:
     """Shuffler 1's machine."""
     document = replace(ONIONS, closes_at=1, shuffle_by=1 << 39, erase_by=(1 << 39) + 1)
-    return Conductor(
+    return ShuffleRunner(
         machine=SequentialShuffler(1, SequentialSchedule(3), HERE, Randomness(b"\x02" * 32)),
         number=1,
         document=document,
@@ -142,13 +142,13 @@ def test_too_few_onions_that_open_end_the_collection_with_a_tombstone() -> None:
 
     async def test() -> None:
         store = memory(None)
-        stored = Stored(lambda: store)
+        stored = StoreThread(lambda: store)
         here = conducting(stored, bench(1, least=1))
         here.take(Heard(Notice(NoticeKind.LOST, 2, 0)))
         here.take(Heard(Notice(NoticeKind.LOST, 3, 0)))
-        standing = await asyncio.wait_for(here.run(resumed=False), 20)
-        assert standing.place is Place.DEAD
-        assert store.standing(COLLECTION).place is Place.DEAD
+        delivery_state = await asyncio.wait_for(here.run(resumed=False), 20)
+        assert delivery_state.phase is Phase.DEAD
+        assert store.delivery_state(COLLECTION).phase is Phase.DEAD
         assert here.reason == "0 reports are left of 12, too few to be handed on"
         assert here.bench.vectors == {}
         stored.close()

@@ -11,14 +11,13 @@ import pytest
 
 from peos.collection.document import Document
 from peos.collection.freeze import Freeze, sign_frozen
-from peos.collection.lifecycle import State
-from peos.collection.party import Order
+from peos.collection.lifecycle import Order, State
 from peos.collection.session import FAULTS, ORDERED
 from peos.collection.status import line_of
 from peos.compute import Inline
 from peos.crypto.randomness import Randomness
 from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, RemoteFault, Unknown
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.messages import Notice, NoticeKind, SignedNotice
 from peos.store.memory import MemoryStore
 from peos.wire.freezes import encode_announcements, stretches
@@ -28,7 +27,7 @@ from shuffler import session as session_
 from shuffler.meter import Meter
 from shuffler.session import CollectionSession
 from shuffler.status import status
-from shuffler.store_thread import Stored
+from shuffler.store_thread import StoreThread
 from tests.raising import raises
 from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION, SHUFFLERS
 from tests.unit.shuffler_process.played import (
@@ -57,7 +56,12 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def alive(
-    store: MemoryStore, stored: Stored, others: dict[int, Other] | None = None, *, lost: bool = False, **changes: int
+    store: MemoryStore,
+    stored: StoreThread,
+    others: dict[int, Other] | None = None,
+    *,
+    lost: bool = False,
+    **changes: int,
 ) -> CollectionSession:
     """The collection with this shuffler; its deadlines are far off but for what a test changes."""
     now = int(time.time())
@@ -82,9 +86,9 @@ def alive(
     )
 
 
-def lived(test: Callable[[MemoryStore, Stored], Awaitable[None]], store: MemoryStore) -> None:
+def lived(test: Callable[[MemoryStore, StoreThread], Awaitable[None]], store: MemoryStore) -> None:
     """Run a test on a store."""
-    stored = Stored(lambda: store)
+    stored = StoreThread(lambda: store)
     run(test(store, stored))
     stored.close()
 
@@ -128,7 +132,7 @@ async def reached(holds: Callable[[], bool], what: str) -> None:
 
 
 def test_an_order_to_close_is_durable_before_it_is_answered() -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         session = alive(store, stored)  # not even running
         await session.order(CLOSE)
         assert store.collection(COLLECTION).state is State.CLOSED
@@ -149,7 +153,7 @@ def test_an_order_whose_caller_is_gone_is_carried_out_whole(
         states.append(state)
         write(store, collection, state, reason)
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         monkeypatch.setattr(MemoryStore, "set_state", slow)
         session = alive(store, stored)
         running = asyncio.ensure_future(session.run())
@@ -172,7 +176,7 @@ def test_an_order_whose_caller_is_gone_is_carried_out_whole(
 
 
 def test_a_draft_cannot_be_closed_and_opens_at_the_operators_word() -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         session = alive(store, stored)
         running = asyncio.ensure_future(session.run())
         with raises("collection.not_accepted_yet"):
@@ -187,7 +191,7 @@ def test_a_draft_cannot_be_closed_and_opens_at_the_operators_word() -> None:
 
 
 def test_a_draft_that_is_not_accepted_in_time_ends() -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         await alive(store, stored, closes_at=1).run()
         assert store.collection(COLLECTION).reason == "it was not accepted before it closed"
 
@@ -195,7 +199,7 @@ def test_a_draft_that_is_not_accepted_in_time_ends() -> None:
 
 
 def test_a_closing_time_that_passed_while_it_was_down_closes_at_once() -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         session = alive(store, stored, closes_at=1)
         running = asyncio.ensure_future(session.run())
         await reached(lambda: store.collection(COLLECTION).state is State.CLOSED, "closed")
@@ -208,7 +212,7 @@ def test_a_closing_time_that_passed_while_it_was_down_closes_at_once() -> None:
 def test_the_time_to_shuffle_by_ends_what_is_not_frozen(state: State) -> None:
     store = opened(state) if state is not State.CLOSED else memory(frozen=False)
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         await alive(store, stored, closes_at=1, shuffle_by=2).run()
         assert store.collection(COLLECTION).reason.startswith("the time to shuffle by has passed")
 
@@ -219,7 +223,7 @@ def test_the_time_to_shuffle_by_ends_what_is_not_frozen(state: State) -> None:
 def test_an_order_to_abort_ends_it_in_any_state_before_the_freeze(state: State) -> None:
     store = opened(state) if state is not State.CLOSED else memory(frozen=False)
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         session = alive(store, stored)
         running = asyncio.ensure_future(session.run())
         await asyncio.sleep(0.05)
@@ -234,7 +238,7 @@ def test_an_order_to_abort_ends_it_in_any_state_before_the_freeze(state: State) 
 
 
 def test_too_few_reports_are_the_end_and_nothing_is_signed() -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         session = alive(store, stored, others(rows()), minimum=5)
         await session.run()
         assert store.collection(COLLECTION).reason == "0 reports, the minimum is 5"  # six, and 32 dummies are due
@@ -248,7 +252,7 @@ def test_too_few_reports_are_the_end_and_nothing_is_signed() -> None:
 def test_another_shufflers_end_is_the_end_here_with_its_reason() -> None:
     ended = Closed("collection.ended", "the collection is aborted here: 3 reports, the minimum is 5")
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         parties = others(rows())
         parties[2].answers[GET_ANNOUNCEMENTS] = ended
         await alive(store, stored, parties).run()
@@ -268,7 +272,7 @@ def test_another_shufflers_end_is_the_end_here_with_its_reason() -> None:
     ids=["unreachable", "not yet", "unknown", "busy"],
 )
 def test_what_may_pass_is_waited_for_with_its_reason(error: PeosError) -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         parties = others(rows())
         parties[2].answers[GET_ANNOUNCEMENTS] = error
         session = alive(store, stored, parties)
@@ -287,7 +291,7 @@ def test_what_may_pass_is_waited_for_with_its_reason(error: PeosError) -> None:
 def test_a_breach_that_persists_is_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(freezing_, "BREACH_SECONDS", 0.1)
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         parties = others(rows())
         parties[1].answers[GET_LIST] = list(stretches(COLLECTION, (*rows()[:5], b"\xff" * 48)))
         await alive(store, stored, parties).run()
@@ -299,7 +303,7 @@ def test_a_breach_that_persists_is_the_end(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_full_disk_at_the_freeze_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("peos.collection.session.check_minimum", lambda *_: None)  # six rows, where 32 dummies are due
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         parties, failing = others(rows()), [Full("test.full", "there is no room left")] * 3
         put = store.put_frozen
 
@@ -321,7 +325,7 @@ def test_a_full_disk_at_the_freeze_is_waited_for(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_lost_store_ends_its_collections_and_hears_nothing() -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         session = alive(store, stored, lost=True)
         asked = SignedNotice.sign(SHUFFLERS[0], HERE, Notice(NoticeKind.ASK, 1, 2))
         with raises("collection.lost"):
@@ -329,36 +333,36 @@ def test_a_lost_store_ends_its_collections_and_hears_nothing() -> None:
         await session.run()
         assert "restored from a backup" in store.collection(COLLECTION).reason
 
-    lived(test, memory(Place.STORED))
+    lived(test, memory(Phase.STORED))
 
 
 def test_a_delivery_that_was_done_before_a_crash_is_published_and_not_aborted() -> None:
-    store = memory(Place.DONE)
+    store = memory(Phase.DONE)
     store.erase(COLLECTION)  # the crash came after the erasure, and before the state said so
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         await alive(store, stored).run()
         assert store.collection(COLLECTION).state is State.PUBLISHED
 
     lived(test, store)
 
 
-@pytest.mark.parametrize("place", [Place.DEAD, Place.ABORTED])
-def test_an_end_before_a_crash_is_completed(place: Place) -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+@pytest.mark.parametrize("place", [Phase.DEAD, Phase.ABORTED])
+def test_an_end_before_a_crash_is_completed(place: Phase) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         await alive(store, stored).run()
         here = store.collection(COLLECTION)
         assert (here.state, here.erased) == (State.ABORTED, True)
-        assert here.standing.place is place
+        assert here.delivery_state.phase is place
 
     lived(test, memory(place))
 
 
 def test_what_a_crash_left_unerased_after_the_end_is_erased() -> None:
-    store = memory(Place.DEAD)
+    store = memory(Phase.DEAD)
     store.set_state(COLLECTION, State.ABORTED, "a reason")
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         await alive(store, stored).run()
         assert store.collection(COLLECTION).erased
 
@@ -368,7 +372,7 @@ def test_what_a_crash_left_unerased_after_the_end_is_erased() -> None:
 def test_shares_that_are_lost_end_the_collection_with_a_tombstone_after_some_tries() -> None:
     tries = []
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         def lost(*_: Any) -> None:
             tries.append(1)
             raise LocalFault("store.shares_missing", "fewer shares are stored than were frozen")
@@ -377,14 +381,14 @@ def test_shares_that_are_lost_end_the_collection_with_a_tombstone_after_some_tri
         await alive(store, stored).run()
         here = store.collection(COLLECTION)
         assert here.reason == "fewer shares are stored than were frozen"
-        assert here.standing == Standing(Place.DEAD, 2, 1)
+        assert here.delivery_state == DeliveryState(Phase.DEAD, 2, 1)
         assert len(tries) == FAULTS
 
-    lived(test, memory(Place.FREE))
+    lived(test, memory(Phase.FREE))
 
 
 def test_notices_before_the_shuffle_are_asked_for_again_later() -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         with pytest.raises(NotYet):
             await alive(store, stored).hear(SignedNotice.sign(SHUFFLERS[0], HERE, Notice(NoticeKind.OPEN, 1, 1)))
 
@@ -399,7 +403,7 @@ ERRORS: Final = (Full("store.no_room", "no room"), LocalFault("store.failed", "f
 @pytest.mark.parametrize("behind", [True, False])
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 def test_an_order_that_fails_behind_its_change_is_answered_and_before_it_is_not(error: Exception, behind: bool) -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         session = alive(store, stored)
         failing(store, "set_state", [error], behind=behind)
         if not behind:
@@ -418,7 +422,7 @@ def test_a_freeze_that_fails_behind_its_change_is_gone_on_from(
 ) -> None:
     monkeypatch.setattr("peos.collection.session.check_minimum", lambda *_: None)  # six rows, where 32 dummies are due
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         parties = others(rows())
         failing(store, "put_frozen", [error], behind=True)
         session = alive(store, stored, parties)
@@ -432,7 +436,7 @@ def test_a_freeze_that_fails_behind_its_change_is_gone_on_from(
 
 
 def test_changes_that_are_there_though_they_failed_do_not_count_as_faults() -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         settle, asked = store.settle, list[State]()
         failing(store, "fake_seed", [LocalFault("test.localfault", "the store failed")] * (FAULTS - 1), behind=True)
 
@@ -464,7 +468,7 @@ def _frozen() -> MemoryStore:
 def test_no_error_ends_a_collection_without_a_word() -> None:
     """Whatever it is: it is told, waited for, and tried again."""
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         errors: list[Exception] = [OSError(24, "too many open files"), KeyError("secret"), RuntimeError()] * 3
         failing(store, "rows", errors, behind=False)
         session = alive(store, stored)
@@ -481,7 +485,7 @@ def test_no_error_ends_a_collection_without_a_word() -> None:
 
 
 def test_an_erasure_that_cannot_be_yet_is_repeated_until_it_is() -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         errors: list[Exception] = [NotYet("store.erasing", "another reads it"), OSError(5, "i/o error")] * FAULTS
         failing(store, "erase", errors, behind=False)
         session = alive(store, stored)

@@ -15,17 +15,18 @@ from peos.collection.session import FAULTS
 from peos.compute import Inline
 from peos.crypto.randomness import Randomness
 from peos.errors import Full, LocalFault, RemoteFault
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.effects import Heard, Received
 from peos.shuffle.machine import Shuffler
-from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, SignedReceipt, Step, Word
+from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, SignedReceipt, Statement, Step
 from peos.store.memory import MemoryStore
 from peos.wire.methods import DELIVER, GET_RECEIPT
-from shuffler import shuffle_runner as conductor_
+from shuffler import shuffle_runner
 from shuffler.evidence import Evidence
-from shuffler.shuffle_runner import Conductor
-from shuffler.store_thread import Stored
+from shuffler.shuffle_runner import ShuffleRunner
+from shuffler.store_thread import StoreThread
 from shuffler.workbench import Bench
+from tests.raising import raises
 from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
 from tests.unit.shuffler_process.played import HERE, LOG, ME, Other, Told, memory, run
 from tests.unit.shuffler_process.test_evidence import files, keep, shuffled
@@ -40,7 +41,7 @@ LATE = 3.5
 class Posted(Told):
     """Remembers what goes out, and sends nothing."""
 
-    def word(self, word: Word) -> None:
+    def statement(self, statement: Statement) -> None:
         """Nobody gets it."""
 
     def vector(self, header: Header, rows: Any) -> None:
@@ -49,19 +50,19 @@ class Posted(Told):
 
 def conducting(
     store: MemoryStore,
-    stored: Stored,
+    stored: StoreThread,
     *,
     analyzer: Other | None = None,
     now: float = EARLY,
     step_seconds: float = 60.0,
     clock: Callable[[], float] | None = None,
     evidence: Evidence | None = None,
-) -> Conductor:
+) -> ShuffleRunner:
     """This shuffler's machine on a collection of 16 rows, ticking fast."""
     bench = Bench(ROWS, 1, PUBLIC, Inline(Randomness(b"\x01" * 32)))
     bench.lay_out(ME, np.zeros((6, 8), np.uint8), np.zeros((10, 1), np.uint64))
-    return Conductor(
-        machine=Shuffler(ME, DOCUMENT.schedule, HERE, Randomness(b"\x02" * 32), store.standing(COLLECTION)),
+    return ShuffleRunner(
+        machine=Shuffler(ME, DOCUMENT.schedule, HERE, Randomness(b"\x02" * 32), store.delivery_state(COLLECTION)),
         number=ME,
         document=DOCUMENT,
         context=HERE,
@@ -78,10 +79,10 @@ def conducting(
     )
 
 
-def conducted(test: Callable[[MemoryStore, Stored], Awaitable[None]], place: Place | None = None) -> None:
+def conducted(test: Callable[[MemoryStore, StoreThread], Awaitable[None]], place: Phase | None = None) -> None:
     """Run a test on a store in which this shuffler stands there."""
     store = memory(place)
-    stored = Stored(lambda: store)
+    stored = StoreThread(lambda: store)
     run(test(store, stored))
     stored.close()
 
@@ -105,14 +106,14 @@ def receipt(attempt: int = 2, transcript: bytes = TRANSCRIPT) -> SignedReceipt:
 
 
 def test_a_step_that_stalls_is_left_with_its_reason_though_others_go_on_asking(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conductor_, "_ROWS_A_SECOND", 1000)
+    monkeypatch.setattr(shuffle_runner, "_ROWS_A_SECOND", 1000)
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         here = conducting(store, stored, step_seconds=0.3)
         running = asyncio.ensure_future(here.run(resumed=False))
         here.take(opening(1))
-        await reached(lambda: store.standing(COLLECTION) == Standing(Place.FREE, 1, 0))
-        while store.standing(COLLECTION).left < 1:
+        await reached(lambda: store.delivery_state(COLLECTION) == DeliveryState(Phase.FREE, 1, 0))
+        while store.delivery_state(COLLECTION).left < 1:
             here.take(Heard(Notice(NoticeKind.ASK, 2, 1)))  # a question is no progress
             await asyncio.sleep(0.02)
         assert "nothing from shuffler" in here.trouble
@@ -127,11 +128,11 @@ def test_work_that_fails_for_whatever_reason_leaves_the_attempt(monkeypatch: pyt
 
     monkeypatch.setattr(Bench, "work", broken)
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         here = conducting(store, stored)
         running = asyncio.ensure_future(here.run(resumed=False))
         here.take(opening(1))  # shuffler 3 is outside the first round: it splits its shares
-        await reached(lambda: store.standing(COLLECTION).left == 1)
+        await reached(lambda: store.delivery_state(COLLECTION).left == 1)
         assert here.trouble == "this shuffler could not work a step: MemoryError"
         running.cancel()
 
@@ -139,7 +140,7 @@ def test_work_that_fails_for_whatever_reason_leaves_the_attempt(monkeypatch: pyt
 
 
 def test_work_without_room_on_the_disk_waits_for_it_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conductor_, "NO_ROOM", 0.02)
+    monkeypatch.setattr(shuffle_runner, "NO_ROOM", 0.02)
     honest, tries = Bench.work, []
 
     def full(self: Bench, task: Any) -> bytes:
@@ -150,12 +151,12 @@ def test_work_without_room_on_the_disk_waits_for_it_and_goes_on(monkeypatch: pyt
 
     monkeypatch.setattr(Bench, "work", full)
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         here = conducting(store, stored)
         running = asyncio.ensure_future(here.run(resumed=False))
         here.take(opening(1))
         await reached(lambda: any(name.startswith("1/") for name in here.bench.vectors))
-        assert store.standing(COLLECTION) == Standing(Place.FREE, 1, 0), "the attempt goes on"
+        assert store.delivery_state(COLLECTION) == DeliveryState(Phase.FREE, 1, 0), "the attempt goes on"
         assert tries == [tries[0]] * 4
         running.cancel()
 
@@ -163,7 +164,7 @@ def test_work_without_room_on_the_disk_waits_for_it_and_goes_on(monkeypatch: pyt
 
 
 def test_work_without_room_ends_with_its_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conductor_, "NO_ROOM", 0.02)
+    monkeypatch.setattr(shuffle_runner, "NO_ROOM", 0.02)
     tries: list[Any] = []
 
     def full(_: Bench, task: Any) -> bytes:
@@ -172,7 +173,7 @@ def test_work_without_room_ends_with_its_attempt(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(Bench, "work", full)
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         here = conducting(store, stored)
         running = asyncio.ensure_future(here.run(resumed=False))
         here.take(opening(1))
@@ -187,16 +188,16 @@ def test_work_without_room_ends_with_its_attempt(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_receipt_ends_a_delivery_and_everything_is_erased() -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         analyzer = Other("the analyzer", {DELIVER: None, GET_RECEIPT: receipt()})
         here = conducting(store, stored, analyzer=analyzer)
         end = await here.run(resumed=True)
-        assert end.place is Place.DONE
+        assert end.phase is Phase.DONE
         assert analyzer.asked[0] is DELIVER
         assert store.collection(COLLECTION).erased
         assert here.bench.vectors == {}
 
-    conducted(test, Place.SENDING)
+    conducted(test, Phase.SENDING)
 
 
 @pytest.mark.parametrize(
@@ -209,42 +210,42 @@ def test_the_receipt_ends_a_delivery_and_everything_is_erased() -> None:
     ids=["another attempt", "another transcript", "not signed"],
 )
 def test_a_receipt_for_something_else_erases_nothing(wrong: SignedReceipt) -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         analyzer = Other("the analyzer", {DELIVER: None, GET_RECEIPT: wrong})
         here = conducting(store, stored, analyzer=analyzer)
         running = asyncio.ensure_future(here.run(resumed=True))
         await reached(lambda: analyzer.asked.count(GET_RECEIPT) >= 3)
-        assert store.standing(COLLECTION).place is Place.SENDING
+        assert store.delivery_state(COLLECTION).phase is Phase.SENDING
         assert not store.collection(COLLECTION).erased
         running.cancel()
 
-    conducted(test, Place.SENDING)
+    conducted(test, Phase.SENDING)
 
 
 def test_a_final_vector_that_is_damaged_ends_the_collection_without_a_tombstone() -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         store._kept[COLLECTION].vector = None
         here = conducting(store, stored)
         end = await here.run(resumed=True)
-        assert end.place is Place.ABORTED
+        assert end.phase is Phase.ABORTED
         assert "cannot be delivered" in here.reason
 
-    conducted(test, Place.SENDING)
+    conducted(test, Phase.SENDING)
 
 
-@pytest.mark.parametrize("place", [Place.FREE, Place.STORED])
-def test_a_shuffle_by_that_passed_while_it_was_down_comes_first(place: Place) -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+@pytest.mark.parametrize("place", [Phase.FREE, Phase.STORED])
+def test_a_shuffle_by_that_passed_while_it_was_down_comes_first(place: Phase) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         here = conducting(store, stored, now=BETWEEN)
         end = await here.run(resumed=True)
-        assert end.place is Place.DEAD
+        assert end.phase is Phase.DEAD
         assert here.reason == "the time to shuffle by has passed"
 
     conducted(test, place)
 
 
 def test_a_shuffle_by_that_passes_while_it_waits_names_whom_it_waited_for() -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         now = [EARLY]
         here = conducting(store, stored, clock=lambda: now[0])
         running = asyncio.ensure_future(here.run(resumed=False))
@@ -258,21 +259,21 @@ def test_a_shuffle_by_that_passes_while_it_waits_names_whom_it_waited_for() -> N
 
 
 def test_what_is_being_sent_outlives_shuffle_by_and_ends_at_erase_by() -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         refusing = Other(
             "the analyzer", {DELIVER: RemoteFault("test.remotefault", "does not answer", party="the analyzer")}
         )
         here = conducting(store, stored, analyzer=refusing, now=BETWEEN)
         running = asyncio.ensure_future(here.run(resumed=True))
         await reached(lambda: here.delivering.trouble != "")
-        assert store.standing(COLLECTION).place is Place.SENDING
+        assert store.delivery_state(COLLECTION).phase is Phase.SENDING
         running.cancel()
         later = conducting(store, stored, analyzer=refusing, now=LATE)
         end = await later.run(resumed=True)
-        assert end.place is Place.ABORTED
+        assert end.phase is Phase.ABORTED
         assert later.reason == "the time to erase by has passed"
 
-    conducted(test, Place.SENDING)
+    conducted(test, Phase.SENDING)
 
 
 def test_what_is_kept_for_the_inspection_is_gone_at_shuffle_by_though_the_output_is_still_being_sent(
@@ -281,7 +282,7 @@ def test_what_is_kept_for_the_inspection_is_gone_at_shuffle_by_though_the_output
     made = shuffled(3)
     kept = keep(tmp_path, made, made.nodes[ME - 1])
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         now = [EARLY]
         refusing = Other(
             "the analyzer", {DELIVER: RemoteFault("test.remotefault", "does not answer", party="the analyzer")}
@@ -292,19 +293,19 @@ def test_what_is_kept_for_the_inspection_is_gone_at_shuffle_by_though_the_output
         assert files(tmp_path)
         now[0] = BETWEEN
         await reached(lambda: not files(tmp_path))
-        assert store.standing(COLLECTION).place is Place.SENDING
+        assert store.delivery_state(COLLECTION).phase is Phase.SENDING
         running.cancel()
 
-    conducted(test, Place.SENDING)
+    conducted(test, Phase.SENDING)
 
 
 def test_a_tombstone_names_who_gave_up() -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         here = conducting(store, stored)
         running = asyncio.ensure_future(here.run(resumed=False))
         here.take(Heard(Notice(NoticeKind.TOMBSTONE, 2, 0)))
         end = await running
-        assert end.place is Place.DEAD
+        assert end.phase is Phase.DEAD
         assert here.reason.startswith("shuffler 2 gave it up")
 
     conducted(test)
@@ -315,8 +316,8 @@ def test_a_standing_that_cannot_be_kept_is_tried_again_and_nothing_is_said_befor
 ) -> None:
     monkeypatch.setattr("shuffler.store_thread.AGAIN", 0.01)
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
-        here, put, said = conducting(store, stored), store.put_standing, []
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
+        here, put, said = conducting(store, stored), store.put_delivery_state, []
         post = here._post
         assert isinstance(post, Posted)
 
@@ -327,43 +328,43 @@ def test_a_standing_that_cannot_be_kept_is_tried_again_and_nothing_is_said_befor
             if len(said) <= 2 * FAULTS + 1:  # the last of these is there, and fails all the same
                 raise Full("test.full", "there is no room left")
 
-        monkeypatch.setattr(store, "put_standing", failing)
+        monkeypatch.setattr(store, "put_delivery_state", failing)
         running = asyncio.ensure_future(here.run(resumed=True))
         await reached(lambda: bool(post.notices))
         assert said == [0] * (2 * FAULTS + 2)
-        assert store.standing(COLLECTION) == Standing(Place.FREE, 2, 2)
+        assert store.delivery_state(COLLECTION) == DeliveryState(Phase.FREE, 2, 2)
         running.cancel()
 
-    conducted(test, Place.FREE)
+    conducted(test, Phase.FREE)
 
 
 def test_a_store_that_goes_on_failing_ends_the_run_and_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shuffler.store_thread.AGAIN", 0.01)
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         here, tries = conducting(store, stored), []
 
         def failing(*_: Any) -> None:
             tries.append(1)
             raise LocalFault("test.localfault", "the store failed")
 
-        monkeypatch.setattr(store, "put_standing", failing)
-        with pytest.raises(LocalFault, match="the store failed"):
+        monkeypatch.setattr(store, "put_delivery_state", failing)
+        with raises("test.localfault", kind=LocalFault):
             await here.run(resumed=True)
         post = here._post
         assert isinstance(post, Posted)
         assert (len(tries), post.notices) == (FAULTS, [])
-        assert store.standing(COLLECTION) == Standing(Place.FREE, 2, 1)
+        assert store.delivery_state(COLLECTION) == DeliveryState(Phase.FREE, 2, 1)
 
-    conducted(test, Place.FREE)
+    conducted(test, Phase.FREE)
 
 
 def test_a_helper_that_fails_ends_the_run_with_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         def broken(*_: Any) -> None:
             raise OSError(5, "input/output error")
 
-        monkeypatch.setattr(conductor_.Conductor, "_look_at_the_clock", _second(broken))
+        monkeypatch.setattr(shuffle_runner.ShuffleRunner, "_look_at_the_clock", _second(broken))
         with pytest.raises(OSError, match="input/output"):
             await conducting(store, stored).run(resumed=False)
 
@@ -383,11 +384,11 @@ def _second(broken: Callable[..., None]) -> Callable[..., None]:
 
 
 def test_a_flood_of_words_is_refused_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conductor_, "EVENTS", 5)
+    monkeypatch.setattr(shuffle_runner, "EVENTS", 5)
 
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         here = conducting(store, stored)
-        word = Received(Word(Header(HERE, Step(1, Kind.CONFIRM), 1, ME), bytes(32)))
+        word = Received(Statement(Header(HERE, Step(1, Kind.CONFIRM), 1, ME), bytes(32)))
         for _ in range(5):
             here.take(word)
         with pytest.raises(Full):
@@ -398,10 +399,10 @@ def test_a_flood_of_words_is_refused_before_it_fills_the_memory(monkeypatch: pyt
 
 
 def test_a_restart_in_an_attempt_leaves_it_and_says_so() -> None:
-    async def test(store: MemoryStore, stored: Stored) -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
         here = conducting(store, stored)
         running = asyncio.ensure_future(here.run(resumed=True))
-        await reached(lambda: store.standing(COLLECTION).left == 2)
+        await reached(lambda: store.delivery_state(COLLECTION).left == 2)
         post = here._post
         assert isinstance(post, Posted)
         await reached(lambda: len(post.notices) >= 2)
@@ -409,4 +410,4 @@ def test_a_restart_in_an_attempt_leaves_it_and_says_so() -> None:
         assert kinds == {(NoticeKind.LOST, 2)}
         running.cancel()
 
-    conducted(test, Place.FREE)
+    conducted(test, Phase.FREE)

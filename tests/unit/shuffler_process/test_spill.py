@@ -11,7 +11,7 @@ import pytest
 
 from peos.crypto.randomness import Randomness
 from peos.errors import Full
-from shuffler.spill import Coming, Scratch
+from shuffler.spill import SpillFile, SpillWriter
 from tests.disks import fill, small_disk
 from tests.raising import raises
 
@@ -22,10 +22,10 @@ def open_files() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-def filled(folder: Path, rng: Randomness) -> tuple[Scratch, Any]:
+def filled(folder: Path, rng: Randomness) -> tuple[SpillFile, Any]:
     """A vector there, and the same in memory."""
     rows = np.frombuffer(rng.bytes(ROWS * WIDTH), np.uint8).reshape(ROWS, WIDTH)
-    kept = Scratch.reserved(folder, ROWS, WIDTH)
+    kept = SpillFile.reserved(folder, ROWS, WIDTH)
     for start in range(0, ROWS, 7):
         kept[start : start + 7] = rows[start : start + 7]
     return kept, rows
@@ -66,11 +66,11 @@ def _is_in(descriptor: str, folder: Path) -> bool:
 
 
 def test_what_arrives_takes_room_as_it_comes(tmp_path: Path) -> None:
-    coming = Coming(tmp_path, 1 << 20, 1 << 10)
+    coming = SpillWriter(tmp_path, 1 << 20, 1 << 10)
     assert os.stat(coming._file.descriptor).st_size == 0, "a header is cheap to send"
     coming.keep(bytes(range(256)))
     assert os.stat(coming._file.descriptor).st_size == 256
-    short = Coming(tmp_path, 2, 128)
+    short = SpillWriter(tmp_path, 2, 128)
     short.keep(bytes(100))
     short.keep(bytes(range(156)))
     assert bytes(short.whole()[1:2].reshape(-1)) == bytes(range(28, 156))
@@ -79,14 +79,14 @@ def test_what_arrives_takes_room_as_it_comes(tmp_path: Path) -> None:
 def test_a_disk_without_room_is_said_and_is_no_crash(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", 256) as disk:
         with raises("store.scratch_full"):
-            Scratch.reserved(disk, 1024, 1024)
-        coming = Coming(disk, 1024, 1024)
+            SpillFile.reserved(disk, 1024, 1024)
+        coming = SpillWriter(disk, 1024, 1024)
         ballast = fill(disk)
         with pytest.raises(Full):
             coming.keep(bytes(1 << 16))
         ballast.unlink()
         coming.keep(bytes(1 << 16))
-        assert len(Scratch.reserved(disk, 64, 1024)[:]) == 64
+        assert len(SpillFile.reserved(disk, 64, 1024)[:]) == 64
 
 
 def test_a_disk_that_fails_is_said_and_is_no_crash(
@@ -104,4 +104,4 @@ def test_a_disk_that_fails_is_said_and_is_no_crash(
     with raises("store.scratch", "input/output error"):
         kept[0:1]
     with raises("store.scratch", "no such file"):
-        Scratch.reserved(tmp_path / "nowhere", 1, 1)
+        SpillFile.reserved(tmp_path / "nowhere", 1, 1)

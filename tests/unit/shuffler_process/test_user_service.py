@@ -7,12 +7,12 @@ from typing import Any, cast
 import pytest
 
 from peos.collection.lifecycle import State
-from peos.collection.party import Answer
+from peos.collection.replies import Answer
 from peos.collection.submission import Part
 from peos.errors import BadEncoding, NotYet, Refused, Unknown
 from peos.net.guard import Context
 from shuffler import user_service as users_
-from shuffler.user_service import Users
+from shuffler.user_service import UserService
 from tests.raising import raises
 from tests.unit.collection.made import DOCUMENT, ENCRYPTION, parts
 from tests.unit.shuffler_process.played import run
@@ -57,10 +57,10 @@ class Late:
             future.set_result(answer)
 
 
-def port(state: State | None = State.OPEN) -> tuple[Users, Late]:
+def port(state: State | None = State.OPEN) -> tuple[UserService, Late]:
     """A port for users on such an intake."""
     intake = Late()
-    return Users(cast(Any, Registry(state)), cast(Any, intake), cast(Any, None)), intake
+    return UserService(cast(Any, Registry(state)), cast(Any, intake), cast(Any, None)), intake
 
 
 async def stream(given: list[Part], error: Exception | None = None) -> AsyncIterator[Part]:
@@ -130,7 +130,7 @@ def test_a_stream_that_brings_no_part_for_a_while_ends_after_its_answers() -> No
     async def test() -> None:
         before = len(asyncio.all_tasks())
         _, intake = port()
-        users = Users(cast(Any, Registry(State.OPEN)), cast(Any, intake), cast(Any, None), 0.05)
+        users = UserService(cast(Any, Registry(State.OPEN)), cast(Any, intake), cast(Any, None), 0.05)
         asyncio.get_running_loop().call_later(0.2, intake.settle)  # what it brought is answered all the same
         got = [answer.id async for answer in users.submit_many(silent(), NOBODY)]
         assert got == [part.id for part in PARTS[:5]]

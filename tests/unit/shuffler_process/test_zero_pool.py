@@ -16,7 +16,7 @@ from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault
 from peos.ldp import SUE
 from shuffler.workbench import Bench
-from shuffler.zero_pool import Ahead, Stock
+from shuffler.zero_pool import CollectionZeros, ZeroPool
 from tests.keys import small_key
 from tests.raising import raises
 from tests.unit.collection.made import DOCUMENT, PUBLIC
@@ -70,13 +70,13 @@ def made() -> Made:
 
 
 @pytest.fixture
-def ahead(made: Made) -> Iterator[Ahead]:
-    kept = Ahead(worth=1, workers=made)
+def ahead(made: Made) -> Iterator[ZeroPool]:
+    kept = ZeroPool(worth=1, workers=made)
     yield kept
     kept.close()
 
 
-def stock(ahead: Ahead, number: int = 1, **changes: Any) -> Stock:
+def stock(ahead: ZeroPool, number: int = 1, **changes: Any) -> CollectionZeros:
     return ahead.stock(replace(DOCUMENT, **changes), PUBLIC, number, LOG)
 
 
@@ -87,7 +87,7 @@ def reached(holds: Callable[[], bool], what: str) -> None:
         time.sleep(0.005)
 
 
-def filled(one: Stock) -> bool:
+def filled(one: CollectionZeros) -> bool:
     return len(one.ready) == one.wanted > 0
 
 
@@ -99,14 +99,14 @@ def filled(one: Stock) -> bool:
         (3, 0),  # never holds the ciphertexts
     ],
 )
-def test_a_shuffler_needs_zeros_for_its_own_fakes_and_passes(number: int, zeros: int, ahead: Ahead) -> None:
+def test_a_shuffler_needs_zeros_for_its_own_fakes_and_passes(number: int, zeros: int, ahead: ZeroPool) -> None:
     assert stock(ahead, number).needed(100) == zeros
     wide = SUE(130, 2.0)
     assert wide.words > 1
     assert stock(ahead, number, choice=MechanismChoice.of(wide)).needed(100) == wide.words * zeros
 
 
-def test_an_open_collections_stock_is_filled_and_the_workers_leave(ahead: Ahead, made: Made) -> None:
+def test_an_open_collections_stock_is_filled_and_the_workers_leave(ahead: ZeroPool, made: Made) -> None:
     one = stock(ahead)
     one.follow(State.OPEN, 0)
     assert one.wanted >= one.needed(MINIMUM)
@@ -117,7 +117,7 @@ def test_an_open_collections_stock_is_filled_and_the_workers_leave(ahead: Ahead,
     assert not KEY.decrypt(drawn).any()
 
 
-def test_it_grows_with_the_reports_and_not_at_each_of_them(ahead: Ahead, made: Made) -> None:
+def test_it_grows_with_the_reports_and_not_at_each_of_them(ahead: ZeroPool, made: Made) -> None:
     one = stock(ahead)
     for reports in range(0, 2000, 10):
         one.follow(State.OPEN, reports)
@@ -127,7 +127,7 @@ def test_it_grows_with_the_reports_and_not_at_each_of_them(ahead: Ahead, made: M
 
 
 def test_nothing_is_made_where_nothing_is_needed_or_little_is_saved(made: Made) -> None:
-    ahead = Ahead(worth=1000, workers=made)
+    ahead = ZeroPool(worth=1000, workers=made)
     third, first = stock(ahead, 3), stock(ahead, 1)
     third.follow(State.OPEN, 10**6)
     first.follow(State.OPEN, 100)
@@ -138,7 +138,7 @@ def test_nothing_is_made_where_nothing_is_needed_or_little_is_saved(made: Made) 
     assert len(third.ready) == 0
 
 
-def test_the_close_ends_the_making_and_the_stock_stays(ahead: Ahead, made: Made) -> None:
+def test_the_close_ends_the_making_and_the_stock_stays(ahead: ZeroPool, made: Made) -> None:
     one = stock(ahead)
     one.follow(State.OPEN, 10_000)
     reached(lambda: len(one.ready) > 0, "some zeros")
@@ -153,7 +153,7 @@ def test_the_close_ends_the_making_and_the_stock_stays(ahead: Ahead, made: Made)
 
 
 @pytest.mark.parametrize("end", [State.DELIVERED, State.ABORTED, State.PUBLISHED])
-def test_the_end_erases_what_was_not_used(end: State, ahead: Ahead) -> None:
+def test_the_end_erases_what_was_not_used(end: State, ahead: ZeroPool) -> None:
     one = stock(ahead)
     one.follow(State.OPEN, 0)
     reached(lambda: filled(one), "a full stock")
@@ -163,7 +163,7 @@ def test_the_end_erases_what_was_not_used(end: State, ahead: Ahead) -> None:
     one.follow(end)  # again: nothing changes
 
 
-def test_work_for_a_collection_that_ends_is_given_up_and_the_others_are_served(ahead: Ahead, made: Made) -> None:
+def test_work_for_a_collection_that_ends_is_given_up_and_the_others_are_served(ahead: ZeroPool, made: Made) -> None:
     ending, other = stock(ahead), stock(ahead)
     made.kind = Held
     ending.follow(State.OPEN, 10_000)
@@ -176,7 +176,7 @@ def test_work_for_a_collection_that_ends_is_given_up_and_the_others_are_served(a
     assert len(ending.ready) == 0
 
 
-def test_zeros_that_come_after_the_end_are_not_kept(ahead: Ahead, made: Made) -> None:
+def test_zeros_that_come_after_the_end_are_not_kept(ahead: ZeroPool, made: Made) -> None:
     one = stock(ahead)
     made.kind = Held
     one.follow(State.OPEN, 0)
@@ -197,7 +197,7 @@ class Held(Worked):
 
 def test_all_stocks_together_keep_to_the_memory_and_each_to_its_rows(made: Made) -> None:
     megabyte = 10**6 // ROW
-    ahead = Ahead(worth=1, megabytes=1, rows=6000, workers=made)
+    ahead = ZeroPool(worth=1, megabytes=1, rows=6000, workers=made)
     first, second = stock(ahead), stock(ahead)
     first.follow(State.OPEN, 10**6)
     second.follow(State.OPEN, 10**6)
@@ -210,7 +210,7 @@ def test_all_stocks_together_keep_to_the_memory_and_each_to_its_rows(made: Made)
 
 
 def test_an_operator_without_memory_to_spare_has_none_made(made: Made) -> None:
-    ahead = Ahead(worth=1, megabytes=0, workers=made)
+    ahead = ZeroPool(worth=1, megabytes=0, workers=made)
     one = stock(ahead)
     one.follow(State.OPEN, 10**6)
     one.follow(State.CLOSED)
@@ -229,7 +229,7 @@ class Failing(Worked):
 
 def test_zeros_that_cannot_be_made_ahead_are_made_by_the_pass(made: Made, rng: Randomness) -> None:
     made.kind = Failing
-    ahead = Ahead(worth=1, workers=made)
+    ahead = ZeroPool(worth=1, workers=made)
     one = stock(ahead)
     one.follow(State.OPEN, 0)
     reached(lambda: bool(made.engines) and made.engines[0].ended, "an engine that ended")
@@ -248,7 +248,7 @@ def test_workers_that_cannot_be_started_now_are_started_at_the_next_report(made:
             raise tried[0]
         return made()
 
-    ahead = Ahead(worth=1, workers=workers)
+    ahead = ZeroPool(worth=1, workers=workers)
     one = stock(ahead)
     one.follow(State.OPEN, 0)
     reached(lambda: bool(tried) and not one.wanted, "a thread that gave up")
@@ -263,7 +263,7 @@ def test_workers_that_cannot_be_started_now_are_started_at_the_next_report(made:
 
 def test_closing_gives_up_what_is_under_way_and_begins_nothing(made: Made) -> None:
     made.kind = Held
-    ahead = Ahead(worth=1, workers=made)
+    ahead = ZeroPool(worth=1, workers=made)
     one = stock(ahead)
     one.follow(State.OPEN, 10**5)
     reached(lambda: made.asked != [], "an engine at work")
@@ -275,7 +275,7 @@ def test_closing_gives_up_what_is_under_way_and_begins_nothing(made: Made) -> No
 
 
 def test_a_bench_uses_the_stock_for_fakes_and_passes_and_leaves_a_left_attempts_zeros_behind(
-    ahead: Ahead, rng: Randomness
+    ahead: ZeroPool, rng: Randomness
 ) -> None:
     one = stock(ahead)
     one.follow(State.OPEN, 200)

@@ -22,9 +22,9 @@ from shuffler import session as session_
 from shuffler import workbench as bench_
 from shuffler.meter import Meter
 from shuffler.session import CollectionSession
-from shuffler.store_thread import Stored
+from shuffler.store_thread import StoreThread
 from shuffler.workbench import Bench
-from shuffler.zero_pool import Ahead
+from shuffler.zero_pool import ZeroPool
 from tests.keys import small_key
 from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION, PUBLIC, SHUFFLERS
 from tests.unit.shuffler_process.played import LOG, NOWHERE, VAULT, Other, Signed, announced, rows, run
@@ -72,11 +72,11 @@ def test_a_stock_is_filled_while_open_used_by_the_shuffle_and_erased_at_the_end(
     store.put_collection(COLLECTION, b"signed", b"roster", ASKED, State.OPEN)
     zero = PUBLIC.zero_source(Randomness(b"\x03" * 32)).zeros(1).tobytes()
     store.submit_many([Submission(COLLECTION, one, zero) for one in rows()])
-    ahead = Ahead(worth=1, workers=lambda: Inline(Randomness(b"\x02" * 32)))
+    ahead = ZeroPool(worth=1, workers=lambda: Inline(Randomness(b"\x02" * 32)))
     now = int(time.time())
     document = replace(DOCUMENT, closes_at=now + 100, shuffle_by=now + 200, erase_by=now + 300)
 
-    async def test(stored: Stored) -> None:
+    async def test(stored: StoreThread) -> None:
         session = CollectionSession(
             signed=Signed(b"", b"", document),
             number=FIRST,
@@ -110,7 +110,7 @@ def test_a_stock_is_filled_while_open_used_by_the_shuffle_and_erased_at_the_end(
         await running
         assert len(ready) == 0
 
-    stored = Stored(lambda: store)
+    stored = StoreThread(lambda: store)
     run(test(stored))
     stored.close()
     ahead.close()

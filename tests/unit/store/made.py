@@ -8,7 +8,7 @@ import numpy as np
 from peos.collection.lifecycle import State
 from peos.crypto.randomness import Randomness
 from peos.ldp.base import Question
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.store.base import ShufflerStore, Submission, Vector
 from peos.store.sqlite import SqliteStore
 
@@ -45,9 +45,9 @@ def frozen(
     return made
 
 
-def stored(attempt: int, place: Place = Place.STORED) -> Standing:
-    """A last hider's standing with a vector."""
-    return Standing(place, attempt, 0, TRANSCRIPT)
+def stored(attempt: int, place: Phase = Phase.STORED) -> DeliveryState:
+    """A last hider's delivery state with a vector."""
+    return DeliveryState(place, attempt, 0, TRANSCRIPT)
 
 
 def vector(attempt: int, rows: int = 50) -> Vector:

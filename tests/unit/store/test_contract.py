@@ -11,7 +11,7 @@ from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import Conflict, LocalFault, Unknown, WrongInput
 from peos.ldp.base import Question
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.store.base import ShufflerStore, Submission
 from tests.raising import raises
 from tests.unit.store.made import ANNOUNCED, ASKED, DIGEST, FROZEN, OTHER, frozen, opened, stored, submission, vector
@@ -33,7 +33,7 @@ def test_a_collection_is_kept_as_it_came_and_the_same_again_changes_nothing(stor
     store.put_collection(DIGEST, b"signed", b"roster", ASKED)
     here = store.collection(DIGEST)
     assert (here.digest, here.signed, here.roster, here.question) == (DIGEST, b"signed", b"roster", ASKED)
-    assert (here.state, here.count, here.frozen, here.standing) == (State.DRAFT, 0, None, Standing())
+    assert (here.state, here.count, here.frozen, here.delivery_state) == (State.DRAFT, 0, None, DeliveryState())
     assert (here.erased, here.lost, store.collections(), store.generation) == (False, False, [here], generation)
 
 
@@ -69,8 +69,8 @@ def test_an_analyzers_questions_are_listed_since_a_moment_but_for_those_aborted_
 def test_a_collection_that_was_aborted_while_it_was_sent_counts_as_asked(store: ShufflerStore) -> None:
     frozen(store)
     store.set_state(DIGEST, State.SHUFFLING)
-    store.put_standing(DIGEST, stored(1), vector(1))
-    store.put_standing(DIGEST, stored(1, Place.SENDING))
+    store.put_delivery_state(DIGEST, stored(1), vector(1))
+    store.put_delivery_state(DIGEST, stored(1, Phase.SENDING))
     store.set_state(DIGEST, State.ABORTED)
     assert store.asked_since(ASKED.analyzer, time.time() - 3600) == [ASKED.question]
 
@@ -95,8 +95,8 @@ def test_what_is_not_kept_is_unknown_to_every_call(store: ShufflerStore) -> None
         lambda: list(store.frozen_rows(DIGEST)),
         lambda: list(store.shares(DIGEST)),
         lambda: store.fake_seed(DIGEST, Randomness(bytes(32))),
-        lambda: store.put_standing(DIGEST, Standing()),
-        lambda: store.standing(DIGEST),
+        lambda: store.put_delivery_state(DIGEST, DeliveryState()),
+        lambda: store.delivery_state(DIGEST),
         lambda: store.final_vector(DIGEST),
         lambda: store.erase(DIGEST),
     ]
@@ -121,13 +121,13 @@ def test_a_change_that_is_there_already_is_a_success_and_changes_nothing(store: 
     made = frozen(store)
     store.put_frozen(DIGEST, FROZEN, ANNOUNCED, [one.row for one in made])
     store.set_state(DIGEST, State.SHUFFLING)
-    store.put_standing(DIGEST, stored(1), vector(1))
+    store.put_delivery_state(DIGEST, stored(1), vector(1))
     seed, before, told = store.fake_seed(DIGEST, Randomness(bytes(32))), store.collection(DIGEST), store.verify_audit()
     for _ in range(2):
         opened(store)
         store.set_state(DIGEST, State.SHUFFLING, "another reason")
-        store.put_standing(DIGEST, stored(1), vector(1))
-        store.put_standing(DIGEST, stored(1))
+        store.put_delivery_state(DIGEST, stored(1), vector(1))
+        store.put_delivery_state(DIGEST, stored(1))
         assert store.fake_seed(DIGEST, Randomness(b"\x01" * 32)) == seed
         store.settle()
     assert (store.collection(DIGEST), store.verify_audit()) == (before, told)
@@ -145,11 +145,11 @@ def test_something_else_than_what_is_there_is_no_repetition(store: ShufflerStore
     store.set_state(DIGEST, State.SHUFFLING)
     with raises("collection.transition", "shuffling", "frozen"):
         store.put_frozen(DIGEST, FROZEN, ANNOUNCED, [])  # it is further than that
-    store.put_standing(DIGEST, stored(1), vector(1))
-    for place in (Place.STORED, Place.SENDING):
-        store.put_standing(DIGEST, stored(1, place))
+    store.put_delivery_state(DIGEST, stored(1), vector(1))
+    for place in (Phase.STORED, Phase.SENDING):
+        store.put_delivery_state(DIGEST, stored(1, place))
         with raises("store.vector_differs"):
-            store.put_standing(DIGEST, stored(1, place), vector(2))
+            store.put_delivery_state(DIGEST, stored(1, place), vector(2))
         assert np.array_equal(store.final_vector(DIGEST), vector(1))
 
 
@@ -340,9 +340,9 @@ def test_a_question_that_was_delivered_is_refused_under_another_digest(store: Sh
     store.set_state(DIGEST, State.SHUFFLING)
     assert store.delivered_before(ASKED) is None
     if how == "sending":
-        store.put_standing(DIGEST, stored(1), vector(1))
+        store.put_delivery_state(DIGEST, stored(1), vector(1))
         assert store.delivered_before(ASKED) is None
-        store.put_standing(DIGEST, stored(1, Place.SENDING))
+        store.put_delivery_state(DIGEST, stored(1, Phase.SENDING))
     else:
         store.set_state(DIGEST, State.DELIVERED)
     assert store.delivered_before(ASKED) == DIGEST
@@ -355,14 +355,14 @@ def test_a_question_that_was_delivered_is_refused_under_another_digest(store: Sh
 def test_an_aborted_delivery_counts_as_one_and_an_abort_before_it_does_not(store: ShufflerStore) -> None:
     frozen(store)
     store.set_state(DIGEST, State.SHUFFLING)
-    store.put_standing(DIGEST, Standing(Place.DEAD, 1))
+    store.put_delivery_state(DIGEST, DeliveryState(Phase.DEAD, 1))
     store.set_state(DIGEST, State.ABORTED)
     assert store.delivered_before(ASKED) is None
     frozen(store, digest=OTHER)
     store.set_state(OTHER, State.SHUFFLING)
-    store.put_standing(OTHER, stored(1), vector(1))
-    store.put_standing(OTHER, stored(1, Place.SENDING))
-    store.put_standing(OTHER, Standing(Place.ABORTED, 1))
+    store.put_delivery_state(OTHER, stored(1), vector(1))
+    store.put_delivery_state(OTHER, stored(1, Phase.SENDING))
+    store.put_delivery_state(OTHER, DeliveryState(Phase.ABORTED, 1))
     store.set_state(OTHER, State.ABORTED)
     assert store.delivered_before(ASKED) == OTHER
 

@@ -1,4 +1,4 @@
-"""The store's contract, on every store there is: fakes, standings and vectors, erasure, the audit log."""
+"""The store's contract, on every store there is: fakes, delivery states and vectors, erasure, the audit log."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,8 @@ from peos.collection.lifecycle import State
 from peos.crypto.randomness import Randomness
 from peos.errors import Closed, LocalFault
 from peos.ldp.base import Question
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
+from peos.store import audit
 from peos.store.base import ShufflerStore
 from tests.raising import raises
 from tests.unit.store.made import (
@@ -46,57 +47,57 @@ def test_there_are_no_fakes_before_the_freeze_nor_after_the_erasure(store: Shuff
 
 def test_standings_follow_one_another_with_their_vector(store: ShufflerStore) -> None:
     frozen(store)
-    assert store.standing(DIGEST) == Standing()
+    assert store.delivery_state(DIGEST) == DeliveryState()
     with raises("store.no_vector"):
         store.final_vector(DIGEST)
-    store.put_standing(DIGEST, Standing(attempt=1))
-    store.put_standing(DIGEST, stored(1), vector(1))
+    store.put_delivery_state(DIGEST, DeliveryState(attempt=1))
+    store.put_delivery_state(DIGEST, stored(1), vector(1))
     assert np.array_equal(store.final_vector(DIGEST), vector(1))
-    store.put_standing(DIGEST, Standing(Place.FREE, 1, 1))
+    store.put_delivery_state(DIGEST, DeliveryState(Phase.FREE, 1, 1))
     with raises("store.no_vector"):
         store.final_vector(DIGEST)
-    store.put_standing(DIGEST, Standing(attempt=2, left=1))
-    store.put_standing(DIGEST, Standing(Place.STORED, 2, 1, TRANSCRIPT), vector(2))
-    store.put_standing(DIGEST, Standing(Place.SENDING, 2, 1, TRANSCRIPT))
-    assert store.standing(DIGEST) == Standing(Place.SENDING, 2, 1, TRANSCRIPT)
+    store.put_delivery_state(DIGEST, DeliveryState(attempt=2, left=1))
+    store.put_delivery_state(DIGEST, DeliveryState(Phase.STORED, 2, 1, TRANSCRIPT), vector(2))
+    store.put_delivery_state(DIGEST, DeliveryState(Phase.SENDING, 2, 1, TRANSCRIPT))
+    assert store.delivery_state(DIGEST) == DeliveryState(Phase.SENDING, 2, 1, TRANSCRIPT)
     kept = store.final_vector(DIGEST)
     assert np.array_equal(kept, vector(2))
     with pytest.raises(ValueError, match="read-only"):
         kept[0, 0] = 1
-    store.put_standing(DIGEST, Standing(Place.DONE, 2, 1, TRANSCRIPT))
+    store.put_delivery_state(DIGEST, DeliveryState(Phase.DONE, 2, 1, TRANSCRIPT))
     with raises("store.no_vector"):
         store.final_vector(DIGEST)
 
 
 def test_a_vector_without_rows_and_one_whose_rows_are_not_contiguous_are_kept(store: ShufflerStore) -> None:
     frozen(store)
-    store.put_standing(DIGEST, stored(1), np.zeros((0, 24), np.uint8))
+    store.put_delivery_state(DIGEST, stored(1), np.zeros((0, 24), np.uint8))
     assert store.final_vector(DIGEST).shape == (0, 24)
-    store.put_standing(DIGEST, stored(2), vector(2)[::2])
+    store.put_delivery_state(DIGEST, stored(2), vector(2)[::2])
     assert np.array_equal(store.final_vector(DIGEST), vector(2)[::2])
 
 
 def test_attempts_never_fall(store: ShufflerStore) -> None:
     frozen(store)
-    store.put_standing(DIGEST, Standing(attempt=5, left=4))
-    for standing in (Standing(attempt=4, left=4), Standing(attempt=5, left=3)):
+    store.put_delivery_state(DIGEST, DeliveryState(attempt=5, left=4))
+    for delivery_state in (DeliveryState(attempt=4, left=4), DeliveryState(attempt=5, left=3)):
         with raises("store.attempt"):
-            store.put_standing(DIGEST, standing)
-    assert store.standing(DIGEST) == Standing(attempt=5, left=4)
+            store.put_delivery_state(DIGEST, delivery_state)
+    assert store.delivery_state(DIGEST) == DeliveryState(attempt=5, left=4)
 
 
 def test_a_vector_belongs_to_a_standing_that_keeps_one(store: ShufflerStore) -> None:
     frozen(store)
     with raises("store.vector_state"):
-        store.put_standing(DIGEST, Standing(attempt=1), vector(1))
+        store.put_delivery_state(DIGEST, DeliveryState(attempt=1), vector(1))
     with raises("store.vector_missing"):
-        store.put_standing(DIGEST, stored(1))
-    store.put_standing(DIGEST, stored(1), vector(1))
+        store.put_delivery_state(DIGEST, stored(1))
+    store.put_delivery_state(DIGEST, stored(1), vector(1))
     with raises("store.vector_missing"):
-        store.put_standing(DIGEST, stored(2, Place.SENDING))
+        store.put_delivery_state(DIGEST, stored(2, Phase.SENDING))
     with raises("store.vector_type"):
-        store.put_standing(DIGEST, stored(2), vector(2).reshape(-1))
-    assert store.standing(DIGEST) == stored(1)
+        store.put_delivery_state(DIGEST, stored(2), vector(2).reshape(-1))
+    assert store.delivery_state(DIGEST) == stored(1)
     assert np.array_equal(store.final_vector(DIGEST), vector(1))
 
 
@@ -105,16 +106,16 @@ def test_what_is_erased_is_gone_and_what_must_stay_stays(store: ShufflerStore, r
     store.note_refused(DIGEST, {"late": 3})
     store.fake_seed(DIGEST, rng)
     store.set_state(DIGEST, State.SHUFFLING)
-    store.put_standing(DIGEST, stored(1), vector(1))
-    store.put_standing(DIGEST, stored(1, Place.SENDING))
-    store.put_standing(DIGEST, Standing(Place.DONE, 1, 0, TRANSCRIPT))
+    store.put_delivery_state(DIGEST, stored(1), vector(1))
+    store.put_delivery_state(DIGEST, stored(1, Phase.SENDING))
+    store.put_delivery_state(DIGEST, DeliveryState(Phase.DONE, 1, 0, TRANSCRIPT))
     before = store.collection(DIGEST)
     store.erase(DIGEST)
     store.erase(DIGEST)
     here = store.collection(DIGEST)
     assert here.erased
     assert (here.signed, here.roster, here.state, here.count) == (b"signed", b"roster", State.SHUFFLING, 5_000)
-    assert (here.frozen, here.standing, here.question) == (before.frozen, before.standing, ASKED)
+    assert (here.frozen, here.delivery_state, here.question) == (before.frozen, before.delivery_state, ASKED)
     assert store.refused(DIGEST) == {"late": 3}
     assert list(store.rows(DIGEST)) == []
     for call in (store.shares, store.frozen_rows, store.final_vector):
@@ -136,7 +137,7 @@ def test_an_open_collection_that_was_erased_takes_nothing_more(store: ShufflerSt
 def test_an_erasure_leaves_other_collections_alone(store: ShufflerStore) -> None:
     frozen(store)
     made = frozen(store, digest=OTHER, question=Question(b"another"))
-    store.put_standing(OTHER, stored(1), vector(1))
+    store.put_delivery_state(OTHER, stored(1), vector(1))
     store.erase(DIGEST)
     assert list(store.shares(OTHER)) == [one.share for one in made]
     assert np.array_equal(store.final_vector(OTHER), vector(1))
@@ -151,6 +152,17 @@ def test_the_audit_log_tells_the_story_and_chains(store: ShufflerStore) -> None:
     assert entries[-1].fields == {"name": "alice", "count": 3, "ratio": 0.5}
     assert len({entry.hash for entry in entries}) == 5
     assert store.verify_audit() == 5
+
+
+def test_an_entry_that_is_changed_with_its_hash_has_every_later_one_against_it() -> None:
+    entries, last = [], audit.START
+    for number in range(4):
+        entries.append(audit.following(last, float(number), "counted", {"count": number}))
+        last = (entries[-1].number, entries[-1].hash)
+    assert audit.verify(entries, None) == 4
+    entries[1] = audit.following((1, entries[0].hash), 1.0, "counted", {"count": 99})
+    with raises("store.audit_chain", "3"):
+        audit.verify(entries, None)
 
 
 @pytest.mark.parametrize("secret", [b"bytes", np.zeros(3), None, [1]])

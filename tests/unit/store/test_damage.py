@@ -32,7 +32,7 @@ def _made(path: Path) -> None:
         store.set_state(DIGEST, State.CLOSED)
         store.put_frozen(DIGEST, FROZEN, ANNOUNCED, [one.row for one in made[:-2]])
         store.set_state(DIGEST, State.SHUFFLING)
-        store.put_standing(DIGEST, stored(3), vector_of(3))
+        store.put_delivery_state(DIGEST, stored(3), vector_of(3))
         store.put_collection(OTHER, b"other", b"roster", _QUESTION, State.OPEN)
         store.submit_many([submission(number, OTHER) for number in range(5)])
 

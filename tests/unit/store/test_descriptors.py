@@ -27,7 +27,7 @@ def test_a_process_without_descriptors_has_no_fault_and_goes_on_once_it_has_some
         frozen(store)
         calls: list[Callable[[], object]] = [
             lambda: store.set_state(DIGEST, State.SHUFFLING),
-            lambda: store.put_standing(DIGEST, stored(1), vector_of(1)),
+            lambda: store.put_delivery_state(DIGEST, stored(1), vector_of(1)),
             lambda: store.final_vector(DIGEST),
             lambda: store.erase(DIGEST),
         ]
@@ -36,7 +36,7 @@ def test_a_process_without_descriptors_has_no_fault_and_goes_on_once_it_has_some
                 call()
             call()
         here = store.collection(DIGEST)
-        assert (here.state, here.standing, here.erased) == (State.SHUFFLING, stored(1), True)
+        assert (here.state, here.delivery_state, here.erased) == (State.SHUFFLING, stored(1), True)
     with no_descriptors(), raises("store.open_files"):
         sqlite(tmp_path)
     sqlite(tmp_path).close()

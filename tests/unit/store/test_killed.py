@@ -68,7 +68,7 @@ def test_a_standing_and_its_vector_are_kept_together(tmp_path: Path, rng: Random
     for _ in range(KILLS):
         last = killed("stand", tmp_path, first, rng)
         with sqlite(tmp_path) as store:
-            attempt = store.standing(DIGEST).attempt
+            attempt = store.delivery_state(DIGEST).attempt
             assert attempt in (last, last + 1), f"acknowledged {last}, kept {attempt}"
             assert np.array_equal(store.final_vector(DIGEST), vector(attempt, ROWS))
             (kept,) = (tmp_path / "party" / "vectors").iterdir()

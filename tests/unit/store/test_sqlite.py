@@ -15,7 +15,7 @@ from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import Closed, LocalFault
 from peos.ldp.base import Question
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.store.sqlite import SqliteStore
 from tests.raising import raises
 from tests.unit.store.made import ANNOUNCED, DIGEST, FROZEN, OTHER, frozen, opened, sqlite, stored, submission
@@ -34,7 +34,7 @@ def test_everything_is_there_again_after_closing(tmp_path: Path, rng: Randomness
         made = frozen(store, 20)
         seed = store.fake_seed(DIGEST, rng)
         store.set_state(DIGEST, State.SHUFFLING)
-        store.put_standing(DIGEST, stored(3), vector_of(3))
+        store.put_delivery_state(DIGEST, stored(3), vector_of(3))
         identity, generation, here = store.identity, store.generation, store.collection(DIGEST)
     with sqlite(tmp_path) as store:
         assert (store.identity, store.generation) == (identity, generation + 1)
@@ -50,7 +50,7 @@ def test_folder_and_files_are_the_owners_alone_whatever_the_umask(tmp_path: Path
     try:
         with sqlite(tmp_path) as store:
             frozen(store)
-            store.put_standing(DIGEST, stored(1), vector_of(1))
+            store.put_delivery_state(DIGEST, stored(1), vector_of(1))
             found = {path: path.stat().st_mode & 0o777 for path in (tmp_path / "party").rglob("*")}
     finally:
         os.umask(before)
@@ -151,7 +151,7 @@ def test_what_is_fixed_cannot_be_changed_by_a_slip(tmp_path: Path, rng: Randomne
     with sqlite(tmp_path) as store:
         frozen(store)
         store.fake_seed(DIGEST, rng)
-        store.put_standing(DIGEST, stored(1), vector_of(1))
+        store.put_delivery_state(DIGEST, stored(1), vector_of(1))
         with raises("store.failed", "CONSTRAINT"):
             store._database.run(statement)
 
@@ -188,7 +188,7 @@ def test_a_final_vector_is_on_the_disk_before_the_row_that_names_it(
         store._database._connection.set_trace_callback(
             lambda sql: steps.append(sql) if sql in ("BEGIN IMMEDIATE", "COMMIT") else None
         )
-        store.put_standing(DIGEST, stored(1), vector_of(1))
+        store.put_delivery_state(DIGEST, stored(1), vector_of(1))
         (name,) = (path.name for path in (tmp_path / "party" / "vectors").iterdir())
     assert steps == [
         *(f"fsync {name}.partial", f"rename {name}", "fsync vectors"),
@@ -200,7 +200,7 @@ def test_a_final_vector_is_on_the_disk_before_the_row_that_names_it(
 def test_vectors_that_no_row_names_are_removed_when_the_store_opens(tmp_path: Path) -> None:
     with sqlite(tmp_path) as store:
         frozen(store)
-        store.put_standing(DIGEST, stored(1), vector_of(1))
+        store.put_delivery_state(DIGEST, stored(1), vector_of(1))
     vectors = tmp_path / "party" / "vectors"
     (named,) = vectors.iterdir()
     for name in (f"{DIGEST.hex()}.2.7.vector", f"{DIGEST.hex()}.3.7.vector.partial"):
@@ -214,7 +214,7 @@ def test_vectors_that_no_row_names_are_removed_when_the_store_opens(tmp_path: Pa
 def test_a_damaged_vector_is_not_given_out(tmp_path: Path, damage: str) -> None:
     with sqlite(tmp_path) as store:
         frozen(store)
-        store.put_standing(DIGEST, stored(1), vector_of(1))
+        store.put_delivery_state(DIGEST, stored(1), vector_of(1))
         (path,) = (tmp_path / "party" / "vectors").iterdir()
         whole = path.read_bytes()
         path.unlink()
@@ -253,11 +253,11 @@ def test_a_vector_is_not_written_over_the_one_that_is_named(tmp_path: Path) -> N
     vectors = tmp_path / "party" / "vectors"
     with sqlite(tmp_path) as store:
         frozen(store)
-        store.put_standing(DIGEST, stored(1), vector_of(1))
+        store.put_delivery_state(DIGEST, stored(1), vector_of(1))
         (first,) = vectors.iterdir()
         for again in (vector_of(1), vector_of(2)):
             with suppress(LocalFault):
-                store.put_standing(DIGEST, stored(1), again)
+                store.put_delivery_state(DIGEST, stored(1), again)
             assert list(vectors.iterdir()) == [first], "and what was written beside it is gone"
         assert np.array_equal(store.final_vector(DIGEST), vector_of(1))
 
@@ -269,7 +269,7 @@ def test_nothing_of_what_is_erased_is_left_in_any_file(tmp_path: Path, rng: Rand
     with sqlite(tmp_path) as store:
         made = frozen(store, 500)
         seed = store.fake_seed(DIGEST, rng)
-        store.put_standing(DIGEST, stored(1), vector_of(1))
+        store.put_delivery_state(DIGEST, stored(1), vector_of(1))
         secrets = [one.share for one in made[::50]] + [seed, vector_of(1)[3].tobytes()]
         assert [_is_somewhere(tmp_path, secret) for secret in (*secrets, made[7].row)] == [True] * len(secrets) + [True]
         store.erase(DIGEST)
@@ -367,7 +367,7 @@ def test_a_store_restored_from_a_backup_is_refused_and_once_accepted_signs_nothi
         for state in lost:
             digest = digests[state]
             refused = (
-                lambda digest=digest: store.put_standing(digest, Standing(Place.FREE, 9, 9)),
+                lambda digest=digest: store.put_delivery_state(digest, DeliveryState(Phase.FREE, 9, 9)),
                 lambda digest=digest: store.put_frozen(digest, FROZEN, ANNOUNCED, []),
                 lambda digest=digest: store.fake_seed(digest, rng),
                 lambda digest=digest: store.set_state(digest, State.SHUFFLING),

@@ -6,7 +6,7 @@ python -m tests.unit.store.victim submit|stand FOLDER FIRST
 import sys
 from pathlib import Path
 
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from tests.unit.store.made import DIGEST, TRANSCRIPT, sqlite, submission, vector
 
 BATCH = 16
@@ -27,7 +27,7 @@ def stand(folder: Path, first: int) -> None:
     """Store attempt after attempt with its vector; say after each which one is durable."""
     with sqlite(folder) as store:
         while True:
-            store.put_standing(DIGEST, Standing(Place.STORED, first, 0, TRANSCRIPT), vector(first, ROWS))
+            store.put_delivery_state(DIGEST, DeliveryState(Phase.STORED, first, 0, TRANSCRIPT), vector(first, ROWS))
             sys.stdout.write(f"{first}\n")
             sys.stdout.flush()
             first += 1

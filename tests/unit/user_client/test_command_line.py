@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from peos.cli.running import run
-from peos.collection.party import Answer
+from peos.collection.replies import Answer
 from peos.collection.submission import Part
 from peos.collection.ticket import Ticket, mint
 from peos.ldp import GRR
-from tests.full import full
+from tests.full import full, many
 from tests.unit.user_client.town import Town, refuse
 from user_client.cli import app
 
@@ -30,6 +30,7 @@ def line_of(ticket: Ticket) -> str:
     return f"{ticket.id.hex()}:{ticket.signature.hex()}:{ticket.key.secret.hex()}"
 
 
+USERS = many(100, 500)
 WITHOUT_KEY = f"{'0' * 32}:{'0' * 128}"
 NO_TICKET = f"{WITHOUT_KEY}:{'0' * 64}"
 
@@ -71,20 +72,20 @@ def desk(town: Town, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk
     return Desk(town, tmp_path, capsys)
 
 
-def test_five_hundred_users_by_file_then_status_and_ledger(desk: Desk) -> None:
-    desk.write(500)
+def test_many_users_by_file_then_status_and_ledger(desk: Desk) -> None:
+    desk.write(USERS)
     code, out, err = desk.many("--json")
     summary = json.loads(out)
-    assert (code, summary["submitted"], summary["accepted"], summary["refused"]) == (0, 500, 500, []), err
-    assert len(desk.town.connections()) == 500
+    assert (code, summary["submitted"], summary["accepted"], summary["refused"]) == (0, USERS, USERS, []), err
+    assert len(desk.town.connections()) == USERS
     code, out, _ = desk.many()
-    assert (code, out) == (0, "500 of 500 accepted by all shufflers\n")
-    assert [len(one.parts) for one in desk.town.shufflers] == [500, 500, 500], "accepted ones were sent again"
+    assert (code, out) == (0, f"{USERS} of {USERS} accepted by all shufflers\n")
+    assert [len(one.parts) for one in desk.town.shufflers] == [USERS, USERS, USERS], "accepted ones were sent again"
     (standing,) = json.loads(desk.run("status", "--json")[1])
-    assert standing["acknowledged"] == {f"shuffler {n} (org-{n})": 500 for n in (1, 2, 3)}
+    assert standing["acknowledged"] == {f"shuffler {n} (org-{n})": USERS for n in (1, 2, 3)}
     assert set(standing["missing"].values()) == {0}
     book = json.loads(desk.run("ledger", "--json")[1])
-    assert (book["spent"], book["most_spent_by_another"], book["others"][0]["users"]) == (0.0, 2.0, 500)
+    assert (book["spent"], book["most_spent_by_another"], book["others"][0]["users"]) == (0.0, 2.0, USERS)
 
 
 def test_one_answer_by_file_and_standard_input(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from peos.collection.submission import Part
-from peos.errors import RemoteFault
 from peos.wire import submissions
+from tests.raising import raises
 from tests.unit.user_client.conftest import Open
 from tests.unit.user_client.town import Town, read
 from user_client.config import Config
@@ -33,7 +31,7 @@ def test_what_all_have_acknowledged_is_on_no_page_of_her_device(town: Town, clie
     with client() as started:
         collection = started.open(town.invitation)
         town.stop(3)
-        with pytest.raises(RemoteFault, match="shuffler 3"):
+        with raises("network.no_answer", "shuffler 3"):
             collection.submit(17, town.ticket(1), deadline=0.5)
     needles = _needles(_parts(town))
     assert _on_disk(config.folder, needles) == set(needles), "while one is missing she needs it all"

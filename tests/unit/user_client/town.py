@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
+from peos.collection.cards import Card
 from peos.collection.document import MIN_DUMMIES, Document, MechanismChoice
-from peos.collection.party import Answer, Card
+from peos.collection.replies import Answer
 from peos.collection.submission import Part, Verdict, check_part, judge
 from peos.collection.ticket import Ticket, issue
 from peos.crypto.identity import Identity

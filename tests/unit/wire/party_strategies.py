@@ -2,8 +2,10 @@
 
 from hypothesis import strategies as st
 
-from peos.collection.party import Answer, Card, Invitation, Order, Status
+from peos.collection.cards import Card, Invitation
+from peos.collection.lifecycle import Order
 from peos.collection.receipts import MAX_GROUP, Receipt
+from peos.collection.replies import Answer, Status
 from peos.crypto.identity import Identity
 from peos.crypto.onion import OnionPrivateKey
 from peos.v1 import services_pb2 as pb

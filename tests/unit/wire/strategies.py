@@ -13,7 +13,7 @@ from peos.collection.document import MAX_ROWS, Document, MechanismChoice, Member
 from peos.collection.freeze import Announcement, Announcements, FrozenDigest, Stretch
 from peos.collection.membership import FrozenLists, MembershipProof, MembershipRequest
 from peos.collection.receipts import Acknowledgement
-from peos.collection.rows import Shown
+from peos.collection.rows import ListProof
 from peos.collection.submission import Part
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
@@ -27,9 +27,9 @@ from peos.shuffle.messages import (
     NoticeKind,
     SignedNotice,
     SignedReceipt,
+    Statement,
     Step,
     VectorHeader,
-    Word,
 )
 from peos.v1 import shuffle_pb2 as pb
 from peos.wire import documents, freezes, parties, shuffles, submissions
@@ -165,7 +165,7 @@ def _decode_chunk(encoded: bytes) -> bytes:
     return shuffles.ChunkReader(VectorHeader(_A_HEADER, 1, 2**26, bytes(32))).take(encoded)
 
 
-_A_HEADER = Header(Context(bytes(32), bytes(32), 1), Step(1, Kind.PART), 2, 1)
+_A_HEADER = Header(Context(bytes(32), bytes(32), 1), Step(1, Kind.PIECE), 2, 1)
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ def _frozen_lists() -> st.SearchStrategy[FrozenLists]:
 
 def _membership_proofs() -> st.SearchStrategy[MembershipProof]:
     paths = st.lists(digests, max_size=3).map(tuple)
-    shown = st.lists(st.builds(Shown, st.integers(0, MAX_ROWS - 1), _rows, paths), max_size=2).map(tuple)
+    shown = st.lists(st.builds(ListProof, st.integers(0, MAX_ROWS - 1), _rows, paths), max_size=2).map(tuple)
     return st.builds(MembershipProof, _frozen_lists(), shown, shown)
 
 
@@ -222,7 +222,7 @@ _rows = st.binary(min_size=48, max_size=48)
 _acknowledgements = st.builds(Acknowledgement, digests, _rows, party.receipts)
 _membership_requests = st.builds(MembershipRequest, digests, _rows, digests, party.receipts, signatures)
 _frozen = st.builds(FrozenDigest, digests, digests, signatures)
-_words = st.builds(Word, headers(vector=False), digests)
+_words = st.builds(Statement, headers(vector=False), digests)
 _receipts = st.builds(SignedReceipt, st.builds(Context, digests, digests, attempts), digests, signatures)
 _chunks = st.binary(min_size=1, max_size=64)
 
@@ -256,7 +256,7 @@ CODECS = {
     ),
     "ListChunk": Codec(_stretches(), freezes.encode_stretch, freezes.decode_stretch),
     "FrozenDigest": Codec(_frozen, freezes.encode_frozen_digest, freezes.decode_frozen_digest),
-    "Word": Codec(_words, shuffles.encode_word, shuffles.decode_word, HEADED),
+    "Word": Codec(_words, shuffles.encode_statement, shuffles.decode_statement, HEADED),
     "VectorHeader": Codec(_vector_headers(), _encode_vector_header, shuffles.decode_vector_header, HEADED),
     "VectorChunk": Codec(_chunks, _encode_chunk, _decode_chunk),
     "Notice": Codec(_notices(), shuffles.encode_notice, shuffles.decode_notice),

@@ -9,7 +9,7 @@ from peos.collection.reveal import Revealed
 from peos.collection.submission import Part
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import Randomness
-from peos.shuffle.inspect.evidence import Nothing, Opening, Place, Shown, What
+from peos.shuffle.inspect.evidence import Nothing, Opening, Shown, Slot, What
 from peos.shuffle.merkle import Proof
 from peos.shuffle.messages import Header, Kind, SignedReveal, Step, VectorHeader
 from peos.v1 import shuffle_pb2 as pb
@@ -34,7 +34,7 @@ PROOF = Proof(b"s" * 16, (b"n" * 32, b"m" * 32))
 OPENING = Opening(
     2,
     ((0, 1, 2), (5, 6, 7)),
-    {Place(1, What.MIXED): Shown(ROWS, (PROOF, PROOF, PROOF)), Place(1, What.TAKEN, 3): Shown(ROWS)},
+    {Slot(1, What.MIXED): Shown(ROWS, (PROOF, PROOF, PROOF)), Slot(1, What.TAKEN, 3): Shown(ROWS)},
     {(Step(1, Kind.ROOT), 1): b"r" * 32},
     (3, 4, 5),
     SIGNED,

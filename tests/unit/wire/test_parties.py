@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from peos.collection.party import Answer, Card
+from peos.collection.cards import Card
 from peos.collection.receipts import Acknowledgement, Receipt
+from peos.collection.replies import Answer
 from peos.crypto.identity import Identity
 from peos.v1 import services_pb2 as pb
 from peos.wire import parties

@@ -20,7 +20,7 @@ from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.errors import BadEncoding
 from peos.protocols.sequential import SEQUENTIAL
-from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, SignedNotice, SignedReceipt, Step, Word
+from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, SignedNotice, SignedReceipt, Statement, Step
 from peos.wire import documents, freezes, shuffles, submissions
 from tests.vectors import make_wire_vectors
 
@@ -69,7 +69,7 @@ DECODE: dict[str, Callable[[Iterable[bytes]], Any]] = {
     "announcements": single(freezes.decode_announcements),
     "list_chunk": single(freezes.decode_stretch),
     "frozen_digest": single(freezes.decode_frozen_digest),
-    "word": single(shuffles.decode_word),
+    "word": single(shuffles.decode_statement),
     "vector": shuffles.decode_vector,
     "notice": single(shuffles.decode_notice),
     "receipt": single(shuffles.decode_receipt),
@@ -231,9 +231,9 @@ def test_a_frozen_digest_is_the_vectors() -> None:
 
 @pytest.mark.parametrize("case", FILES["word"]["good"], ids=lambda case: case["name"])
 def test_a_word_is_the_vectors(case: Fields) -> None:
-    (data,), word = map(unhex, case["messages"]), Word(header_of(case["fields"]), unhex(case["fields"]["body"]))
-    assert shuffles.encode_word(word) == data
-    assert shuffles.decode_word(data) == word
+    (data,), word = map(unhex, case["messages"]), Statement(header_of(case["fields"]), unhex(case["fields"]["body"]))
+    assert shuffles.encode_statement(word) == data
+    assert shuffles.decode_statement(data) == word
 
 
 @pytest.mark.parametrize("case", FILES["vector"]["good"], ids=lambda case: case["name"])

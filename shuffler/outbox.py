@@ -12,7 +12,7 @@ from peos.errors import Closed
 from peos.net.calls import Caller
 from peos.net.logs import Log
 from peos.net.retry import Retry, retrying
-from peos.shuffle.messages import Header, Notice, SignedNotice, Word
+from peos.shuffle.messages import Header, Notice, SignedNotice, Statement
 from peos.shuffle.streaming import Rows
 from peos.wire import shuffles
 from peos.wire.methods import CARRY, SAY, TELL, VECTOR_HEADER, Method
@@ -47,7 +47,7 @@ async def send_vector(
     await caller.send(method, chunks, step=str(header.step), timeout=VECTOR_TIMEOUT, metadata=((VECTOR_HEADER, first),))
 
 
-class Post:
+class Outbox:
     """One collection's outgoing messages, by the shuffler they go to."""
 
     def __init__(self, callers: Mapping[int, Caller], log: Log) -> None:
@@ -57,9 +57,9 @@ class Post:
         self._sending: dict[asyncio.Task[None], int] = {}  # with the attempt that each belongs to
         self._told: set[tuple[Notice, int]] = set()  # notices under way
 
-    def word(self, word: Word) -> None:
-        """Send a word."""
-        self._send(word.header, lambda caller: caller.ask(SAY, word, step=str(word.header.step)))
+    def statement(self, statement: Statement) -> None:
+        """Send a statement."""
+        self._send(statement.header, lambda caller: caller.ask(SAY, statement, step=str(statement.header.step)))
 
     def vector(self, header: Header, rows: Rows) -> None:
         """Send a vector."""

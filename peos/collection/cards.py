@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from peos.collection.document import Document, Member
-from peos.collection.receipts import Receipt
 from peos.errors import RemoteFault
 
 _TEXT: Final = 300  # characters
@@ -39,46 +38,6 @@ class Invitation:
 
     collection: bytes
     shufflers: tuple[Card, ...]
-
-
-@dataclass(frozen=True)
-class Order:
-    """The analyzer's signed order to close a collection, or to abort it."""
-
-    collection: bytes
-    abort: bool
-    signature: bytes
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What became of a part: the acknowledged row with its receipt, or a refusal in one sentence."""
-
-    collection: bytes
-    id: bytes
-    row: bytes = b""
-    refusal: str = ""
-    hint: str = ""
-    retry: bool = False
-    receipt: Receipt | None = None  # of an acknowledgement
-    error_id: str = ""  # of a refusal
-
-
-@dataclass(frozen=True)
-class Status:
-    """Where a collection stands with one shuffler, what it waits for, and what it refused."""
-
-    collection: bytes
-    state: str
-    known: bool = True
-    reason: str = ""
-    reports: int = 0
-    step: str = ""
-    waited_for: tuple[str, ...] = ()
-    done: int = 0
-    total: int = 0
-    seconds: int = 0
-    refused: tuple[str, ...] = ()
 
 
 def party(number: int, card: Card) -> str:

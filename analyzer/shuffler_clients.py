@@ -6,8 +6,9 @@ from typing import Final, Self
 
 from analyzer.keys import Keys
 from peos.collection.analysis import Answer
+from peos.collection.cards import Card, party
 from peos.collection.membership import FrozenLists
-from peos.collection.party import Card, Status, party
+from peos.collection.replies import Status
 from peos.crypto.randomness import Randomness, system
 from peos.errors import PeosError, RemoteFault
 from peos.net.calls import Caller
@@ -21,7 +22,7 @@ PROPOSE_TIMEOUT: Final = 60.0  # a shuffler checks the key, which takes a while
 A_FEW: Final = Retry(attempts=4, base=0.5)  # an order may be given again by whoever gave it
 
 
-class Peers:
+class ShufflerClients:
     """Channels to every shuffler, open for the length of a `with`."""
 
     def __init__(self, keys: Keys, cards: tuple[Card, ...], rng: Randomness | None = None) -> None:

@@ -11,23 +11,23 @@ from peos.errors import NotYet, PeosError
 from peos.net.calls import Caller
 from peos.net.logs import Log
 from peos.net.retry import Retry, retrying
-from peos.shuffle.delivery_state import Place, Standing
+from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.effects import Receipt
 from peos.shuffle.messages import Header, Kind, SignedReceipt, Step
-from peos.store.mapped import Passing
+from peos.store.mapped import OneWayReader
 from peos.wire.methods import DELIVER, GET_RECEIPT
-from shuffler.post import send_vector
-from shuffler.store_thread import Stored
+from shuffler.outbox import send_vector
+from shuffler.store_thread import StoreThread
 
 ANALYZER: Final = 0
 _UNTIL_THERE: Final = Retry(ceiling=30.0, final=lambda _: False)
 
 
-class Delivering:
+class DeliveryRunner:
     """One last hider's part of the output, sent again and again; and the receipt, for every shuffler."""
 
     def __init__(
-        self, number: int, document: Document, context: Context, store: Stored, analyzer: Caller, log: Log
+        self, number: int, document: Document, context: Context, store: StoreThread, analyzer: Caller, log: Log
     ) -> None:
         self.rows = 0  # that have left
         self.total = 0
@@ -40,36 +40,40 @@ class Delivering:
         self._analyzer = analyzer
         self._log = log
 
-    async def send(self, standing: Standing) -> None:
+    async def send(self, delivery_state: DeliveryState) -> None:
         """Send the stored vector until the analyzer has it whole; LocalFault if it cannot be read any more."""
         collection = self._context.collection
         rows = await self._store.persistently(
             lambda store: store.final_vector(collection), lambda error: self._note("the vector cannot be read", error)
         )
-        context = Context(self._context.collection, self._context.frozen, standing.attempt)
+        context = Context(self._context.collection, self._context.frozen, delivery_state.attempt)
         header = Header(context, Step(len(self._document.schedule.rounds), Kind.DELIVERY), self._number, ANALYZER)
         self.total = len(rows)
-        given, progress = standing.transcript, self._left
+        given, progress = delivery_state.transcript, self._left
         await retrying(
-            lambda: send_vector(self._analyzer, DELIVER, header, Passing(rows), transcript=given, progress=progress),
+            lambda: send_vector(
+                self._analyzer, DELIVER, header, OneWayReader(rows), transcript=given, progress=progress
+            ),
             _UNTIL_THERE,
             rng=system(),
             told=lambda error, _: self._note("not delivered yet", error),
         )
         self.trouble = ""
-        self._log.info("delivered", attempt=standing.attempt, bytes=int(rows.nbytes))
+        self._log.info("delivered", attempt=delivery_state.attempt, bytes=int(rows.nbytes))
 
-    async def watch(self, standing: Callable[[], Standing], give: Callable[[Receipt], None], *, every: float) -> None:
+    async def watch(
+        self, delivery_state: Callable[[], DeliveryState], give: Callable[[Receipt], None], *, every: float
+    ) -> None:
         """Ask for the receipt for as long as there may be one; who passes by learns from it that all is over."""
         last = self._document.schedule.last
         while True:
             await asyncio.sleep(every)
-            here = standing()
-            if here.place is not Place.SENDING and (self._number in last or here.attempt == 0):
+            here = delivery_state()
+            if here.phase is not Phase.SENDING and (self._number in last or here.attempt == 0):
                 continue
             await self._look(here, give)
 
-    async def _look(self, here: Standing, give: Callable[[Receipt], None]) -> None:
+    async def _look(self, here: DeliveryState, give: Callable[[Receipt], None]) -> None:
         try:
             receipt: SignedReceipt = await self._analyzer.ask(GET_RECEIPT, self._context.collection, step="receipt")
         except NotYet:
@@ -82,7 +86,7 @@ class Delivering:
             self._log.warning("a receipt of another list")
         elif not receipt.verifies(self._document.analyzer.identity):
             self._log.warning("a receipt with a wrong signature")
-        elif here.place is Place.SENDING and (of.attempt, receipt.transcript) != (here.attempt, here.transcript):
+        elif here.phase is Phase.SENDING and (of.attempt, receipt.transcript) != (here.attempt, here.transcript):
             self._log.warning("a receipt of another attempt than the one that is sent", attempt=of.attempt)
         else:
             self.receipt = receipt

@@ -24,7 +24,7 @@ from peos.net.logs import Log
 from peos.net.retry import Retry, is_refused, retrying
 from peos.protocols import Encryption
 from peos.shuffle.inspect.evidence import Nothing, Opening, open_rows
-from peos.shuffle.inspect.machine import Effect, Follow, Inspection, Open, Record, Tell, after
+from peos.shuffle.inspect.machine import Effect, Follow, Inspection, Open, Record, SendPath, after
 from peos.shuffle.inspect.verdict import ANALYZER, Case
 from peos.shuffle.messages import Header, Kind, SignedReceipt, SignedReveal, Step, VectorHeader
 from peos.wire import inspections
@@ -33,14 +33,14 @@ from peos.wire.methods import DELIVER, GET_DUMMIES, GET_RECEIPT
 from peos.wire.shuffles import VectorReader
 from shuffler.background import in_background
 from shuffler.evidence import Evidence, Told
-from shuffler.post import Post, send_vector
+from shuffler.outbox import Outbox, send_vector
 from shuffler.workbench import InProcess
 
 _AGAIN: Final = Retry(ceiling=1.0, final=is_refused)
 _ROWS_A_SECOND: Final = 500
 
 
-class Inspecting:
+class InspectionRunner:
     """One output's inspection here. `bench` and `record` are what is left of the attempt, if anything is."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Inspecting:
         bench: InProcess | None,
         record: Record | None,
         evidence: Evidence | None = None,
-        post: Post,
+        post: Outbox,
         analyzer: Caller,
         patience: float,
         log: Log,
@@ -203,7 +203,7 @@ class Inspecting:
             match effect:
                 case Follow():
                     await self._carry_out(await self._follow(effect, inspection, bench), inspection, record, bench)
-                case Tell(round_, places):
+                case SendPath(round_, places):
                     rows = inspections.encode_path(places, inspection.revealed)
                     for other in self._others():
                         self._post.vector(self._header(Step(round_, Kind.PATH), other), rows)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, Final
 
-from peos.collection.party import Answer, Card, party, plain_text
+from peos.collection.cards import Card, party, plain_text
+from peos.collection.replies import Answer
 from peos.crypto.randomness import Randomness
 from peos.errors import BadEncoding, LocalFault, PeosError, RemoteFault, WrongInput
 from peos.net.certificates import require_valid
@@ -71,7 +72,7 @@ def user_channel(who: str, card: Card, step: str) -> grpc.Channel:
         raise RemoteFault(wrong.id, str(wrong), party=who, step=step, hint=_INVITE) from None
 
 
-class Lane:
+class SubmitStream:
     """Parts to one shuffler. `offer`, `finish`, `watch` and `stop` are its owner's; `events` brings what became."""
 
     def __init__(
