@@ -172,6 +172,6 @@ def _signs(signs: object, degree: int) -> int:
 
 
 def _best_signs(degree: int, epsilon: float) -> int:
-    match = 0.5 ** np.arange(1, degree + 1)
-    collision = (2.0**degree * match - 1) / (2.0**degree - 1)
+    match: Floats = np.array([0.5**j for j in range(1, degree + 1)])
+    collision: Floats = np.asarray((2.0**degree * match - 1) / (2.0**degree - 1), dtype=np.float64)
     return int(np.argmin(local_variance(math.expm1(epsilon), match, collision))) + 1

@@ -89,7 +89,7 @@ class LocalHash(TwoLevel):
         return Grid(1.0 / sizes[:, np.newaxis], collision, np.array([[least_collision(c)] for c in expected]))
 
     @classmethod
-    def theorem_members(cls, domain: int, size: int = 0) -> Members:
+    def theorem_members(cls, domain: int, size: int = 0) -> Members | None:
         """The d' asked for, or every one below the domain's size (GRR is better from there on) and at most 2^16."""
         if size:
             cells = np.array([size])

@@ -76,11 +76,11 @@ class Circle:
             first, end = self._arcs(ends[chunk])
             np.add.at(table, (row, np.where(first < 0, first + self.prime, first)), 1)
             np.add.at(table, (row, end), -1)
-            np.add.at(table, (row[first < 0], 0), 1)
+            np.add.at(table[:, 0], row[first < 0], 1)
         np.cumsum(table, axis=1, out=table)
         ranks, counts = np.arange(self.prime), np.zeros(self.prime, dtype=np.int64)
-        for row in range(1, self.prime):
-            counts += table[row, row * ranks % self.prime]
+        for a in range(1, self.prime):
+            counts += table[a, a * ranks % self.prime]
         return counts
 
     def _walked(self, multiples: U64, ends: U64) -> Counts:

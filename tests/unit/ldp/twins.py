@@ -58,7 +58,8 @@ class Twin:
     def supports(self) -> NDArray[np.bool_]:
         """(patterns, domain): what each pattern supports, as it is counted."""
         patterns = np.arange(2**self.pattern_bits, dtype=np.uint64)[:, np.newaxis]
-        return np.stack([self.mechanism.support_counts(pattern[np.newaxis]) for pattern in patterns]) == 1
+        counts = [self.mechanism.support_counts(pattern[np.newaxis]) for pattern in patterns]
+        return np.asarray(np.stack(counts) == 1)
 
     @property
     def chance(self) -> Fraction:
@@ -71,7 +72,7 @@ class Twin:
 
     @property
     def _mask(self) -> int:
-        return 2**self.pattern_bits - 1
+        return (1 << self.pattern_bits) - 1
 
 
 def hadamard(domain: int, epsilon: float, signs: int, kind: type[NarrowHadamard] = NarrowHadamard) -> Twin:
