@@ -165,7 +165,7 @@ def _decode_chunk(encoded: bytes) -> bytes:
     return shuffles.ChunkReader(VectorHeader(_A_HEADER, 1, 2**26, bytes(32))).take(encoded)
 
 
-_A_HEADER = Header(Context(bytes(32), bytes(32), 1), Step(1, Kind.PART), 2, 1)
+_A_HEADER = Header(Context(bytes(32), bytes(32), 1), Step(1, Kind.PIECE), 2, 1)
 
 
 @dataclass(frozen=True)
