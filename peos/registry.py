@@ -1,4 +1,4 @@
-"""The mechanisms, encryption schemes and shuffle protocols that there are: a line for each, in no other list.
+"""Mechanisms, encryption schemes, shuffle protocols and methods of post-processing: a line for each, in no other list.
 
     MECHANISMS["grr"]       # the class, loaded when it is first asked for
     MECHANISMS.choices      # "grr|solh|sue", for which nothing is loaded: a command's --help need not wait
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
     from peos.crypto.schemes.base import Scheme
+    from peos.estimate.post_processing.method import Method
     from peos.ldp.base import Mechanism
     from peos.protocols.base import ShuffleProtocol
 
@@ -80,3 +81,20 @@ PROTOCOLS: Final[Registry["ShuffleProtocol"]] = Registry(
 """First the protocol of a document that names none."""
 
 DEFAULT_PROTOCOL: Final = next(iter(PROTOCOLS))
+
+POST_PROCESSING: Final[Registry["Method"]] = Registry(
+    {
+        "base": "peos.estimate.post_processing.baseline:BASE",
+        "base_pos": "peos.estimate.post_processing.baseline:BASE_POS",
+        "post_pos": "peos.estimate.post_processing.baseline:POST_POS",
+        "base_cut": "peos.estimate.post_processing.cut:BASE_CUT",
+        "norm": "peos.estimate.post_processing.norm:NORM",
+        "norm_mul": "peos.estimate.post_processing.norm:NORM_MUL",
+        "norm_sub": "peos.estimate.post_processing.norm:NORM_SUB",
+        "norm_cut": "peos.estimate.post_processing.cut:NORM_CUT",
+        "mle_apx": "peos.estimate.post_processing.mle:MLE_APX",
+        "power": "peos.estimate.post_processing.power:POWER",
+        "power_ns": "peos.estimate.post_processing.power:POWER_NS",
+    }
+)
+"""What may be done to published frequencies."""

@@ -57,9 +57,9 @@ class Outbox:
         self._sending: dict[asyncio.Task[None], int] = {}  # with the attempt that each belongs to
         self._told: set[tuple[Notice, int]] = set()  # notices under way
 
-    def word(self, word: Statement) -> None:
-        """Send a word."""
-        self._send(word.header, lambda caller: caller.ask(SAY, word, step=str(word.header.step)))
+    def statement(self, statement: Statement) -> None:
+        """Send a statement."""
+        self._send(statement.header, lambda caller: caller.ask(SAY, statement, step=str(statement.header.step)))
 
     def vector(self, header: Header, rows: Rows) -> None:
         """Send a vector."""

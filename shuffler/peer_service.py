@@ -105,11 +105,11 @@ class PeerService:
             raise Refused("collection.lists_caller", "lists are shown to the collection's members only")
         return await self._proving.lists(digest)
 
-    async def say(self, word: Statement, context: Context) -> None:
-        """A word of the shuffle."""
-        session = await self._member(word.header, context)
-        _require_receiver(session, word.header)
-        _conductor(session, word.header).take(Received(word))
+    async def say(self, statement: Statement, context: Context) -> None:
+        """Take in a statement of the shuffle."""
+        session = await self._member(statement.header, context)
+        _require_receiver(session, statement.header)
+        _conductor(session, statement.header).take(Received(statement))
 
     async def carry(self, chunks: AsyncIterator[bytes], context: Context) -> None:
         """A vector; kept once it is whole and what it claims to be."""

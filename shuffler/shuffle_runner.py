@@ -41,7 +41,7 @@ from shuffler.workbench import InProcess
 
 TICK: Final = 1.0
 NO_ROOM: Final = 2.0  # seconds between looks whether there is some
-EVENTS: Final = 10_000  # that may wait; an attempt of nine shufflers has fewer words for each of them
+EVENTS: Final = 10_000  # that may wait; an attempt of nine shufflers has fewer statements for each of them
 DEADLINE: Final = "shuffle"
 _ROWS_A_SECOND: Final = 500  # a step may take this much longer the more rows there are
 _MOVES: Final = (Received, ReceivedVector, Done)  # questions about an attempt are no progress of it
@@ -182,9 +182,9 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
         if self._evidence is not None and self._evidence.attempt:
             await in_background(self._evidence.erase)
 
-    async def on_send(self, word: Statement) -> None:
+    async def on_send(self, statement: Statement) -> None:
         """Until it is there."""
-        self._post.word(word)
+        self._post.statement(statement)
 
     async def on_send_vector(self, header: Header, vector: Handle) -> None:
         """Likewise."""

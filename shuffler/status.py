@@ -18,7 +18,7 @@ _NOUNS = {
     Kind.REVEAL: "contribution",
     Kind.CONFIRM: "confirmation",
     Kind.SEED: "seed",
-    Kind.PART: "part",
+    Kind.PIECE: "piece",
     Kind.ROOT: "root",
     Kind.HANDOVER: "hand-over",
     Kind.CIPHER_ROOT: "root of the ciphertexts",
@@ -26,7 +26,7 @@ _NOUNS = {
     Kind.PATH: "path of the dummies",
     Kind.OPENING: "opening of the dummies' rows",
 }
-_OWN = {Kind.PART: "splitting", Kind.ROOT: "mixing", Kind.CIPHER_ROOT: "pass over the ciphertexts"}
+_OWN = {Kind.PIECE: "splitting", Kind.ROOT: "mixing", Kind.CIPHER_ROOT: "pass over the ciphertexts"}
 
 
 async def status(session: CollectionSession) -> Status:
@@ -109,7 +109,7 @@ def _shuffling(session: CollectionSession, conductor: ShuffleRunner) -> Waiting:
     if waiting is not None:
         step = _named(attempt, waiting.step, _NOUNS[waiting.step.kind])
         done = total = 0
-        if waiting.step.kind in (Kind.PART, Kind.HANDOVER):
+        if waiting.step.kind in (Kind.PIECE, Kind.HANDOVER):
             total = rows * len(waiting.parties)
             done = sum(conductor.arrivals.rows(attempt, waiting.step, who) for who in waiting.parties)
         return Waiting(step, _names(session, waiting.parties), done, total, seconds)

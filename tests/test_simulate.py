@@ -63,7 +63,7 @@ def test_rounds_passes_vectors_and_bytes(shufflers: int, rng: Randomness) -> Non
     assert result.passes == passes == {3: 2, 4: 2, 5: 3, 7: 4}[shufflers]
     vectors = result.traffic.vectors
     assert vectors[Kind.HANDOVER] == passes - 1
-    plain = vectors[Kind.PART] + vectors[Kind.DELIVERY] - 1
+    plain = vectors[Kind.PIECE] + vectors[Kind.DELIVERY] - 1
     assert plain == schedule.explicit_vectors == {3: 3, 4: 5, 5: 13, 7: 48}[shufflers]
 
     sent = simulation.traffic.sent.total() - before

@@ -43,7 +43,7 @@ def awaited(schedule: Schedule, me: int) -> frozenset[tuple[Step, int]]:
             others = [who for who in action.hiders if who != me]
             found |= {(Step(action.round, kind), who) for who in others for kind in (Kind.COMMIT, Kind.REVEAL)}
             found |= {(Step(action.round, Kind.SEED), who) for who in action.seeds_from}
-            found |= {(Step(action.round, Kind.PART), who) for who in action.vectors_from}
+            found |= {(Step(action.round, Kind.PIECE), who) for who in action.vectors_from}
         over = action.holds if isinstance(action, Deliver) else action
         if isinstance(over, HandOver) and over.source:
             found.add((Step(over.first_round - 1, Kind.HANDOVER), over.source))
@@ -60,7 +60,7 @@ class _Round:
 
 
 class Attempt:
-    """Feed it words, vectors and results; it returns effects, and `completed` once its script is done."""
+    """Feed it statements, vectors and results; it returns effects, and `completed` once its script is done."""
 
     def __init__(self, me: int, schedule: Schedule, context: Context, rng: Randomness) -> None:
         self.context = context
@@ -74,7 +74,7 @@ class Attempt:
         self._vector: Handle | None = None if me == ENCRYPTED_SHARE else SHARES
         self._ciphertexts: Handle | None = CIPHERTEXTS if me == ENCRYPTED_SHARE else None
         self._salt = rng.bytes(STATEMENT_BYTES)
-        self._words: dict[tuple[Step, int], bytes] = {}
+        self._statements: dict[tuple[Step, int], bytes] = {}
         self._vectors: dict[tuple[Step, int], Handle] = {}
         self._permutations: list[StreamKey] = []  # of the tenure under way, if this is the holder
         self._round: _Round | None = None
@@ -88,20 +88,23 @@ class Attempt:
     @property
     def said(self) -> dict[Said, bytes]:
         """What was told to all shufflers, as far as it is known here."""
-        return {place: self._words[place] for place in self._expected if place in self._words}
+        return {place: self._statements[place] for place in self._expected if place in self._statements}
 
     def start(self) -> list[Effect]:
         """Begin the script."""
         return self._advance()
 
-    def receive(self, word: Statement) -> list[Effect]:
-        """Take in a word; a second one for its place must be the same."""
-        step, sender = word.header.step, word.header.sender
+    def receive(self, statement: Statement) -> list[Effect]:
+        """Take in a statement; a second one of its step and sender must be the same."""
+        step, sender = statement.header.step, statement.header.sender
         self._check_awaited(step, sender)
-        known = self._words.setdefault((step, sender), word.body)
-        if known != word.body:
+        known = self._statements.setdefault((step, sender), statement.body)
+        if known != statement.body:
             raise RemoteFault(
-                "shuffle.two_words", "sent two different words for one step", party=f"shuffler {sender}", step=str(step)
+                "shuffle.two_words",
+                "sent two different statements for one step",
+                party=f"shuffler {sender}",
+                step=str(step),
             )
         return self._advance()
 
@@ -171,7 +174,7 @@ class Attempt:
         self._seeds = {hider: self._rng.bytes(STATEMENT_BYTES) for hider in leave.seeded}
         streams = tuple(self._part(leave.round, self._me, hider, secret) for hider, secret in self._seeds.items())
         source, self._vector = self._vector, self._name("part", leave.round)
-        return self._worked(leave, Split(self._begin(Step(leave.round, Kind.PART)), source, streams, self._vector))
+        return self._worked(leave, Split(self._begin(Step(leave.round, Kind.PIECE)), source, streams, self._vector))
 
     def _left(self, leave: Leave) -> list[Effect]:
         effects: list[Effect] = [
@@ -181,7 +184,7 @@ class Attempt:
         self._seeds = {}
         if leave.explicit:
             assert self._vector is not None, "it was split just now"
-            effects.append(SendVector(self._header(Step(leave.round, Kind.PART), leave.explicit), self._vector))
+            effects.append(SendVector(self._header(Step(leave.round, Kind.PIECE), leave.explicit), self._vector))
             self._vector = None
         return effects
 
@@ -229,14 +232,14 @@ class Attempt:
 
     def _compare(self, round_: int, confirmations: dict[int, bytes]) -> None:
         step = Step(round_, Kind.CONFIRM)
-        own = self._words[step, self._me]
+        own = self._statements[step, self._me]
         for who, confirmation in confirmations.items():
             if confirmation != own:
                 raise RemoteFault("shuffle.seed", "confirmed another seed", party=f"shuffler {who}", step=str(step))
 
     def _mix(self, hide: Hide) -> list[Effect]:
         seeds = self._from(hide.seeds_from, Step(hide.round, Kind.SEED))
-        vectors = self._vectors_from(hide.vectors_from, Step(hide.round, Kind.PART))
+        vectors = self._vectors_from(hide.vectors_from, Step(hide.round, Kind.PIECE))
         if seeds is None or vectors is None:
             return []
         assert self._round is not None, "a round is agreed on before it is mixed"
@@ -285,14 +288,14 @@ class Attempt:
         return [*said, SendVector(header, self._name("pass", over.hop))]
 
     def _deliver(self, deliver: Deliver) -> list[Effect]:
-        if deliver.holds and (Step(deliver.round, Kind.CIPHER_ROOT), self._me) not in self._words:
+        if deliver.holds and (Step(deliver.round, Kind.CIPHER_ROOT), self._me) not in self._statements:
             return self._pass(deliver.holds)
-        missing = [place for place in self._expected if place not in self._words]
+        missing = [place for place in self._expected if place not in self._statements]
         if missing:
             first = min(missing)
             self._wait(first[0], tuple(sorted({who for step, who in missing if step == first[0]})))
             return []
-        said = {place: self._words[place] for place in self._expected}
+        said = {place: self._statements[place] for place in self._expected}
         self._check_agreements(said)
         vector = self._name("pass", deliver.holds.hop) if deliver.holds else self._vector
         self._script.clear()
@@ -327,11 +330,11 @@ class Attempt:
 
     def _from(self, parties: Iterable[int], step: Step) -> dict[int, bytes] | None:
         """What each of `parties` said at `step`, or nothing if one is missing."""
-        missing = [who for who in parties if (step, who) not in self._words]
+        missing = [who for who in parties if (step, who) not in self._statements]
         if missing:
             self._wait(step, missing)
             return None
-        return {who: self._words[step, who] for who in parties}
+        return {who: self._statements[step, who] for who in parties}
 
     def _vectors_from(self, parties: Iterable[int], step: Step) -> tuple[Handle, ...] | None:
         missing = [who for who in parties if (step, who) not in self._vectors]
@@ -348,7 +351,7 @@ class Attempt:
     def _say(self, step: Step, body: bytes) -> list[Effect]:
         """Tell all shufflers, and note it for the transcript."""
         assert step.kind in PUBLIC, "what all shufflers hear is in the transcript"
-        self._words[step, self._me] = body
+        self._statements[step, self._me] = body
         others = (who for who in range(1, self._schedule.shufflers + 1) if who != self._me)
         return [Send(Statement(self._header(step, who), body)) for who in others]
 

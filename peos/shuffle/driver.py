@@ -36,8 +36,8 @@ class Driver(ABC, Generic[R]):
     def carry_out(self, effect: Effect) -> R:
         """Do what a machine asks."""
         match effect:
-            case Send(word):
-                return self.on_send(word)
+            case Send(statement):
+                return self.on_send(statement)
             case SendVector(header, vector):
                 return self.on_send_vector(header, vector)
             case Notify(notice, receivers):
@@ -58,7 +58,7 @@ class Driver(ABC, Generic[R]):
                 assert_never(never)
 
     @abstractmethod
-    def on_send(self, word: Statement) -> R:
+    def on_send(self, statement: Statement) -> R:
         """See `Send`."""
 
     @abstractmethod

@@ -18,9 +18,9 @@ CIPHERTEXTS = "ciphertexts"  # the frozen encrypted shares, fakes included: shuf
 
 @dataclass(frozen=True)
 class Send:
-    """Send a word to another shuffler; retry until it is there."""
+    """Send a statement to another shuffler; retry until it is acknowledged."""
 
-    word: Statement
+    statement: Statement
 
 
 @dataclass(frozen=True)
@@ -134,9 +134,9 @@ Effect = Send | SendVector | Notify | Persist | Task | Output | Discard | Erase 
 
 @dataclass(frozen=True)
 class Received:
-    """A word arrived, from the party its header names (the caller has authenticated it)."""
+    """A statement arrived, from the party its header names (the caller has authenticated it)."""
 
-    word: Statement
+    statement: Statement
 
 
 @dataclass(frozen=True)

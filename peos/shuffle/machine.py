@@ -112,7 +112,7 @@ class Shuffler:
             if attempt is None or event.attempt != attempt.context.attempt:
                 return []  # of an attempt that was left meanwhile
             return self._completed(attempt, attempt.done(event.task, event.root))
-        header = event.word.header if isinstance(event, Received) else event.header
+        header = event.statement.header if isinstance(event, Received) else event.header
         self._check(header)
         if header.context.attempt > self.delivery_state.attempt:
             # The sender has seen the opening already. Nobody is two attempts ahead: all leave one before the next.
@@ -127,7 +127,7 @@ class Shuffler:
         if attempt is None or header.context.attempt != attempt.context.attempt:
             return []
         if isinstance(event, Received):
-            return self._completed(attempt, attempt.receive(event.word))
+            return self._completed(attempt, attempt.receive(event.statement))
         return self._completed(attempt, attempt.receive_vector(event.header, event.vector))
 
     def _check(self, header: Header) -> None:

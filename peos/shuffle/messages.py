@@ -1,7 +1,7 @@
-"""What shufflers say to one another: small words within an attempt, vectors, and signed notices about attempts.
+"""What shufflers say to one another: small statements within an attempt, vectors, and signed notices about attempts.
 
-Each word and vector carries a header (collection, frozen list, attempt, step, from, to). A receiver keeps at most one
-per header: identical bytes are ignored, different bytes abort the attempt.
+Each statement and vector carries a header (collection, frozen list, attempt, step, from, to). A receiver keeps at most
+one per header: identical bytes are ignored, different bytes end the attempt.
 """
 
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ class Kind(IntEnum):
     COMMIT = 1  # hash of a hider's contribution to the round's seed
     REVEAL = 2  # the contribution
     CONFIRM = 3  # hash of the seed, to all shufflers
-    SEED = 4  # a leaver's part, as the seed of a stream
-    PART = 5  # a leaver's part, as an explicit vector
+    SEED = 4  # a leaver's piece, as the seed of a stream
+    PIECE = 5  # a leaver's piece, as an explicit vector
     ROOT = 6  # commits to a hider's vector after a round, to all shufflers
     HANDOVER = 7  # the ciphertexts
     CIPHER_ROOT = 8  # commits to the ciphertexts after a pass, to all shufflers
@@ -30,7 +30,7 @@ class Kind(IntEnum):
     OPENING = 11  # the dummies' rows at every step, to all shufflers and the analyzer
 
 
-VECTORS: Final = frozenset({Kind.PART, Kind.HANDOVER, Kind.DELIVERY, Kind.PATH, Kind.OPENING})
+VECTORS: Final = frozenset({Kind.PIECE, Kind.HANDOVER, Kind.DELIVERY, Kind.PATH, Kind.OPENING})
 PUBLIC: Final = frozenset({Kind.CONFIRM, Kind.ROOT, Kind.CIPHER_ROOT})  # said to all shufflers; in the transcript
 
 
@@ -117,7 +117,7 @@ class SignedNotice:
 
 @dataclass(frozen=True)
 class SignedReceipt:
-    """The analyzer's word that it has the output of an attempt; whoever sent it may erase."""
+    """The analyzer's delivery receipt: it has the output of an attempt, and its senders may erase."""
 
     context: Context
     transcript: bytes

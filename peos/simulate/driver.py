@@ -21,9 +21,11 @@ class InMemory(Driver[None]):
         self._simulation = simulation
         self._node = node
 
-    def on_send(self, word: Statement) -> None:
+    def on_send(self, statement: Statement) -> None:
         """Encode it, and put it on its way."""
-        self._simulation.post(self._node.number, word.header.receiver, Rpc.WORD, [shuffles.encode_statement(word)])
+        self._simulation.post(
+            self._node.number, statement.header.receiver, Rpc.WORD, [shuffles.encode_statement(statement)]
+        )
 
     def on_send_vector(self, header: Header, vector: Handle) -> None:
         """The same, chunk by chunk."""

@@ -1,4 +1,4 @@
-"""What is said after the freeze, on the wire: words, vectors, notices, receipts."""
+"""What is said after the freeze, on the wire: statements, vectors, notices, receipts."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
@@ -35,18 +35,18 @@ _U32: Final = (1 << 32) - 1
 _U16: Final = (1 << 16) - 1
 
 
-def encode_statement(word: Statement) -> bytes:
-    """A word."""
-    return serialize(pb.Word(version=VERSION, header=_header(word.header), body=word.body))
+def encode_statement(statement: Statement) -> bytes:
+    """A statement."""
+    return serialize(pb.Word(version=VERSION, header=_header(statement.header), body=statement.body))
 
 
 def decode_statement(data: bytes) -> Statement:
-    """A word of a kind that is one."""
+    """A statement, of a kind that is one."""
     message = parse(pb.Word, data)
     header = _read_header(message.header)
     if header.step.kind in VECTORS:
-        raise BadEncoding("shuffle.word_for_vector", f"a word came where a vector belongs: {header.step}")
-    return Statement(header, exactly(message.body, STATEMENT_BYTES, "a word"))
+        raise BadEncoding("shuffle.word_for_vector", f"a statement came where a vector belongs: {header.step}")
+    return Statement(header, exactly(message.body, STATEMENT_BYTES, "a statement"))
 
 
 def encode_vector(header: Header, vector: Rows, *, transcript: bytes = b"", chunk: int = CHUNK) -> Iterator[bytes]:
@@ -74,7 +74,7 @@ def decode_vector_header(data: bytes) -> VectorHeader:
     message = parse(pb.VectorHeader, data)
     header = _read_header(message.header)
     if header.step.kind not in VECTORS:
-        raise BadEncoding("shuffle.vector_for_word", f"a vector came where a word belongs: {header.step}")
+        raise BadEncoding("shuffle.vector_for_word", f"a vector came where a statement belongs: {header.step}")
     return VectorHeader(
         header,
         rows=within(message.rows, 0, MAX_ROWS, "a vector's rows"),

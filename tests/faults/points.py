@@ -248,7 +248,9 @@ def _rounds() -> list[Point]:
             said = kind.name.lower()
             step = Step(number, kind)
             found += [
-                Point(f"{name}: {said} not said", "shuffler.outbox:Outbox.word", _BEFORE, parties, only=_posted(step)),
+                Point(
+                    f"{name}: {said} not said", "shuffler.outbox:Outbox.statement", _BEFORE, parties, only=_posted(step)
+                ),
                 Point(f"{name}: {said} said", "peos.net.calls:Caller.ask", _AFTER, parties, only=_said(step)),
             ]
         mixed = _task(Mix, f"round/{number}")
@@ -268,7 +270,7 @@ def _parts() -> list[Point]:
             Point(f"{name}: seed said", "peos.net.calls:Caller.ask", _AFTER, who, only=seed),
         ]
         if leave.explicit:
-            found += _vector(f"{name}: part", who, _shufflers(leave.explicit), Kind.PART)
+            found += _vector(f"{name}: part", who, _shufflers(leave.explicit), Kind.PIECE)
     return found
 
 

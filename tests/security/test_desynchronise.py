@@ -159,8 +159,8 @@ class TwoFaced(Attempt):
         other = bytes(32)
         told = agreement.commitment(self.context, round_, self._me, other) if kind is Kind.COMMIT else other
         return [
-            Send(Statement(effect.word.header, told))
-            if isinstance(effect, Send) and effect.word.header.receiver == 3
+            Send(Statement(effect.statement.header, told))
+            if isinstance(effect, Send) and effect.statement.header.receiver == 3
             else effect
             for effect in effects
         ]
@@ -174,7 +174,7 @@ class TwoRoots(Attempt):
         if step != Step(1, Kind.ROOT) or self.context.attempt != 1:
             return effects
         return [
-            Send(Statement(effect.word.header, bytes([effect.word.header.receiver] * 32)))
+            Send(Statement(effect.statement.header, bytes([effect.statement.header.receiver] * 32)))
             if isinstance(effect, Send)
             else effect
             for effect in effects
@@ -187,7 +187,7 @@ class TwoWords(Attempt):
     def _once(self, round_: int, kind: Kind, receivers: Iterable[int], body: bytes) -> list[Effect]:
         effects = super()._once(round_, kind, receivers, body)
         if (round_, kind, self.context.attempt) == (1, Kind.COMMIT, 1):
-            effects += [Send(Statement(sent.word.header, bytes(32))) for sent in effects if isinstance(sent, Send)]
+            effects += [Send(Statement(sent.statement.header, bytes(32))) for sent in effects if isinstance(sent, Send)]
         return effects
 
 
@@ -227,11 +227,11 @@ def test_two_roots_for_one_round_give_two_transcripts_and_no_output(key: Paillie
 
 def test_two_words_for_one_step_end_the_attempt_and_name_their_sender(key: PaillierPrivateKey) -> None:
     laid = shuffled(key, deviating(TwoWords, who=2))
-    assert_reported(laid, "shuffler 2, round 1, commit: sent two different words for one step")
+    assert_reported(laid, "shuffler 2, round 1, commit: sent two different statements for one step")
     assert_second_attempt_conserves(laid)
 
 
-@pytest.mark.parametrize(("who", "receiver", "step"), [(2, 3, "round 2, part"), (1, 2, "round 2, handover")])
+@pytest.mark.parametrize(("who", "receiver", "step"), [(2, 3, "round 2, piece"), (1, 2, "round 2, handover")])
 def test_two_vectors_for_one_step_are_refused_and_name_their_sender(
     key: PaillierPrivateKey, who: int, receiver: int, step: str
 ) -> None:

@@ -56,12 +56,12 @@ def unseen(laid: Laid, openings: Mapping[int, Opening]) -> tuple[int, ...]:
     return not_seen(laid.opened.schedule, laid.opened.rows, laid.opened.start, openings)
 
 
-def assert_named(laid: Laid, finding: str, *, by_shufflers: bool = True) -> None:
+def assert_named(laid: Laid, finding: str, *, by_shufflers: bool = True, refused: str = "result.dummies_lost") -> None:
     """All who judge found this and nothing else, and nothing is published."""
     judges = [ANALYZER, *(node.number for node in laid.nodes)] if by_shufflers else [ANALYZER]
     for by in judges:
         assert names(laid, by) == {finding}, f"{by} found {names(laid, by)}"
-    with raises("result.shuffle_wrong", finding):
+    with raises(refused, finding):
         laid.publish(submitted=len(laid.reports))
 
 
@@ -193,7 +193,7 @@ def test_replacing_few_rows_is_named_as_often_as_it_touches_a_dummy(key: Paillie
 @pytest.mark.parametrize(("who", "round_"), [(3, 1), (2, 2)])
 def test_a_leaver_whose_parts_do_not_add_up_is_named_alone(key: PaillierPrivateKey, who: int, round_: int) -> None:
     laid = inspected(key, miscalculating(OtherParts, who=who))
-    assert_named(laid, f"round {round_}, part: shuffler {who} gave away parts that do not add up to what it had")
+    assert_named(laid, f"round {round_}, piece: shuffler {who} gave away pieces that do not add up to what it had")
 
 
 @pytest.mark.parametrize(("who", "round_"), [(1, 2), (2, 3)])
@@ -212,7 +212,8 @@ def test_a_holder_that_does_not_rerandomise_is_named_though_every_dummy_came_out
 ) -> None:
     laid = inspected(key, miscalculating(bench, who=who))
     laid.assert_conserved()
-    assert_named(laid, f"round {round_}, cipher_root: shuffler {who} did not re-randomise its ciphertexts")
+    finding = f"round {round_}, cipher_root: shuffler {who} did not re-randomise its ciphertexts"
+    assert_named(laid, finding, refused="result.shuffle_wrong")
 
 
 def test_without_the_inspection_nobody_notices_a_holder_that_does_not_rerandomise(key: PaillierPrivateKey) -> None:
@@ -241,7 +242,7 @@ def test_a_vector_delivered_otherwise_than_it_was_committed_to_names_its_deliver
 
 # False statements about right work.
 
-OTHER_PART = "round 1, part: shuffler {} or shuffler {} told another part than the other of the two"
+OTHER_PART = "round 1, piece: shuffler {} or shuffler {} misstated the piece that one gave the other"
 
 
 def pointing(inspection: type[Inspection], *, who: int) -> type[WatchedNode]:
@@ -291,7 +292,7 @@ def test_a_hider_that_points_at_other_rows_makes_nobody_open_them(key: PaillierP
         (
             2,
             Slot(2, What.CAME, 1),
-            "round 2, handover: shuffler 1 or shuffler 2 told other ciphertexts than the other of the two",
+            "round 2, handover: shuffler 1 or shuffler 2 misstated the ciphertexts that one handed to the other",
         ),
     ],
 )

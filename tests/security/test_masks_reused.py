@@ -31,7 +31,7 @@ ROWS = 200
 RUNS = 12
 CURIOUS, LEAVER = 3, 2
 VICTIM = 0
-LEFT = Step(2, Kind.PART)  # with which shuffler 2 leaves after round 1
+LEFT = Step(2, Kind.PIECE)  # with which shuffler 2 leaves after round 1
 
 
 class MaskReusing(Attempt):

@@ -308,10 +308,10 @@ class Party(Driver[None]):
 
     # What is asked for.
 
-    def on_send(self, word: Statement) -> None:
+    def on_send(self, statement: Statement) -> None:
         """Again and again, until it is acknowledged."""
-        self._world.watch.says(self.number, word)
-        self._post(word.header, word)
+        self._world.watch.says(self.number, statement)
+        self._post(statement.header, statement)
 
     def on_send_vector(self, header: Header, vector: Handle) -> None:
         """Likewise."""

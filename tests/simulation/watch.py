@@ -145,16 +145,16 @@ class Watch:
                 f"shuffler {who} signed {notice.kind.name.lower()}({notice.attempt}), and is {words(now)}",
             )
 
-    def says(self, who: int, word: Statement) -> None:
+    def says(self, who: int, statement: Statement) -> None:
         """A word of an attempt leaves: the only one for its place, and its secrets were never seen before."""
-        header = word.header
+        header = statement.header
         now = self.durable.get(who, DeliveryState())
         if not (now.running and now.attempt == header.context.attempt):
             broken("what is said is durable", f"shuffler {who} speaks in {header.context.attempt}, and is {words(now)}")
-        if self._bodies.setdefault(header, word.body) != word.body:
+        if self._bodies.setdefault(header, statement.body) != statement.body:
             broken("one word for one place", f"shuffler {who} says two things at {header.step}")
         if header.step.kind in (Kind.REVEAL, Kind.SEED):
-            first = self._secrets.setdefault(word.body, header)
+            first = self._secrets.setdefault(statement.body, header)
             same = first.step == header.step and first.context == header.context and first.sender == who
             # A contribution is revealed to all other hiders; a leaving seed is one hider's own.
             if not same or (header.step.kind is Kind.SEED and first != header):

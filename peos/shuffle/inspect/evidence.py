@@ -26,8 +26,8 @@ Trail = Sequence[tuple[Leave | Hide | HandOver, Task]]
 class What(IntEnum):
     """What rows are to the shuffler that shows them."""
 
-    GIVEN = 1  # its part for a hider, when it left; for 0, what it added to the ciphertexts
-    TAKEN = 2  # a leaver's part
+    GIVEN = 1  # its piece for a hider, when it left; for 0, what it added to the ciphertexts
+    TAKEN = 2  # a leaver's piece
     MASK = 3  # what it shares with another hider: the lower of the two adds it, the other subtracts it
     MIXED = 4  # its vector after a round
     CAME = 5  # ciphertexts from the holder before

@@ -175,14 +175,14 @@ class _Judge:
         held, self._held[leaver] = self._held[leaver], self._zero
         if leave.round > len(self._places):
             return
-        step = Step(leave.round, Kind.PART)
+        step = Step(leave.round, Kind.PIECE)
         parts = {
             hider: self._rows(leaver, Slot(leave.round, What.GIVEN, hider), step, known=leave.round - 1)
             for hider in (*leave.seeded, leave.explicit)
         }
         known = [part for part in parts.values() if part is not None]
         if held is not None and len(known) == len(parts) and np.any(sum(known, self._zero) != held):
-            self._find(step, (leaver,), "gave away parts that do not add up to what it had")
+            self._find(step, (leaver,), "gave away pieces that do not add up to what it had")
         if not leave.explicit:
             self._added = parts[0]
         if leave.round >= len(self._places):
@@ -191,7 +191,7 @@ class _Judge:
             taken = self._rows(hider, Slot(leave.round, What.TAKEN, leaver), step, known=leave.round)
             given = parts[hider]
             if given is not None and taken is not None and np.any(given != taken):
-                self._find(step, (leaver, hider), "told another part than the other of the two")
+                self._find(step, (leaver, hider), "misstated the piece that one gave the other")
 
     def _taken(self, number: int, hider: int) -> U64 | None:
         """What a hider says that it was given, in all."""
@@ -266,7 +266,9 @@ class _Judge:
             if came is not None and before is not None and np.any(came != before):
                 parties = (over.source, holder)
                 self._find(
-                    Step(came_at.round, Kind.HANDOVER), parties, "told other ciphertexts than the other of the two"
+                    Step(came_at.round, Kind.HANDOVER),
+                    parties,
+                    "misstated the ciphertexts that one handed to the other",
                 )
                 before = came
         after = self._raw(holder, place, step, width, known=over.round)

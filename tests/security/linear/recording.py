@@ -162,9 +162,9 @@ class _Recorded(Driver[None]):
         self._recorder = recorder
         self._who = who
 
-    def on_send(self, word: Statement) -> None:
-        self._recorder.words.append(word)
-        self._recorder.queue.append((word.header.receiver, Received(word)))
+    def on_send(self, statement: Statement) -> None:
+        self._recorder.words.append(statement)
+        self._recorder.queue.append((statement.header.receiver, Received(statement)))
 
     def on_send_vector(self, header: Header, vector: Handle) -> None:
         self._recorder.asked.append((self._who, SendVector(header, vector)))

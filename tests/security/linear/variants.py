@@ -67,7 +67,7 @@ class Reusing(Repeating):
     def _masks(self, hide: Hide, secret: bytes) -> tuple[tuple[StreamKey, ...], tuple[StreamKey, ...]]:  # noqa: ARG002 - Attempt's signature
         assert self._round is not None, "masks belong to a round"
         step = Step(hide.round, Kind.REVEAL)
-        contributions = {who: self._words[step, who] for who in hide.hiders if who != self._me}
+        contributions = {who: self._statements[step, who] for who in hide.hiders if who != self._me}
         contributions[self._me] = self._round.contribution
         return super()._masks(hide, agreement.seed(self._unnumbered, hide.round, contributions))
 

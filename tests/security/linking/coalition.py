@@ -169,7 +169,7 @@ class Seen(Orders):
             header = carried.header.header
             if header.receiver == ANALYZER or not self.coalition.isdisjoint((header.sender, header.receiver)):
                 step = header.step
-                moment = step.round - 1 if step.kind is Kind.PART else step.round
+                moment = step.round - 1 if step.kind is Kind.PIECE else step.round
                 name = f"{step} from {header.sender} to {header.receiver}"
                 is_words = carried.rows.shape[1] == 8
                 words = np.ascontiguousarray(carried.rows).view("<u8")[:, 0] if is_words else None

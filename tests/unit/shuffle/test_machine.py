@@ -94,9 +94,9 @@ class Seat(Driver[None]):
         if self._who not in self._table.silent:
             self._table.queue.append((receiver, event))
 
-    def on_send(self, word: Statement) -> None:
+    def on_send(self, statement: Statement) -> None:
         """It arrives."""
-        self._post(word.header.receiver, Received(word))
+        self._post(statement.header.receiver, Received(statement))
 
     def on_send_vector(self, header: Header, vector: Handle) -> None:
         """It arrives."""
@@ -243,9 +243,9 @@ def test_a_new_attempt_uses_nothing_random_twice() -> None:
     keys: dict[int, set[bytes]] = {1: set(), 2: set()}
     for _, effect in table.journal:
         match effect:
-            case Send(word):
-                if word.header.step.kind in (Kind.REVEAL, Kind.SEED):
-                    keys[word.header.context.attempt].add(word.body)
+            case Send(statement):
+                if statement.header.step.kind in (Kind.REVEAL, Kind.SEED):
+                    keys[statement.header.context.attempt].add(statement.body)
             case Mix():
                 used = (*effect.streams, effect.permutation, *effect.plus, *effect.minus, effect.salt)
                 keys[int(effect.out.split("/")[0])] |= {key.secret for key in used}
@@ -277,7 +277,7 @@ def test_two_different_words_for_one_step_abort_the_attempt() -> None:
     table.feed(2, Received(a_word(body=b"a" * 32)))
     effects = table.feed(2, Received(a_word(body=b"b" * 32)))
     assert isinstance(effects[0], Report)
-    assert effects[0].sentence == "shuffler 1, round 1, commit: sent two different words for one step"
+    assert effects[0].sentence == "shuffler 1, round 1, commit: sent two different statements for one step"
     assert [type(effect) for effect in effects[1:]] == [Persist, Discard, Notify]
     assert table.machines[2].delivery_state == DeliveryState(Phase.FREE, 1, 1)
 
@@ -306,11 +306,11 @@ def test_another_seed_is_noticed_before_anything_is_permuted() -> None:
         who, event = table.queue.popleft()
         if (
             isinstance(event, Received)
-            and event.word.header.step == Step(1, Kind.CONFIRM)
-            and event.word.header.sender == 1
+            and event.statement.header.step == Step(1, Kind.CONFIRM)
+            and event.statement.header.sender == 1
         ):
             mixes_before = len(table.effects(Mix))
-            event = Received(replace(event.word, body=b"x" * 32))
+            event = Received(replace(event.statement, body=b"x" * 32))
         if table.machines[who].delivery_state.attempt == 2:
             break
         table.feed(who, event)
@@ -321,12 +321,12 @@ def test_another_seed_is_noticed_before_anything_is_permuted() -> None:
 
 def test_messages_of_another_collection_are_the_callers_mistake() -> None:
     table = running(2)
-    word = a_word()
-    stray = replace(word, header=replace(word.header, context=Context(b"x" * 32, b"f" * 32, 1)))
+    statement = a_word()
+    stray = replace(statement, header=replace(statement.header, context=Context(b"x" * 32, b"f" * 32, 1)))
     with raises("shuffle.other_collection"):
         table.feed(2, Received(stray))
     with raises("shuffle.other_receiver"):
-        table.feed(3, Received(word))
+        table.feed(3, Received(statement))
 
 
 def test_it_says_what_it_waits_for() -> None:
@@ -349,9 +349,9 @@ def test_nothing_secret_is_shown() -> None:
     table = running(2)
     table.run()
     for _, effect in table.journal:
-        if isinstance(effect, Send) and effect.word.header.step.kind in (Kind.REVEAL, Kind.SEED):
-            assert effect.word.body.hex() not in repr(effect)
-            assert repr(effect.word.body) not in repr(effect)
+        if isinstance(effect, Send) and effect.statement.header.step.kind in (Kind.REVEAL, Kind.SEED):
+            assert effect.statement.body.hex() not in repr(effect)
+            assert repr(effect.statement.body) not in repr(effect)
         if isinstance(effect, Mix):
             assert repr(effect.permutation.secret) not in repr(effect)
 
@@ -364,7 +364,7 @@ def test_what_is_awaited_is_what_is_sent(shufflers: int) -> None:
     sent: dict[int, set[tuple[Step, int]]] = {who: set() for who in table.machines}
     for who, effect in table.journal:
         if isinstance(effect, Send):
-            sent[effect.word.header.receiver].add((effect.word.header.step, who))
+            sent[effect.statement.header.receiver].add((effect.statement.header.step, who))
         if isinstance(effect, SendVector):
             sent[effect.header.receiver].add((effect.header.step, who))
     for who in table.machines:

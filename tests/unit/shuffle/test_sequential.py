@@ -119,8 +119,8 @@ def test_a_shuffler_that_says_two_things_ends_the_attempt() -> None:
     said = next(event for who, event in row.queue if who == 3 and isinstance(event, Received))  # shuffler 1's root
     row.feed(3, said)
     assert row.feed(3, said) == []
-    effects = row.feed(3, Received(Statement(said.word.header, b"\xee" * 32)))
-    assert any(isinstance(effect, Report) and "two different words" in effect.sentence for effect in effects)
+    effects = row.feed(3, Received(Statement(said.statement.header, b"\xee" * 32)))
+    assert any(isinstance(effect, Report) and "two different statements" in effect.sentence for effect in effects)
 
 
 def test_a_stall_names_whom_it_waits_for_and_the_next_attempt_gets_on() -> None:

@@ -31,7 +31,7 @@ RECEIVER: Final = 2  # shuffler 3 leaves before round 1, and its remainder goes 
 
 def vector(attempt: int = 2, *, fill: int = 1, rows: int = ROWS) -> tuple[VectorHeader, list[bytes]]:
     """Shuffler 3's remainder, as it travels."""
-    header = Header(replace(HERE, attempt=attempt), Step(1, Kind.PART), 3, RECEIVER)
+    header = Header(replace(HERE, attempt=attempt), Step(1, Kind.PIECE), 3, RECEIVER)
     messages = list(shuffles.encode_vector(header, np.full((rows, 8), fill, np.uint8), chunk=64))
     return shuffles.decode_vector_header(messages[0]), messages[1:]
 
@@ -71,7 +71,7 @@ def test_a_vector_is_named_once_and_its_repeat_is_known() -> None:
         (vector(4)[0], NotYet),
         (vector(rows=ROWS + 1)[0], RemoteFault),
         (replace(vector()[0], row_bytes=1 << 20), RemoteFault),
-        (replace(vector()[0], header=replace(vector()[0].header, step=Step(2, Kind.PART))), RemoteFault),
+        (replace(vector()[0], header=replace(vector()[0].header, step=Step(2, Kind.PIECE))), RemoteFault),
         (replace(vector()[0], header=replace(vector()[0].header, sender=1)), RemoteFault),
     ],
     ids=["left", "two ahead", "more rows", "longer rows", "another step", "another sender"],

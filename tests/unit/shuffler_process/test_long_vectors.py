@@ -236,7 +236,7 @@ def test_short_vectors_and_shares_stay_in_memory(tmp_path: Path, rng: Randomness
     assert isinstance(short.room(100, SMALL.ciphertext_bytes), np.ndarray)
     long = Bench(100, 1, SMALL, Inline(rng), folder=tmp_path, long_from=0)
     assert isinstance(long.frozen_room(2), np.ndarray)
-    part = VectorHeader(replace(HEADER, step=Step(1, Kind.PART)), 100, 8, bytes(32))
+    part = VectorHeader(replace(HEADER, step=Step(1, Kind.PIECE)), 100, 8, bytes(32))
     assert long.coming(part) is None
 
 

@@ -8,6 +8,7 @@ from peos.crypto.randomness import Randomness
 from peos.errors import Closed, LocalFault
 from peos.ldp.base import Question
 from peos.shuffle.delivery_state import DeliveryState, Phase
+from peos.store import audit
 from peos.store.base import ShufflerStore
 from tests.raising import raises
 from tests.unit.store.made import (
@@ -151,6 +152,17 @@ def test_the_audit_log_tells_the_story_and_chains(store: ShufflerStore) -> None:
     assert entries[-1].fields == {"name": "alice", "count": 3, "ratio": 0.5}
     assert len({entry.hash for entry in entries}) == 5
     assert store.verify_audit() == 5
+
+
+def test_an_entry_that_is_changed_with_its_hash_has_every_later_one_against_it() -> None:
+    entries, last = [], audit.START
+    for number in range(4):
+        entries.append(audit.following(last, float(number), "counted", {"count": number}))
+        last = (entries[-1].number, entries[-1].hash)
+    assert audit.verify(entries, None) == 4
+    entries[1] = audit.following((1, entries[0].hash), 1.0, "counted", {"count": 99})
+    with raises("store.audit_chain", "3"):
+        audit.verify(entries, None)
 
 
 @pytest.mark.parametrize("secret", [b"bytes", np.zeros(3), None, [1]])

@@ -97,7 +97,7 @@ RANGES: dict[str, dict[str, tuple[int, int, str]]] = {  # least, most, what the 
         "header.receiver": (1, 9, "a message's receiver"),
     },
     "VectorHeader": {
-        "header.kind": (9, 9, "a message's kind|a message's receiver|a vector came where a word belongs"),
+        "header.kind": (9, 9, "a message's kind|a message's receiver|a vector came where a statement belongs"),
         "header.receiver": (0, 0, "a message's receiver"),
         "rows": (0, 2**31, "a vector's rows"),
         "row_bytes": (1, 2**26, "a vector's row"),

@@ -17,7 +17,7 @@ from peos.wire.shuffles import CHUNK, ChunkReader, VectorReader, decode_vector, 
 from peos.wire.strict import MESSAGE_LIMIT, serialize
 from tests.raising import raises
 
-HEADER = Header(Context(b"\x01" * 32, b"\x02" * 32, 3), Step(4, Kind.PART), 2, 1)
+HEADER = Header(Context(b"\x01" * 32, b"\x02" * 32, 3), Step(4, Kind.PIECE), 2, 1)
 some = settings(derandomize=True, deadline=None, database=None, max_examples=150)
 shapes = st.tuples(st.integers(0, 12), st.integers(1, 12))
 

@@ -1,0 +1,48 @@
+"""What a method of post-processing is, and what comes of one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peos.estimate.frequency import Estimate
+
+Floats = NDArray[np.float64]
+Changed = tuple[Floats, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method, and what holds of every vector that comes of it."""
+
+    name: str
+    about: str  # what it does to the estimates, in a clause
+    apply: Callable[..., Changed]  # of an Estimate and the options: the frequencies, and notes on them
+    nonnegative: bool
+    sums_to_one: bool
+    monotone: bool = True  # a larger estimate never becomes the smaller frequency
+    options: tuple[str, ...] = ()
+    answers_queries: bool = False  # about sets of values: what comes of it is an answer a set, not a number a value
+
+
+@dataclass(frozen=True, eq=False)
+class PostProcessed:
+    """Frequencies after a method, and what it promises of them. They have no intervals: those of the raw ones hold."""
+
+    frequency: Floats
+    method: str
+    sums_to_one: bool
+    nonnegative: bool
+    monotone: bool
+    notes: tuple[str, ...]
+
+
+def of_frequencies(rule: Callable[[Floats], Floats]) -> Callable[..., Changed]:
+    """A method that needs nothing but the frequencies, and has nothing to say."""
+
+    def apply(estimate: Estimate, **_: Any) -> Changed:
+        return rule(estimate.frequency), ()
+
+    return apply
