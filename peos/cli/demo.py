@@ -22,30 +22,32 @@ SHOWN: Final = 20
 
 
 def demo(
-    users: Annotated[int, typer.Option(help="How many users take part.", min=1)] = 2000,
-    shufflers: Annotated[int, typer.Option(help="Organisations that shuffle.")] = 3,
-    domain: Annotated[int, typer.Option(help="How many values there are.")] = 64,
-    delta: Annotated[float, typer.Option(help="The probability that a guarantee may fail with.")] = 1e-6,
-    eps_server: Annotated[float, typer.Option(help="Against the analyzer, alone or with few shufflers.")] = 1.0,
-    eps_users: Annotated[float, typer.Option(help="Against it with all other users.")] = 1.0,
-    eps_local: Annotated[float, typer.Option(help="Against everybody.")] = 4.0,
-    fakes: Annotated[str, typer.Option(help="Fake reports.", metavar="auto|K")] = "auto",
-    mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar=f"auto|{MECHANISMS.choices}")] = "auto",
+    users: Annotated[int, typer.Option(help="Number of users.", min=1)] = 2000,
+    shufflers: Annotated[int, typer.Option(help="Number of shufflers.")] = 3,
+    domain: Annotated[int, typer.Option(help="Number of values.")] = 64,
+    delta: Annotated[float, typer.Option(help="Probability with which a guarantee may fail.")] = 1e-6,
+    eps_server: Annotated[
+        float, typer.Option(help="Target ε against the analyzer, alone or with few shufflers.")
+    ] = 1.0,
+    eps_users: Annotated[float, typer.Option(help="Target ε against the analyzer and all other users.")] = 1.0,
+    eps_local: Annotated[float, typer.Option(help="Target ε if everyone else colludes.")] = 4.0,
+    fakes: Annotated[str, typer.Option(help="Number of fake reports.", metavar="auto|K")] = "auto",
+    mechanism: Annotated[str, typer.Option(help="Local mechanism.", metavar=f"auto|{MECHANISMS.choices}")] = "auto",
     scheme: Annotated[
         str | None,
-        typer.Option(help=f"The encryption scheme; {DEFAULT_SCHEME} if none is named.", metavar=SCHEMES.choices),
+        typer.Option(help=f"Encryption scheme [default: {DEFAULT_SCHEME}]", metavar=SCHEMES.choices),
     ] = None,
     protocol: Annotated[
-        str, typer.Option(help="The shuffle; all but the first protect less.", metavar=PROTOCOLS.choices)
+        str, typer.Option(help="Shuffle protocol; ss is a baseline that protects less.", metavar=PROTOCOLS.choices)
     ] = DEFAULT_PROTOCOL,
     asked: Annotated[
         str | None, typer.Option("--post-process", help=POST_PROCESS, metavar="METHOD|auto[:GOAL]")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Fixes the users' true values, and nothing else.")] = None,
-    out: Annotated[Path | None, typer.Option(help="A folder for the results; made if need be.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the users' true values, and of nothing else.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the results; created if missing.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print result.json.")] = False,
 ) -> None:
-    """Run a whole collection on this machine: separate processes, TLS, real encryption; check it against the truth."""
+    """Run a whole collection on this machine (separate processes, TLS, real encryption) beside the truth."""
     from rich.console import Console
 
     from peos.localrun import local_spec, run_locally, zipf_values

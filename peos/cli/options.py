@@ -11,8 +11,8 @@ from peos.registry import POST_PROCESSING
 from peos.settings import File, keys_of, option_of
 
 POST_PROCESS: Final = (
-    "Beside the raw estimates show them made consistent: METHOD is one of "
-    f"{POST_PROCESSING.choices}, or auto for the best by simulation; GOAL: values|top:K|sets:SHARE."
+    f"Method of post-processing, shown beside the raw estimates: {POST_PROCESSING.choices}; auto simulates them all, "
+    "for the GOAL values, top:K or sets:SHARE [default: none; of auto: values]"
 )
 """Help for --post-process."""
 

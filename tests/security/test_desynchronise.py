@@ -231,7 +231,7 @@ def test_two_words_for_one_step_end_the_attempt_and_name_their_sender(key: Paill
     assert_second_attempt_conserves(laid)
 
 
-@pytest.mark.parametrize(("who", "receiver", "step"), [(2, 3, "round 2, part"), (1, 2, "round 2, handover")])
+@pytest.mark.parametrize(("who", "receiver", "step"), [(2, 3, "round 2, piece"), (1, 2, "round 2, handover")])
 def test_two_vectors_for_one_step_are_refused_and_name_their_sender(
     key: PaillierPrivateKey, who: int, receiver: int, step: str
 ) -> None:

@@ -65,7 +65,7 @@ def words() -> dict[str, Any]:
     def refused(why: str, name: str, sentence: str, where: bytes, body: bytes = body) -> Case:
         return bad(why, name, sentence, b"".join(fields(where, body)))
 
-    belongs, more = "a word came where a vector belongs", "a Word has something left over"
+    belongs, more = "a statement came where a vector belongs", "a Word has something left over"
     return {
         "message": "Word",
         "good": [*(case(kind) for kind in (1, 2, 3, 4, 6, 8)), case(1, (1 << 32) - 1, (1 << 16) - 1)],
@@ -75,8 +75,8 @@ def words() -> dict[str, Any]:
             *(refused("kind", f"kind {kind}, a vector's", belongs, header((1, 1, kind, 2, 3))) for kind in (5, 7)),
             refused("kind", "kind 9, a vector's", belongs, header((1, 1, 9, 2, 0))),
             bad("missing field", "no header", "a message's kind is 0", V + blob(3, body)),
-            bad("missing field", "no body", "a word has 0 bytes", V + blob(2, usual)),
-            refused("length", "a body of 33 bytes", "a word has 33 bytes", usual, bytes(33)),
+            bad("missing field", "no body", "a statement has 0 bytes", V + blob(2, usual)),
+            refused("length", "a body of 33 bytes", "a statement has 33 bytes", usual, bytes(33)),
             refused("unknown field", "in the header", more, usual + uint(8, 1)),
             refused("order", "in the header", more, usual[34:68] + usual[:34] + usual[68:]),
             bad("repeated field", "two headers", more, V + blob(2, usual) * 2 + blob(3, body)),
@@ -110,7 +110,7 @@ def refused_vector(why: str, name: str, sentence: str, *chunks: bytes, **changed
 def bad_headers() -> list[Case]:
     """Headers of vectors that must be refused."""
     refused, usual = refused_vector, [field for field in head() if field]
-    word, needless = "a vector came where a word belongs", "a transcript digest has 32 bytes, not 0"
+    word, needless = "a vector came where a statement belongs", "a transcript digest has 32 bytes, not 0"
     placed_wrongly = [(row[:3], V + blob(2, row[3], shown=True) + b"".join(head()[2:])) for row in HEADERS]
     return [
         *spoilt("VectorHeader", usual, (5, hashlib.sha256(DATA).digest())),

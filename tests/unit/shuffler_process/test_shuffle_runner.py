@@ -41,7 +41,7 @@ LATE = 3.5
 class Posted(Told):
     """Remembers what goes out, and sends nothing."""
 
-    def word(self, word: Statement) -> None:
+    def statement(self, statement: Statement) -> None:
         """Nobody gets it."""
 
     def vector(self, header: Header, rows: Any) -> None:

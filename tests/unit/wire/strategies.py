@@ -256,7 +256,7 @@ CODECS = {
     ),
     "ListChunk": Codec(_stretches(), freezes.encode_stretch, freezes.decode_stretch),
     "FrozenDigest": Codec(_frozen, freezes.encode_frozen_digest, freezes.decode_frozen_digest),
-    "Statement": Codec(_words, shuffles.encode_statement, shuffles.decode_statement, HEADED),
+    "Word": Codec(_words, shuffles.encode_statement, shuffles.decode_statement, HEADED),
     "VectorHeader": Codec(_vector_headers(), _encode_vector_header, shuffles.decode_vector_header, HEADED),
     "VectorChunk": Codec(_chunks, _encode_chunk, _decode_chunk),
     "Notice": Codec(_notices(), shuffles.encode_notice, shuffles.decode_notice),
