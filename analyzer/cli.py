@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from peos.cli.options import with_settings
+from peos.cli.options import POST_PROCESS, with_settings
 from peos.errors import PeosError, WrongInput
 from peos.settings import load
 from peos.spec import CollectionSpec
@@ -24,11 +24,12 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
-    help="Create collections, receive what was shuffled, publish estimates.",
+    help="Create collections, receive the shuffled reports, publish estimates.",
 )
-Config = Annotated[Path, typer.Option("--config", help="analyzer.toml")]
-Name = Annotated[str, typer.Argument(help="The name of the collection.")]
-Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+Config = Annotated[Path, typer.Option("--config", help="Path of analyzer.toml.")]
+Name = Annotated[str, typer.Argument(help="Name of the collection.")]
+PostProcess = Annotated[str | None, typer.Option("--post-process", help=POST_PROCESS, metavar="METHOD|auto[:GOAL]")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @contextmanager
@@ -46,7 +47,7 @@ def _home(config: Path) -> Iterator["Workspace"]:
 
 @app.command()
 def init(config: Config) -> None:
-    """Draw this analyzer's keys, and write the card to hand out; again, write the card anew."""
+    """Generate this analyzer's keys, and write its card; run it again to rewrite the card."""
     from analyzer import keys
     from analyzer.config import read
     from peos.crypto.randomness import system
@@ -58,10 +59,8 @@ def init(config: Config) -> None:
 
 
 @app.command()
-def serve(
-    config: Config, log: Annotated[Path | None, typer.Option(help="Write the log here, not to stderr.")] = None
-) -> None:
-    """Take in what is delivered, decrypt and publish, until told to stop."""
+def serve(config: Config, log: Annotated[Path | None, typer.Option(help="Log file [default: stderr]")] = None) -> None:
+    """Receive deliveries, decrypt and publish, until stopped."""
     from analyzer.serve import run
     from peos.net.logs import Log, configure
 
@@ -104,7 +103,7 @@ def create(
 
 @app.command()
 def freeze(config: Config, name: Name) -> None:
-    """Close a collection now: what the shufflers hold by then is what counts."""
+    """Close a collection now; only submissions that the shufflers hold by then count."""
     from analyzer import orders
     from peos.cli.progress import Progress
 
@@ -133,10 +132,10 @@ def publish(
     name: Name,
     unopened: Annotated[
         list[str] | None,
-        typer.Option(help="Although the rows of this shuffler, by number, were not seen; several: 1,3."),
+        typer.Option(help="Number of a shuffler whose rows were not inspected; several: 1,3."),
     ] = None,
 ) -> None:
-    """Say that a delivered collection is to be published; without --unopened only if all rows were seen."""
+    """Publish a delivered collection; without --unopened only if every shuffler's rows were inspected."""
     from analyzer import orders
 
     numbers = [number.strip() for given in unopened or () for number in given.split(",")]
@@ -153,10 +152,10 @@ def publish(
 @app.command()
 def status(
     config: Config,
-    name: Annotated[str | None, typer.Argument(help="One collection; all of them if none is named.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Name of one collection [default: all]")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say where each collection stands, what is waited for, and what was refused."""
+    """Show each collection's state, what it waits for, and what was refused."""
     from analyzer.status import status as found
 
     with _home(config) as home:
@@ -173,7 +172,7 @@ def status(
 
 @app.command()
 def audit(config: Config, as_json: Json = False) -> None:
-    """Show the audit log, once its chain of hashes is found whole."""
+    """Verify the audit log's chain of hashes, and show the log."""
     with _home(config) as home:
         lines = home.store.audit_log()
     if as_json:
@@ -189,7 +188,7 @@ def audit(config: Config, as_json: Json = False) -> None:
 
 @app.command()
 def ledger(config: Config, as_json: Json = False) -> None:
-    """Show what all collections together give away of each population, and what its budget is."""
+    """Show the privacy loss of all collections together, and the budget, for each population."""
     from analyzer.ledger import ledger_of, populations, shown, to_json
     from peos.privacy.guarantees import rounded_up
 
@@ -216,28 +215,46 @@ def ledger(config: Config, as_json: Json = False) -> None:
 
 @app.command()
 def result(
-    config: Config,
-    name: Name,
+    config: Annotated[Path | None, typer.Option("--config", help="Path of analyzer.toml.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Name of the collection.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--result", help="Path of a result.json, in place of --config and a name.")
+    ] = None,
+    asked: PostProcess = None,
     as_json: Json = False,
-    wait: Annotated[float, typer.Option(help="Seconds to wait for it.")] = 0.0,
-    everything: Annotated[bool, typer.Option("--all", help="Show every value, not only the most frequent.")] = False,
-    html: Annotated[Path | None, typer.Option(help="Write the report page to this file, too.")] = None,
+    wait: Annotated[float, typer.Option(help="Seconds to wait for the result.")] = 0.0,
+    everything: Annotated[bool, typer.Option("--all", help="Show every value [default: the most frequent]")] = False,
+    html: Annotated[Path | None, typer.Option(help="File to write the report page to.")] = None,
 ) -> None:
-    """Show what a collection found, with error bars and guarantees."""
+    """Show a collection's estimates, with error bars and guarantees, and what post-processing makes of them."""
     from rich.console import Console
 
     from analyzer.report import write_report
-    from analyzer.result import show
+    from analyzer.result import read, show
     from peos.cli.progress import Progress
 
     _require_seconds(wait)
+    if (None in (config, name)) if file is None else ((config, name) != (None, None)):
+        raise WrongInput(
+            "input.which_result",
+            "which result to show is not said, or said twice",
+            hint="give --config and the collection's NAME, or --result FILE alone",
+        )
     if html is not None and (html.is_dir() or not html.parent.is_dir()):
         raise WrongInput(
             "input.page", f"the page cannot be written to {html}", hint="name a file in a folder that exists"
         )
-    with _home(config) as home, Progress() as progress:
-        found = _awaited(home, name, wait, progress)
-        home.store.note("result read", home.kept(name).digest)
+    with Progress() as progress:
+        if file is not None:
+            found = read(file)
+        elif config is not None and name is not None:
+            with _home(config) as home:
+                found = _awaited(home, name, wait, progress)
+                home.store.note("result read", home.kept(name).digest)
+        if asked is not None:
+            from peos.estimate.post_processing.published import post_processed
+
+            found["post_processed"] = post_processed(found, asked)
         if html is not None:
             write_report(html, found)
             progress.say(f"the report is {html}")

@@ -28,17 +28,17 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 
 @app.command()
 def enrol(
-    config: Annotated[Path, typer.Option("--config", help="analyzer.toml")],
-    collection: Annotated[str, typer.Option(help="The name of the collection.")],
-    out: Annotated[Path, typer.Option(help="The file to write, one ticket a line; it must not exist.")],
+    config: Annotated[Path, typer.Option("--config", help="Path of analyzer.toml.")],
+    collection: Annotated[str, typer.Option(help="Name of the collection.")],
+    out: Annotated[Path, typer.Option(help="File for the tickets, one a line; it must not exist.")],
     count: Annotated[
-        int | None, typer.Option(help="How many tickets, each with a key of its own.", min=1, max=MOST)
+        int | None, typer.Option(help="Number of tickets, each with its own key.", min=1, max=MOST)
     ] = None,
     keys: Annotated[
-        Path | None, typer.Option(help="In place of --count: users' own public keys, one in hex a line.")
+        Path | None, typer.Option(help="File with users' own public keys, one in hex a line; replaces --count.")
     ] = None,
 ) -> None:
-    """Mint tickets for the users of a collection."""
+    """Mint tickets for a collection's users."""
     from analyzer.config import read
 
     if (count is None) == (keys is None):

@@ -17,16 +17,24 @@ from analyzer.dummies import Dummies
 from analyzer.publisher import Publisher
 from analyzer.shuffler_clients import ShufflerClients
 from analyzer.store import CollectionRow
-from analyzer.troubles import Troubles
 from analyzer.workspace import Workspace
 from peos.collection import analysis
 from peos.collection.lifecycle import OVER, State
 from peos.errors import LocalFault, PeosError
-from peos.net.logs import Log
+from peos.net.observer import (
+    Began,
+    DummyNotIn,
+    Ended,
+    MovedOn,
+    NotMovedOn,
+    Observer,
+    StateReached,
+    StoreRead,
+    StoreUnread,
+)
 
 ASK_EVERY: Final = analysis.ASK_EVERY
 FIRST_PAUSE: Final = 0.5  # seconds after an error
-_TURN: Final = "its collections are looked at again"  # what is tried again after an error, as `status` shows it
 _STEP: Final = "the next step is tried again"
 _DUMMIES: Final = "its dummies are sent again"
 _PUBLISHING: Final = "the publishing is tried again"
@@ -41,19 +49,19 @@ class Scheduler:
         home: Workspace,
         receiving: DeliveryReceiver,
         publishing: Publisher,
-        log: Log,
+        observer: Observer,
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._home = home
         self._receiving = receiving
         self._publishing = publishing
-        self._log = log
+        self._observer = observer
+        self._trouble = ""  # of the store, as it was noted last
         self._clock = clock
         self._sessions: dict[bytes, analysis.Session] = {}
         self._failed: Counter[bytes] = Counter()  # how often, one after another
         self._rest_until: dict[bytes, float] = {}
-        self._troubles = Troubles(home.config.folder)
         self._changed = asyncio.Event()
         self._uncleared: set[bytes] = set()  # over, and not wholly erased
         self._publish_at: dict[bytes, float] = {}  # when to try again what could not be published
@@ -69,7 +77,7 @@ class Scheduler:
 
     async def run(self, noticed: Callable[[Sequence[CollectionRow]], float]) -> None:
         """`noticed` is told at each turn which collections are live, and says when it wants to be told again."""
-        self._troubles.clear()
+        self._observer.note(Began())
         try:
             self._uncleared = await asyncio.to_thread(self._publishing.uncleared)
             while True:
@@ -77,16 +85,18 @@ class Scheduler:
                 due = self._clock() + TRY_AGAIN
                 try:
                     due = min(due, await self._turn(noticed))
-                    self._troubles.note(None, _TURN, None)
+                    self._trouble = ""
+                    self._observer.note(StoreRead())
                 except Exception as error:  # of the store: it is asked again, and nothing ends by it
                     due = self._clock() + FIRST_PAUSE
-                    if self._troubles.note(None, _TURN, error):
-                        self._log.error("the collections cannot be read at the moment", error)
+                    if str(error) != self._trouble:
+                        self._trouble = str(error)
+                        self._observer.note(StoreUnread(error))
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(max(0.0, due - self._clock())):
                         await self._changed.wait()
         finally:
-            self._troubles.clear()
+            self._observer.note(Ended())
             if self._published is not None:
                 self._published.cancel()  # its thread ends when the engine is closed
             for task in self._sending.values():
@@ -112,14 +122,13 @@ class Scheduler:
         except asyncio.CancelledError:
             raise
         except Exception as error:  # the other collections go on; the operator finds this in the log and in `status`
-            self._troubles.note(kept.digest, what, error)
-            self._log.of(kept.digest).error("a collection could not be moved on", error, state=kept.state.value)
+            self._observer.of(kept.digest).note(NotMovedOn(error, kept.state.value, what))
             pause = min(TRY_AGAIN, FIRST_PAUSE * 2.0 ** min(self._failed[kept.digest], 16))
             self._failed[kept.digest] += 1
             self._rest_until[kept.digest] = time.monotonic() + pause
             return self._clock() + pause
         for done in (_STEP, _DUMMIES, _PUBLISHING) if kept.state in OVER else (what,):
-            self._troubles.note(kept.digest, done, None)
+            self._observer.of(kept.digest).note(MovedOn(done))
         if not self._is_publishing(kept):
             self._failed.pop(kept.digest, None)
         return due
@@ -181,7 +190,7 @@ class Scheduler:
             try:
                 await asyncio.to_thread(self._dummies.send, kept, number)
             except PeosError as error:
-                self._log.of(kept.digest).warning("a dummy is not in yet; it is sent again", error)
+                self._observer.of(kept.digest).note(DummyNotIn(error))
                 break
         return math.inf
 
@@ -215,6 +224,6 @@ class Scheduler:
     def _move(self, kept: CollectionRow, there: State, reason: str) -> None:
         try:
             if self._home.store.move(kept.digest, there, reason):
-                self._log.of(kept.digest).info("state", state=there.value, reason=reason)
+                self._observer.of(kept.digest).note(StateReached(there.value, reason))
         except LocalFault:
             return  # it moved on meanwhile, by a command or by the last vector

@@ -10,6 +10,7 @@ from analyzer.delivery_receiver import DeliveryReceiver
 from analyzer.inspection_runner import InspectionRunner
 from analyzer.publisher import Publisher
 from analyzer.scheduler import Scheduler
+from analyzer.troubles import Troubles
 from analyzer.workspace import Admission, Workspace
 from peos.compute import Engine, engine
 from peos.ending import ending_signals
@@ -17,6 +18,7 @@ from peos.hardening import descriptors
 from peos.net.certificates import require_current
 from peos.net.limits import Limits, fitted
 from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.net.server import serve
 from peos.net.tls import Trust, peer_port
 from peos.store.bell import Bell
@@ -59,11 +61,12 @@ async def _serve(home: Workspace, log: Log, stop: asyncio.Event, working: Engine
     trust = Trust()
     admission = Admission(home, trust)
     receiving = DeliveryReceiver(home, log)
+    observer = Observer(log, Troubles(home.config.folder).followers())
     live = home.store.live()
     admission.look(live)
     for kept in live:  # before the port is open: what is coming in then is not half written, it is being written
         receiving.sweep(kept)
-    scheduler = Scheduler(home, receiving, Publisher(home, receiving, inspecting, working, log), log)
+    scheduler = Scheduler(home, receiving, Publisher(home, receiving, inspecting, working, log), observer)
     bell = Bell(home.config.folder, scheduler.look)
     port = peer_port(home.keys.certificate, trust)
     (limits,) = fitted(descriptors(), Limits(home.config.peer_connections))

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Final
 
 from peos.errors import PeosError
+from peos.net.observer import Began, Ended, Event, Follower, MovedOn, NotMovedOn, StoreRead, StoreUnread
 
 _NAME: Final = "troubles.json"
+_TURN: Final = "its collections are looked at again"  # what is tried again after an error, as `status` shows it
 _ALL: Final = ""  # of all collections
 
 
@@ -38,6 +40,24 @@ class Troubles:
                 self._write()
                 self._written = self._found
         return is_new
+
+    def follow(self, collection: bytes, event: Event) -> None:
+        """What the serving process notes, as far as it is about what it cannot do."""
+        match event:
+            case StoreUnread(error):
+                self.note(None, _TURN, error)
+            case StoreRead():
+                self.note(None, _TURN, None)
+            case NotMovedOn(error, _, work):
+                self.note(collection, work, error)
+            case MovedOn(work):
+                self.note(collection, work, None)
+            case Began() | Ended():
+                self.clear()
+
+    def followers(self) -> dict[type[Event], tuple[Follower, ...]]:
+        """The kinds of events that it follows."""
+        return dict.fromkeys((StoreUnread, StoreRead, NotMovedOn, MovedOn, Began, Ended), (self.follow,))
 
     def clear(self) -> None:
         """There is none: the process begins, or ends."""

@@ -67,10 +67,14 @@ class CollectionSpec(File):
 
     name: str = setting("name", _NAMED, about="Name of the collection, its folder and its files.")
     question: str = setting("question", PROSE, about="Question, as users see it.")
-    labels: tuple[str, ...] = setting("labels", TEXTS, (), about="An answer; once for each, in their order.")
+    labels: tuple[str, ...] = setting("labels", TEXTS, (), about="Answer; repeat it for each, in order.")
     domain: int = setting("domain", count(2), 0, about="Number of answers, where they have no labels.")
-    epoch: str = setting("epoch", PROSE, "", about="When it is asked; a user answers a question once an epoch.")
-    population: str = setting("population", PROSE, EVERYBODY, about="Population asked; each has its own budget.")
+    epoch: str = setting(
+        "epoch", PROSE, "", about="Text that sets repetitions of a question apart; a user answers once an epoch."
+    )
+    population: str = setting(
+        "population", PROSE, EVERYBODY, about="Population asked; each has its own budget [default: everyone]"
+    )
     users: int = setting("users", count(1), about="Number of honest users expected.")
     minimum: int | None = setting(
         "minimum", count(1), None, about="Minimum number of reports, else abort [default: half of --users]"
@@ -121,9 +125,13 @@ class CollectionSpec(File):
         about="Shuffle protocol; ss is a baseline that protects less (docs/protocol.md §9).",
         choices=PROTOCOLS.choices,
     )
-    closes_in: int = setting("closes_in", _SECONDS, 3600, about="Seconds until it closes.")
-    shuffle_within: int = setting("shuffle_within", _SECONDS, 86_400, about="Seconds from then until it is shuffled.")
-    erase_within: int = setting("erase_within", _SECONDS, 604_800, about="Seconds from then until all is erased.")
+    closes_in: int = setting("closes_in", _SECONDS, 3600, about="Seconds until the collection closes.")
+    shuffle_within: int = setting(
+        "shuffle_within", _SECONDS, 86_400, about="Seconds from closing to the shuffle's deadline."
+    )
+    erase_within: int = setting(
+        "erase_within", _SECONDS, 604_800, about="Seconds from that deadline until everything is erased."
+    )
 
     def __post_init__(self) -> None:
         require(self)

@@ -21,19 +21,19 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
-    help="Run a shuffler: take in parts, shuffle with the others, deliver.",
+    help="Run a shuffler: accept submissions, shuffle with the others, deliver.",
 )
 _SHOWN: Final = {"collection", "state", "reason", "reports", "sent", "received", "refused"} | {
     *("step", "done", "total", "seconds", "waited_for")
 }
 PATIENCE: Final = 10.0  # seconds for a running process to write its status
 _GLANCE: Final = 0.02
-Config = Annotated[Path, typer.Option("--config", help="shuffler.toml")]
+Config = Annotated[Path, typer.Option("--config", help="Path of shuffler.toml.")]
 
 
 @app.command()
 def init(config: Config) -> None:
-    """Draw this shuffler's keys, and write the card to hand out."""
+    """Generate this shuffler's keys, and write its card."""
     from shuffler import keys
     from shuffler.config import read
 
@@ -46,12 +46,13 @@ def init(config: Config) -> None:
 @app.command()
 def serve(
     config: Config,
-    log: Annotated[Path | None, typer.Option(help="Write the log here, not to stderr.")] = None,
+    log: Annotated[Path | None, typer.Option(help="Log file [default: stderr]")] = None,
     restored: Annotated[
-        bool, typer.Option("--restored", help="The store comes from a backup: give up what was unfinished in it.")
+        bool,
+        typer.Option("--restored", help="Accept a store restored from a backup; abandons its unfinished collections."),
     ] = False,
 ) -> None:
-    """Take in parts, shuffle and deliver, until told to stop."""
+    """Accept submissions, shuffle and deliver, until stopped."""
     from peos.net.logs import Log, configure
     from shuffler.background import is_left
     from shuffler.config import read
@@ -67,7 +68,9 @@ def serve(
 
 
 @app.command()
-def accept(config: Config, collection: Annotated[str, typer.Argument(help="The digest, or its beginning.")]) -> None:
+def accept(
+    config: Config, collection: Annotated[str, typer.Argument(help="Digest of the collection, or its first digits.")]
+) -> None:
     """Accept a collection that waits for the operator."""
     from peos.store.bell import ring
     from shuffler.config import read
@@ -88,8 +91,8 @@ def accept(config: Config, collection: Annotated[str, typer.Argument(help="The d
 
 
 @app.command()
-def status(config: Config, as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
-    """Say where each collection stands, what is waited for, and what was refused."""
+def status(config: Config, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """Show each collection's state, what it waits for, and what was refused."""
     from shuffler.config import read
 
     lines, age = _status(read(config).folder)

@@ -24,7 +24,7 @@ from peos.errors import Closed, PeosError, Refused, Unknown, WrongInput
 from peos.ldp.base import Question
 from peos.net.calls import Caller
 from peos.net.client import channel
-from peos.net.logs import Log
+from peos.net.observer import Finished, Observer, RowsKept, StoppedSession, Unreadable
 from peos.net.tls import Trust
 from peos.store.base import Collection, ShufflerStore
 from peos.wire.documents import SignedDocument, decode_signed_document, erase_by_of
@@ -45,7 +45,7 @@ ASKED_FOR: Final = 8  # ended collections that stay decoded after they were aske
 
 
 class CollectionRegistry:
-    """Where proposals arrive and collections are found. `changed` is called when a state has changed."""
+    """Where proposals arrive and collections are found."""
 
     def __init__(
         self,
@@ -55,8 +55,7 @@ class CollectionRegistry:
         store: StoreThread,
         trust: Trust,
         engine: Engine,
-        log: Log,
-        changed: Callable[[], None] = lambda: None,
+        observer: Observer,
     ) -> None:
         self.live: dict[bytes, CollectionSession] = {}
         self.store = store
@@ -69,8 +68,7 @@ class CollectionRegistry:
             megabytes=config.zeros_megabytes,
             workers=lambda: Background(config.workers),
         )
-        self._log = log
-        self._changed = changed
+        self._observer = observer
         self._tasks: dict[bytes, asyncio.Task[None]] = {}
         self._asked_for: dict[bytes, CollectionSession] = {}  # the one used last at the end
         self._leaving: list[tuple[float, bytes]] = []  # a heap: when nobody can ask about a collection any more
@@ -94,7 +92,7 @@ class CollectionRegistry:
                 if now < erase_by:
                     self._trust.admit(self._others(decode_proposal(over.roster).cards), over.digest)
             except PeosError as error:
-                self._log.of(over.digest).error("a stored collection cannot be read", error)
+                self._observer.of(over.digest).note(Unreadable(error))
                 continue
             if now < erase_by or over.has_rows:
                 self._leaving.append((erase_by, over.digest))
@@ -105,7 +103,7 @@ class CollectionRegistry:
                 self._trust.admit(self._others(cards), kept.digest)
                 self._start(self._session(signed, cards, kept))
             except PeosError as error:
-                self._log.of(kept.digest).error("a stored collection cannot be resumed", error)
+                self._observer.of(kept.digest).note(Unreadable(error))
 
     async def find(self, digest: bytes) -> CollectionSession:
         """A collection that is known here, whether or not it is over."""
@@ -225,7 +223,7 @@ class CollectionRegistry:
                     forgotten(digest)
                     heapq.heappop(self._leaving)
             except Exception as error:
-                self._log.error("rows could not be erased yet", error)
+                self._observer.note(RowsKept(error))
                 pause = AGAIN
             for session in [one for one in self._showing.values() if one.document.shuffle_by <= now]:
                 del self._showing[session.digest]
@@ -285,9 +283,8 @@ class CollectionRegistry:
             statistical=self._config.statistical,
             folder=self._config.folder,
             vault=self._keys.vault,
-            log=self._log,
+            observer=self._observer,
             meter=meter,
-            changed=self._changed,
         )
 
     def _start(self, session: CollectionSession) -> None:
@@ -306,7 +303,7 @@ class CollectionRegistry:
             except asyncio.CancelledError:
                 raise
             except Exception as error:  # nothing of a collection ends unheard: it goes on from what is durable
-                self._log.of(digest).error("a collection stopped, and is tried again", error)
+                self._observer.of(digest).note(StoppedSession(error))
                 await asyncio.sleep(AGAIN)
         await session.close_when_sent()
         self._past[digest] = _line(await status(session), session.meter)
@@ -316,7 +313,7 @@ class CollectionRegistry:
         self._ended.add(digest)
         heapq.heappush(self._leaving, (session.document.erase_by, digest))
         self._left.set()
-        self._changed()
+        self._observer.of(digest).note(Finished())
 
     def _caller(self, card: Card, name: str, meter: Meter) -> Caller:
         """Its channel is opened at the first call."""

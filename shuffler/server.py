@@ -17,6 +17,7 @@ from peos.hardening import descriptors
 from peos.net.certificates import require_current
 from peos.net.limits import Limits, fitted
 from peos.net.logs import Log
+from peos.net.observer import Accepted, Event, Finished, Observer, StateReached, StatusUnwritten
 from peos.net.server import Running, serve
 from peos.net.tls import Trust, peer_port, user_port
 from peos.store.bell import Bell
@@ -58,9 +59,10 @@ async def run(config: Config, log: Log, *, restored: bool = False) -> None:
         _end(workers)
         raise
     try:
-        attendant = Attendant(config.folder, log)
+        attendant = Attendant(config.folder, Observer(log))
+        observer = Observer(log, {StateReached: (attendant.follow,), Finished: (attendant.follow,)})
         registry = CollectionRegistry(
-            config=config, keys=keys, store=store, trust=trust, engine=workers, log=log, changed=attendant.look
+            config=config, keys=keys, store=store, trust=trust, engine=workers, observer=observer
         )
         try:
             await _serve(config, keys, registry, attendant, Intake(store, log, keys.identity), trust, stop, log)
@@ -141,14 +143,14 @@ def _end(workers: Engine) -> None:
 class Attendant:
     """Takes the operator's word and writes the status down, when a command rings or a state has changed."""
 
-    def __init__(self, folder: Path, log: Log) -> None:
+    def __init__(self, folder: Path, observer: Observer) -> None:
         self._folder = folder
-        self._log = log
+        self._observer = observer
         self._look = asyncio.Event()
         self._rung = False  # by a command, which wants to see everything
 
-    def look(self) -> None:
-        """Something has changed."""
+    def follow(self, _: bytes, __: Event) -> None:
+        """A state has changed."""
         self._look.set()
 
     async def run(self, registry: CollectionRegistry) -> None:
@@ -166,7 +168,7 @@ class Attendant:
                 except Exception as error:  # the collections go on without it
                     if str(error) != trouble:
                         trouble = str(error)
-                        self._log.error("the status could not be written", error)
+                        self._observer.note(StatusUnwritten(error))
                     self._look.set()
                     await asyncio.sleep(AGAIN)
         finally:
@@ -179,7 +181,7 @@ class Attendant:
     async def _attend(self, registry: CollectionRegistry) -> None:
         accepted = self._folder / ACCEPTED
         accepted.mkdir(mode=0o700, exist_ok=True)
-        await registry.accept_from(accepted, lambda digest: self._log.of(digest).info("accepted by the operator"))
+        await registry.accept_from(accepted, lambda digest: self._observer.of(digest).note(Accepted()))
         lines = await registry.statuses(everything=self._rung)
         new = self._folder / f"{STATUS}.new"
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -7,7 +7,7 @@ there all the same: so after an error the state is read again before it is repor
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +21,16 @@ from peos.crypto.randomness import system
 from peos.crypto.vault import Vault
 from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, Refused
 from peos.net.calls import Caller
-from peos.net.logs import Log
+from peos.net.observer import (
+    ChangeIsThere,
+    EvidenceFound,
+    Observer,
+    ReportsLeftOut,
+    StateReached,
+    StepFailed,
+    TwoListsSigned,
+    Waits,
+)
 from peos.protocols import Assignment
 from peos.shuffle.delivery_state import DeliveryState
 from peos.shuffle.effects import Heard, Notify, Persist
@@ -66,9 +75,8 @@ class CollectionSession:
         statistical: bool = False,
         folder: Path,
         vault: Vault,
-        log: Log,
+        observer: Observer,
         meter: Meter,
-        changed: Callable[[], None] = lambda: None,
     ) -> None:
         self.signed = signed
         self.document = signed.document
@@ -90,8 +98,8 @@ class CollectionSession:
         self._statistical = statistical
         self._folder = folder
         self._analyzer = analyzer
-        self._log = log.of(self.digest)
-        self._said_changed = changed
+        self._observer = observer.of(self.digest)
+        self._log = self._observer.log
         inspects = self.document.protocol.inspects
         self._stock = (
             ahead.stock(self.document, self.encryption.public, number, self._log)
@@ -221,8 +229,10 @@ class CollectionSession:
                 return life.Inspected()
             case life.NoteEvidence():
                 assert isinstance(self.freezing, FreezeRunner), "the proof comes from the freeze"
-                fields = self.freezing.evidence_fields
-                await self.store(lambda store: store.audit("two lists signed", fields))
+                proof = self.freezing.evidence_fields
+                event = TwoListsSigned(f"shuffler {proof['shuffler']}", proof)
+                await self.store(lambda store: store.audit(event.sentence, event.proof))
+                self._observer.note(event)
                 return life.Noted()
             case life.ForgetEvidence():
                 await self._forget_evidence()
@@ -245,9 +255,9 @@ class CollectionSession:
     async def _recover(self, error: Exception) -> None:
         """Let the machine judge an error, once the store was read again."""
         if isinstance(error, PeosError):
-            self._log.warning("waiting", error)
+            self._observer.note(Waits(error))
         else:
-            self._log.error("a step failed", error)
+            self._observer.note(StepFailed(error))
         self._stalled = ""
         freezing = self.freezing if isinstance(self.freezing, FreezeRunner) else None
         is_broken = freezing is not None and freezing.is_hopeless
@@ -255,7 +265,7 @@ class CollectionSession:
         try:
             await self._carry_out(self._on(life.Failed(error, is_broken, proof)))
         except Exception as again:
-            self._log.warning("waiting", again)
+            self._observer.note(Waits(again))
             await self._carry_out(self._on(life.Failed(again)))
 
     async def _read_store(self) -> Collection:
@@ -281,7 +291,7 @@ class CollectionSession:
                     self._on(life.Moved(kept.state, kept.reason))
                 if kept.state is not change.there:
                     raise
-                self._log.warning("a change that failed is there", error, state=change.there.value)
+                self._observer.note(ChangeIsThere(error, change.there.value))
             else:
                 self._on(life.Moved(change.there, change.reason))
 
@@ -292,8 +302,7 @@ class CollectionSession:
             self.freezing = None  # what was frozen is not shown any more
         if self._stock:
             self._stock.follow(self.state)
-        self._log.info("state", state=self.state.value, reason=self.reason)
-        self._said_changed()
+        self._observer.note(StateReached(self.state.value, self.reason))
 
     async def _wait(self, until: float) -> None:
         """Until then, or until the state changes; not without a look at the clock now and then."""
@@ -407,7 +416,7 @@ class CollectionSession:
     async def _note_lost(self, bench: InProcess) -> None:
         """Say how many reports were left out here, as refused submissions are told."""
         if bench.lost:
-            self._log.warning("reports were left out", reason=bench.why_lost, count=bench.lost)
+            self._observer.note(ReportsLeftOut(bench.why_lost, bench.lost))
             lost = {bench.why_lost: bench.lost}
             await self.store(lambda store: store.note_refused(self.digest, lost))
 
@@ -462,7 +471,7 @@ class CollectionSession:
         if found is None:
             return self._inspection(receipt)
         bench.vectors.update(found.vectors)
-        self._log.info("what was kept for the inspection is here", attempt=receipt.context.attempt)
+        self._observer.note(EvidenceFound(receipt.context.attempt))
         return self._inspection(receipt, bench, found.record)
 
     async def _forget_evidence(self, at: float = 0.0) -> None:

@@ -19,18 +19,20 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
-    help="Answer a question: randomise, remember, submit.",
+    help="Answer questions: randomise once, store the report, submit it.",
 )
 REFUSED: Final = Refused.exit_code
 _INVITED: Final = "name the file that the analyzer gave out for this question"
-Config = Annotated[Path, typer.Option("--config", help="client.toml")]
-InvitationFile = Annotated[Path, typer.Option("--invitation", help="What the analyzer gave out for this question.")]
-Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+Config = Annotated[Path, typer.Option("--config", help="Path of client.toml.")]
+InvitationFile = Annotated[
+    Path, typer.Option("--invitation", help="Invitation file for this question, from the analyzer.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command()
-def key(out: Annotated[Path, typer.Option(help="The file to write the key to; it must not exist.")]) -> None:
-    """Make a key of your own, and print its public half: a ticket made for it is of no use without the file."""
+def key(out: Annotated[Path, typer.Option(help="File for the key; it must not exist.")]) -> None:
+    """Generate your own key, and print its public half; a ticket made for it is useless without the file."""
     from peos.crypto.identity import Identity
     from peos.crypto.randomness import system
     from user_client.input_files import write_key
@@ -44,21 +46,24 @@ def key(out: Annotated[Path, typer.Option(help="The file to write the key to; it
 def submit(
     config: Config,
     invitation: InvitationFile,
-    ticket_file: Annotated[Path | None, typer.Option(help="A file with your ticket.")] = None,
+    ticket_file: Annotated[Path | None, typer.Option(help="File with your ticket.")] = None,
     ticket: Annotated[
         str | None,
-        typer.Option(metavar="ID:SIG[:KEY]", help="Your ticket. Whoever sees it can use it first: a file is safer."),
+        typer.Option(
+            metavar="ID:SIG[:KEY]", help="Ticket itself; other users of this machine may see it, so a file is safer."
+        ),
     ] = None,
     key_file: Annotated[
-        Path | None, typer.Option(help="Your own key, if the ticket was made for it: see `peos client key`.")
+        Path | None,
+        typer.Option(help="File with your own key, if the ticket was made for one (see `peos client key`)."),
     ] = None,
     value: Annotated[
         str,
-        typer.Option(help="Answer: a label, or 0 … d−1 where there are none; - prompts for it, off the command line."),
+        typer.Option(help="Answer: a label, or 0 … d−1 where there are none; - prompts for it."),
     ] = "-",
     as_json: Json = False,
 ) -> None:
-    """Answer a question. The same command again completes what was cut off, with the same report."""
+    """Answer a question. Run it again to resume; it sends the same report."""
     from user_client.input_files import read_key, read_one_ticket, read_ticket
 
     if (ticket is None) == (ticket_file is None):
@@ -97,11 +102,11 @@ def submit(
 def submit_file(
     config: Config,
     invitation: InvitationFile,
-    tickets: Annotated[Path, typer.Option(help="One ticket a line, as peos enrol writes them.")],
-    values: Annotated[Path, typer.Option(help="One answer a line, for the ticket of the same line.")],
+    tickets: Annotated[Path, typer.Option(help="File with a ticket a line, as written by peos enrol.")],
+    values: Annotated[Path, typer.Option(help="File with an answer a line, in the tickets' order.")],
     as_json: Json = False,
 ) -> None:
-    """Answer for many users, each with a ticket, memory, budget and randomness of her own."""
+    """Answer for many users, each with her own ticket, store, budget and randomness."""
     from peos.cli.progress import bar
     from user_client.client import BadAnswers
     from user_client.input_files import located, read_answers
@@ -129,10 +134,12 @@ def submit_file(
 @app.command()
 def status(
     config: Config,
-    invitation: Annotated[Path | None, typer.Option("--invitation", help="This collection only.")] = None,
+    invitation: Annotated[
+        Path | None, typer.Option("--invitation", help="Invitation of one collection [default: all]")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say of each collection what was prepared, who has acknowledged it, and what is missing. Asks nobody."""
+    """Show each collection's reports: prepared, acknowledged, missing. Works offline."""
     only = _invited(invitation).collection if invitation is not None else None
     with _client(config) as client:
         standings = [one for one in client.status() if only in (None, one.collection)]
@@ -158,11 +165,11 @@ def verify(
     invitation: InvitationFile,
     result: Annotated[
         Path | None,
-        typer.Option("--result", help="The published result.json, to compare with what they signed."),
+        typer.Option("--result", help="Published result.json, to compare with the signed lists."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Ask every shuffler whether your report was counted, and check what they show: they signed their lists."""
+    """Check with every shuffler, by receipts and signed lists, that your report was counted."""
     from user_client.input_files import read_published_root
 
     invited = _invited(invitation)
@@ -190,7 +197,7 @@ def verify(
 
 @app.command()
 def ledger(config: Config, as_json: Json = False) -> None:
-    """Say what was spent of the budget, and on what."""
+    """Show what was spent of the budget, and on which questions."""
     from peos.client.ledger import shown
 
     with _client(config) as client:

@@ -16,17 +16,17 @@ from peos.registry import DEFAULT_SCHEME, SCHEMES
 if TYPE_CHECKING:
     from rich.console import Console
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Measure on this machine.")
-Json = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
+app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, help="Benchmark this machine.")
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("end-to-end")
 def end_to_end(
-    users: Annotated[int, typer.Option(help="Reports.", min=1)] = 20_000,
-    shufflers: Annotated[int, typer.Option(help="Organisations that shuffle.")] = 3,
-    fakes: Annotated[int, typer.Option(help="Fake reports.", min=0)] = 1000,
-    domain: Annotated[int, typer.Option(help="Values.", min=2)] = 64,
-    scheme: Annotated[str, typer.Option(help="The encryption scheme.", metavar=SCHEMES.choices)] = DEFAULT_SCHEME,
+    users: Annotated[int, typer.Option(help="Number of reports.", min=1)] = 20_000,
+    shufflers: Annotated[int, typer.Option(help="Number of shufflers.")] = 3,
+    fakes: Annotated[int, typer.Option(help="Number of fake reports.", min=0)] = 1000,
+    domain: Annotated[int, typer.Option(help="Number of values.", min=2)] = 64,
+    scheme: Annotated[str, typer.Option(help="Encryption scheme.", metavar=SCHEMES.choices)] = DEFAULT_SCHEME,
     as_json: Json = False,
 ) -> None:
     """A whole collection in separate processes: seconds of each step; seconds, bytes and peak memory of each party."""
@@ -59,8 +59,8 @@ def end_to_end(
 
 @app.command()
 def ingest(
-    users: Annotated[int, typer.Option(help="Submissions to each shuffler that is measured.", min=100)] = 10_000,
-    streams: Annotated[int, typer.Option(help="Clients that submit at the same time.", min=1)] = 4,
+    users: Annotated[int, typer.Option(help="Number of submissions to each shuffler measured.", min=100)] = 10_000,
+    streams: Annotated[int, typer.Option(help="Number of clients that submit at the same time.", min=1)] = 4,
     as_json: Json = False,
 ) -> None:
     """Durable acknowledged submissions per second of one shuffler, and how long an acknowledgement takes."""
@@ -75,7 +75,7 @@ def ingest(
 
 @app.command()
 def schemes(
-    count: Annotated[int, typer.Option(help="Operations in a batch.", min=64)] = 1500,
+    count: Annotated[int, typer.Option(help="Number of operations in a batch.", min=64)] = 1500,
     as_json: Json = False,
 ) -> None:
     """Each operation of each encryption scheme on one core, with phe beside, and HEU where it is installed."""
@@ -91,10 +91,11 @@ def schemes(
 
 @app.command()
 def overhead(
-    users: Annotated[int, typer.Option(help="Reports, of the larger of two collections.", min=1000)] = 4000,
-    shufflers: Annotated[list[int] | None, typer.Option(help="How many shufflers; may be repeated.")] = None,
+    users: Annotated[int, typer.Option(help="Number of reports of the larger of two collections.", min=1000)] = 4000,
+    shufflers: Annotated[list[int] | None, typer.Option(help="Number of shufflers; may be repeated.")] = None,
     schemes: Annotated[
-        list[str] | None, typer.Option(help="Only this scheme; may be repeated.", metavar=SCHEMES.choices)
+        list[str] | None,
+        typer.Option(help="Encryption scheme; may be repeated [default: all]", metavar=SCHEMES.choices),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -116,7 +117,7 @@ def overhead(
 
 @app.command("count")
 def count_supports(
-    reports: Annotated[int, typer.Option(help="Reports to count.", min=1)] = 1_000_000,
+    reports: Annotated[int, typer.Option(help="Number of reports to count.", min=1)] = 1_000_000,
     as_json: Json = False,
 ) -> None:
     """Support counts of local hashing, d = 42178 and d' = 705, against a vectorised xxhash over all pairs."""

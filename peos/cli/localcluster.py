@@ -13,11 +13,11 @@ _CARD: Final = "`peos analyzer init` writes the card and says where"
 
 
 def localcluster(
-    analyzer: Annotated[Path, typer.Option(help="The card of the analyzer whose collections are accepted.")],
-    out: Annotated[Path, typer.Option("--dir", help="A folder for the shufflers; it must not exist yet.")],
-    shufflers: Annotated[int, typer.Option(help="How many.", min=3, max=9)] = 3,
+    analyzer: Annotated[Path, typer.Option(help="Card of the analyzer whose collections are accepted.")],
+    out: Annotated[Path, typer.Option("--dir", help="Folder for the shufflers; it must not exist yet.")],
+    shufflers: Annotated[int, typer.Option(help="Number of shufflers.", min=3, max=9)] = 3,
 ) -> None:
-    """Start shufflers as processes, print where their cards are, write a client.toml, and stop them at Ctrl-C."""
+    """Start shufflers as processes, print the paths of their cards, write a client.toml; Ctrl-C stops them."""
     from peos.ending import ending_signals
     from peos.localcluster import LocalCluster
     from peos.wire.parties import decode_card

@@ -16,30 +16,30 @@ if TYPE_CHECKING:
 
 
 def plan(
-    users: Annotated[int, typer.Option(help="Honest users expected to take part.")],
-    domain: Annotated[int, typer.Option(help="How many values there are.")],
-    delta: Annotated[float, typer.Option(help="The probability that a guarantee is allowed to fail with.")],
+    users: Annotated[int, typer.Option(help="Number of honest users expected.")],
+    domain: Annotated[int, typer.Option(help="Number of values.")],
+    delta: Annotated[float, typer.Option(help="Probability with which a guarantee may fail.")],
     eps_server: Annotated[
-        float | None, typer.Option(help="The most that the analyzer, alone or with few shufflers, may learn.")
+        float | None, typer.Option(help="Target ε against the analyzer, alone or with few shufflers.")
     ] = None,
-    eps_users: Annotated[
-        float | None, typer.Option(help="The most that it may learn if all other users help it.")
-    ] = None,
-    eps_local: Annotated[float | None, typer.Option(help="The most that anybody may learn, whoever colludes.")] = None,
-    fakes: Annotated[str, typer.Option(help="Fake reports that the shufflers add.", metavar="auto|K")] = "auto",
-    mechanism: Annotated[str, typer.Option(help="How users randomise.", metavar=f"auto|{MECHANISMS.choices}")] = "auto",
-    d_prime: Annotated[int | None, typer.Option(help="The answers that a hashed report tells apart.")] = None,
-    signs: Annotated[int | None, typer.Option(help="The signs of a report of Hadamard response.")] = None,
-    size: Annotated[int | None, typer.Option(help="The values in a report of subset selection.")] = None,
+    eps_users: Annotated[float | None, typer.Option(help="Target ε against the analyzer and all other users.")] = None,
+    eps_local: Annotated[float | None, typer.Option(help="Target ε if everyone else colludes.")] = None,
+    fakes: Annotated[
+        str, typer.Option(help="Number of fake reports that the shufflers add.", metavar="auto|K")
+    ] = "auto",
+    mechanism: Annotated[str, typer.Option(help="Local mechanism.", metavar=f"auto|{MECHANISMS.choices}")] = "auto",
+    d_prime: Annotated[int | None, typer.Option(help="Number of hash values, of local hashing.")] = None,
+    signs: Annotated[int | None, typer.Option(help="Number of signs, of Hadamard response.")] = None,
+    size: Annotated[int | None, typer.Option(help="Number of values in a set, of subset selection.")] = None,
     accounting: Annotated[str, typer.Option(help="How guarantees are computed.", metavar="exact|theorem")] = "exact",
-    shufflers: Annotated[int, typer.Option(help="Organisations that shuffle.")] = 3,
+    shufflers: Annotated[int, typer.Option(help="Number of shufflers.")] = 3,
     scheme: Annotated[
-        str, typer.Option(help="The encryption scheme, which decides the costs.", metavar=SCHEMES.choices)
+        str, typer.Option(help="Encryption scheme; decides the costs.", metavar=SCHEMES.choices)
     ] = DEFAULT_SCHEME,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw error against the analyzer's ε into this file.", metavar="FILE.svg")
+        Path | None, typer.Option(help="File for a plot of error against the analyzer's ε.", metavar="FILE.svg")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Choose mechanism, ε, d' and fakes of least error for given privacy targets."""
     # Arrays and special functions take a moment to load, which --help need not spend.

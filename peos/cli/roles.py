@@ -9,10 +9,10 @@ import typer
 from peos.cli.running import Ended, run
 
 MODULES: Final = {
-    "analyzer": ("analyzer.cli", "Create collections, receive what was shuffled, publish estimates."),
-    "shuffler": ("shuffler.cli", "Run a shuffler: take in parts, shuffle with the others, deliver."),
-    "client": ("user_client.cli", "Answer a question: randomise, remember, submit."),
-    "enrol": ("analyzer.enrol", "Mint tickets for the users of a collection."),
+    "analyzer": ("analyzer.cli", "Create collections, receive the shuffled reports, publish estimates."),
+    "shuffler": ("shuffler.cli", "Run a shuffler: accept submissions, shuffle with the others, deliver."),
+    "client": ("user_client.cli", "Answer questions: randomise once, store the report, submit it."),
+    "enrol": ("analyzer.enrol", "Mint tickets for a collection's users."),
 }
 
 # Options and --help belong to the role's own command line.

@@ -24,11 +24,13 @@ from analyzer.publisher import RESULT, Publisher
 from analyzer.scheduler import Scheduler
 from analyzer.status import status
 from analyzer.store import CollectionRow
+from analyzer.troubles import Troubles
 from analyzer.workspace import Workspace
 from peos.collection.lifecycle import State
 from peos.compute import Inline
 from peos.errors import Full, LocalFault, PeosError
 from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.store.private_files import write_durably
 from tests.raising import raises
 from tests.unit.analyzer.world import World, take
@@ -151,7 +153,7 @@ def test_changes_that_are_there_already_change_nothing(world: World) -> None:
 def test_errors_of_the_store_do_not_end_the_turns_over_the_collections(world: World) -> None:
     home = world.home()
     made = delivered(world, home)
-    scheduler = Scheduler(home, world.receiving(home), made, Log("tests.analyzer"))
+    scheduler = Scheduler(home, world.receiving(home), made, Observer(Log("tests.analyzer")))
     errors: list[Exception] = [
         OSError(24, "too many open files"),
         LocalFault("test.localfault", "the store failed"),
@@ -198,6 +200,7 @@ def test_what_keeps_a_collection_from_moving_on_is_in_its_status_for_as_long_as_
             return super().publish(kept)
 
     log = Log("tests.analyzer")
+    observer = Observer(log, Troubles(world.config.folder).followers())
     made = Troubled(home, world.receiving(home), world.inspecting(home), Inline(), log)
 
     def said() -> str:
@@ -209,7 +212,7 @@ def test_what_keeps_a_collection_from_moving_on_is_in_its_status_for_as_long_as_
             other.close()
 
     async def turns() -> None:
-        running = asyncio.ensure_future(Scheduler(home, world.receiving(home), made, log).run(lambda _: math.inf))
+        running = asyncio.ensure_future(Scheduler(home, world.receiving(home), made, observer).run(lambda _: math.inf))
         while sentence not in (line := await asyncio.to_thread(said)):
             assert "a secret" not in line
             await asyncio.sleep(0.05)

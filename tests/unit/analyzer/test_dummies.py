@@ -22,6 +22,7 @@ from peos.compute import Inline
 from peos.crypto.schemes.base import PrivateKey
 from peos.errors import PeosError
 from peos.net.logs import Log
+from peos.net.observer import Observer
 from tests import proxies
 from tests.raising import raises
 from tests.unit.analyzer.world import USERS, Silent, World, take
@@ -149,7 +150,7 @@ def test_only_dummies_that_every_shuffler_acknowledged_must_come_out(world: Worl
 def _scheduler(world: World, home: Workspace) -> Scheduler:
     receiving = world.receiving(home)
     publishing = Publisher(home, receiving, world.inspecting(home), Inline(world.rng), Log("tests"))
-    return Scheduler(home, receiving, publishing, Log("tests"))
+    return Scheduler(home, receiving, publishing, Observer(Log("tests")))
 
 
 async def _turn(scheduler: Scheduler, kept: CollectionRow) -> None:

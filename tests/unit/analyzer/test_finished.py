@@ -16,6 +16,7 @@ from analyzer.workspace import Admission, Workspace
 from peos.collection.lifecycle import State
 from peos.compute import Inline
 from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.net.tls import Trust
 from peos.store.bell import Bell, ring
 from peos.wire.documents import SignedDocument
@@ -46,7 +47,7 @@ def scheduler(world: World, home: Workspace) -> Scheduler:
     """The serving process's."""
     receiving = world.receiving(home)
     publishing = Publisher(home, receiving, world.inspecting(home), Inline(world.rng), Log("tests"))
-    return Scheduler(home, receiving, publishing, Log("tests"))
+    return Scheduler(home, receiving, publishing, Observer(Log("tests")))
 
 
 def test_a_thousand_collections_that_are_over_are_not_read_and_not_decoded(
@@ -76,7 +77,9 @@ def test_a_thousand_collections_that_are_over_are_not_read_and_not_decoded(
         admission.look(home.store.live())
         assert counted["decoded"] == 1, "the one that is live"
         running = asyncio.ensure_future(scheduler(world, home).run(noticed))
-        await asyncio.sleep(0.5)
+        while not turns:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.3)
         running.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await running

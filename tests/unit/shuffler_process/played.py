@@ -13,6 +13,7 @@ from peos.crypto.vault import Vault
 from peos.errors import NotYet, PeosError
 from peos.net.calls import Caller
 from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.messages import SignedNotice
 from peos.store.base import Submission, Vector
@@ -26,6 +27,7 @@ from tests.unit.store.made import ASKED, FROZEN, TRANSCRIPT, vector
 
 ME: Final = 3  # a last hider of three
 LOG: Final = Log("test")
+OBSERVER: Final = Observer(LOG)
 HERE: Final = Context(COLLECTION, FROZEN)
 NOWHERE: Final = Path("/nowhere")
 """The folder of a shuffler that keeps nothing: what would be written there fails."""

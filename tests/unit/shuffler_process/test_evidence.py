@@ -31,7 +31,7 @@ from shuffler.session import CollectionSession
 from shuffler.store_thread import StoreThread
 from tests.keys import small_key
 from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, ENCRYPTION, SHUFFLERS
-from tests.unit.shuffler_process.played import HERE, LOG, ME, Other, memory, run
+from tests.unit.shuffler_process.played import HERE, ME, OBSERVER, Other, memory, run
 from tests.unit.store.made import TRANSCRIPT
 
 SIGNED = SignedReveal(b"h" * 32, b"s" * 64)
@@ -226,7 +226,7 @@ def test_at_shuffle_by_it_is_gone_though_the_analyzer_has_not_shown_its_dummies(
             step_seconds=60.0,
             folder=tmp_path,
             vault=VAULT,
-            log=LOG,
+            observer=OBSERVER,
             meter=Meter(),
         )
         running = asyncio.ensure_future(session.run())

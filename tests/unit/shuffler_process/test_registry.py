@@ -30,7 +30,7 @@ from shuffler import registry as registry_
 from shuffler.registry import CollectionRegistry
 from shuffler.store_thread import StoreThread
 from tests.unit.collection.made import ANALYZER, DOCUMENT, ENCRYPTION
-from tests.unit.shuffler_process.played import HERE, LOG, run
+from tests.unit.shuffler_process.played import HERE, OBSERVER, run
 
 RNG: Final = Randomness(b"\x05" * 32)
 ENDED: Final = 1000
@@ -75,7 +75,12 @@ class World:
         )  # below the floor for keys that come in
         self.stored = StoreThread(lambda: self.memory)
         self.registry = CollectionRegistry(
-            config=settings, keys=self.keys, store=self._asked(), trust=self.trust, engine=Inline(RNG), log=LOG
+            config=settings,
+            keys=self.keys,
+            store=self._asked(),
+            trust=self.trust,
+            engine=Inline(RNG),
+            observer=OBSERVER,
         )
 
     def _count(self, monkeypatch: pytest.MonkeyPatch, name: str) -> None:

@@ -32,9 +32,9 @@ from tests.raising import raises
 from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION, SHUFFLERS
 from tests.unit.shuffler_process.played import (
     HERE,
-    LOG,
     ME,
     NOWHERE,
+    OBSERVER,
     VAULT,
     Other,
     Signed,
@@ -81,7 +81,7 @@ def alive(
         step_seconds=60.0,
         folder=NOWHERE,
         vault=VAULT,
-        log=LOG,
+        observer=OBSERVER,
         meter=Meter(),
     )
 

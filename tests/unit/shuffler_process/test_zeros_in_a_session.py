@@ -27,7 +27,7 @@ from shuffler.workbench import Bench
 from shuffler.zero_pool import ZeroPool
 from tests.keys import small_key
 from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION, PUBLIC, SHUFFLERS
-from tests.unit.shuffler_process.played import LOG, NOWHERE, VAULT, Other, Signed, announced, rows, run
+from tests.unit.shuffler_process.played import NOWHERE, OBSERVER, VAULT, Other, Signed, announced, rows, run
 from tests.unit.shuffler_process.test_session import ABORT, CLOSE, frozen_digest, reached
 from tests.unit.store.made import ASKED
 
@@ -91,7 +91,7 @@ def test_a_stock_is_filled_while_open_used_by_the_shuffle_and_erased_at_the_end(
             step_seconds=60.0,
             folder=NOWHERE,
             vault=VAULT,
-            log=LOG,
+            observer=OBSERVER,
             meter=Meter(),
         )
         running = asyncio.ensure_future(session.run())

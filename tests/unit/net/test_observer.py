@@ -1,0 +1,79 @@
+"""One event becomes a line of the log with whitelisted fields alone, and reaches who follows its kind."""
+
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from peos.errors import LocalFault
+from peos.net import observer
+from peos.net.logs import FIELDS, JsonFormatter, Log
+from peos.net.observer import (
+    Event,
+    Failure,
+    Level,
+    MovedOn,
+    NotMovedOn,
+    Observer,
+    StateReached,
+    TwoListsSigned,
+    Waits,
+)
+
+COLLECTION = bytes(range(32))
+
+
+def kinds(of: type[Event]) -> Iterator[type[Event]]:
+    """All kinds of events."""
+    for kind in of.__subclasses__():
+        yield kind
+        yield from kinds(kind)
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
+    """What an operator finds in the log."""
+    return [json.loads(JsonFormatter().format(record)) for record in caplog.records]
+
+
+def test_an_event_is_a_line_and_is_heard_by_those_who_follow_its_kind(caplog: pytest.LogCaptureFixture) -> None:
+    heard: list[tuple[bytes, Event]] = []
+
+    def follow(collection: bytes, event: Event) -> None:
+        heard.append((collection, event))
+
+    caplog.set_level(logging.DEBUG)
+    noting = Observer(Log("peos.test"), {StateReached: (follow,), Failure: (follow,)}).of(COLLECTION)
+    reached, waits = StateReached("aborted", "too few"), Waits(LocalFault("store.failed", "the store failed"))
+    for event in (reached, waits, MovedOn("the next step")):
+        noting.note(event)
+    assert heard == [(COLLECTION, reached), (COLLECTION, waits)]
+    first, second = lines(caplog)
+    assert (first["event"], first["level"], first["state"], first["reason"]) == ("state", "info", "aborted", "too few")
+    assert (second["event"], second["level"]) == ("waiting", "warning")
+    assert {one["collection"] for one in (first, second)} == {COLLECTION[:8].hex()}
+
+
+def test_what_only_followers_want_is_in_no_line(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    noting = Observer(Log("peos.test"))
+    noting.note(TwoListsSigned("shuffler 2", {"one_signature": "ab" * 32}))
+    noting.note(NotMovedOn(ValueError("a secret"), "open", "its dummies are sent again"))
+    told = json.dumps(lines(caplog))
+    assert "shuffler 2" in told
+    assert "abab" not in told
+    assert "a secret" not in told
+    assert "dropped" not in told
+    assert "abab" not in repr(TwoListsSigned("shuffler 2", {"one_signature": "ab" * 32}))
+
+
+@pytest.mark.parametrize("kind", list(kinds(Event)), ids=lambda kind: kind.__name__)
+def test_every_kind_has_a_sentence_unless_it_has_no_line_and_writes_what_a_line_may_hold(kind: type[Event]) -> None:
+    if kind is Failure:
+        return
+    assert bool(kind.sentence) is (kind.level is not Level.NONE)
+    written = {one.name for one in fields(kind) if not one.metadata and one.name != "error"}
+    assert kind.level is Level.NONE or written <= FIELDS
+    assert kind.__module__ == observer.__name__
