@@ -61,6 +61,9 @@ MECHANISMS: Final[Registry[type["Mechanism"]]] = Registry(
         "subset": "peos.ldp.subset:SubsetSelection",
         "olh": "peos.ldp.olh:OLH",
         "blh": "peos.ldp.olh:BLH",
+        "ue": "peos.ldp.ue:UE",
+        "oue": "peos.ldp.ue:OUE",
+        "the": "peos.ldp.the:THE",
     }
 )
 """By the name that planners are asked for. It is the one in documents too, but for one that makes another's members

@@ -31,6 +31,7 @@ def plan(
     d_prime: Annotated[int | None, typer.Option(help="Number of hash values, of local hashing.")] = None,
     signs: Annotated[int | None, typer.Option(help="Number of signs, of Hadamard response.")] = None,
     size: Annotated[int | None, typer.Option(help="Number of values in a set, of subset selection.")] = None,
+    field_bits: Annotated[int | None, typer.Option(help="Number of bits of a field, of unary encoding.")] = None,
     accounting: Annotated[str, typer.Option(help="How guarantees are computed.", metavar="exact|theorem")] = "exact",
     shufflers: Annotated[int, typer.Option(help="Number of shufflers.")] = 3,
     scheme: Annotated[
@@ -59,6 +60,7 @@ def plan(
         d_prime=d_prime,
         signs=signs,
         size=size,
+        field_bits=field_bits,
         accounting=accounting,
         shufflers=shufflers,
         scheme=scheme,

@@ -18,6 +18,8 @@ from peos.ldp.mixture import MAX_EPSILON
 from peos.ldp.olh import BLH, OLH
 from peos.ldp.subset import SubsetSelection
 from peos.ldp.sue import SUE
+from peos.ldp.the import THE
+from peos.ldp.ue import OUE, UE
 from peos.registry import MECHANISMS
 
 __all__ = [
@@ -26,7 +28,10 @@ __all__ = [
     "MAX_ENUMERABLE",
     "MAX_EPSILON",
     "OLH",
+    "OUE",
     "SUE",
+    "THE",
+    "UE",
     "HadamardResponse",
     "LocalHash",
     "Mechanism",

@@ -1,9 +1,6 @@
 """Symmetric unary encoding in fields of a few bits (basic RAPPOR, thesis §9.3.1), drawn as privacy.md §0 says.
 
-Position i of d is field i: bits ib … ib+b−1 of Σ_j word_j·2^(64j), 1 iff the field, as a number, is below τ. A uniform
-word is then Bernoulli(q') in each position, q' = τ/2^b, so that a fake is a plausible report; plain bits would make it
-a row of fair coins, which hides nobody (privacy.md §1). Neighbours: one user's value is replaced, and two positions
-change. Trusted: her device alone.
+Neighbours: one user's value is replaced, and two positions change. Trusted: her device alone.
 """
 
 import math
@@ -14,21 +11,18 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from peos.chunks import chunks
 from peos.crypto.randomness import U64, Randomness
 from peos.errors import WrongInput
 from peos.estimate.frequency import FrequencyOracle
-from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Counts, PureMechanism, Question, checked_parameters, whole_number
-from peos.ldp.blanket import Blanket, even_blanket
+from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Question, checked_parameters, whole_number
+from peos.ldp.fields import UnaryFields
 from peos.ldp.members import Floats, Grid
 from peos.ldp.mixture import checked_epsilon, logarithm_up, power_of_e
 
 MAX_FIELD_BITS: Final = 16
-_CHUNK_WORDS: Final = 1 << 21  # words turned to columns at a time, 16 MB
-_CHUNK_ROWS: Final = 1 << 13  # so that one column, and what is made of it, stays in the nearest cache
 
 
-class SUE(PureMechanism):
+class SUE(UnaryFields):
     """Each position's bit kept with probability 1 − q', flipped with q' = τ/2^b; ε_l = 2 ln((1 − q')/q').
 
     `epsilon` is met from below, by the smallest τ that keeps to it. Without `field_bits`, b is the smallest whose
@@ -43,7 +37,6 @@ class SUE(PureMechanism):
     no_theorem = (
         "unary reports are shuffled as whole vectors, for which theorem 9.3.1 is false: it treats each position apart"
     )
-    cells = 2  # answers that a position tells apart
 
     def __init__(
         self, domain: int, epsilon: float, field_bits: int | None = None, *, question: Question = UNASKED
@@ -109,35 +102,14 @@ class SUE(PureMechanism):
         return Fraction(self.tau, 2**self.field_bits - self.tau)
 
     @property
-    def blanket(self) -> Blanket:
-        """A whole vector: a uniform one has a 1 at each position with probability q', independently.
-
-        No theorem counts its supports: the analyzer sees which other bits stand in the same vector (privacy.md §1).
-        """
-        q = Fraction(self.tau, 2**self.field_bits)
-        return even_blanket(self.gamma, q, q * q, self.epsilon_local)
-
-    @property
     def epsilon_local(self) -> float:
         """2 ln((2^b − τ)/τ), rounded up."""
         return _epsilon(self.tau, self.field_bits)
 
     @property
-    def oracle(self) -> FrequencyOracle:
-        """p = 1 − q', q = u = q' = τ/2^b, all exact as doubles."""
-        return self._oracle
-
-    @property
     def parameters(self) -> Mapping[str, int]:
         """{"tau": τ, "field_bits": b}."""
         return {"tau": self.tau, "field_bits": self.field_bits}
-
-    def encode(self, values: NDArray[np.int64], rng: Randomness) -> U64:
-        """(n, w): uniform words but for each user's own field, uniform below τ."""
-        values = self._values(values)
-        words = rng.uint64((len(values), self.words))
-        self._redraw(words, values, rng.below(np.full(len(values), self.tau, dtype=np.uint64)))
-        return words
 
     def randomize(self, values: NDArray[np.int64], rng: Randomness | None = None) -> U64:
         """(n, w): ε_l-private reports; privacy.md §0."""
@@ -151,50 +123,6 @@ class SUE(PureMechanism):
         # Both are drawn for everyone, so that the work done says nothing of her bit.
         self._redraw(words, values, np.where(ones, below, above))
         return words
-
-    def decode(self, words: U64) -> NDArray[np.bool_]:
-        """(n, d): the bits of each report; every pattern of words has them, and padding is ignored."""
-        columns = np.ascontiguousarray(self._words(words).T)
-        return np.stack([self._supports(columns, position) for position in range(self.domain)], axis=1)
-
-    def support_counts(self, words: U64, candidates: NDArray[np.int64] | None = None) -> Counts:
-        """How many reports have each position set. Streams, with 16 MB and one report at hand."""
-        words = self._words(words)
-        among = range(self.domain) if candidates is None else self._values(candidates).tolist()
-        counts = np.zeros(len(among), dtype=np.int64)
-        rows = max(1, min(_CHUNK_ROWS, _CHUNK_WORDS // self.words))
-        for chunk in chunks(len(words), rows):
-            columns = np.ascontiguousarray(words[chunk].T)
-            for place, position in enumerate(among):
-                counts[place] += np.count_nonzero(self._supports(columns, position))
-        return counts
-
-    def _supports(self, columns: U64, position: int) -> NDArray[np.bool_]:
-        """Which reports have a position set, from their words as columns (w, n)."""
-        word, offset = divmod(position * self.field_bits, 64)
-        free = 64 - self.field_bits
-        if offset <= free:
-            # With the field at the top of the word whatever stands below it cannot decide the comparison with τ.
-            field = columns[word] << np.uint64(free - offset)
-        else:
-            low = columns[word] >> np.uint64(offset) << np.uint64(free)
-            field = low | columns[word + 1] << np.uint64(free + 64 - offset)
-        supports: NDArray[np.bool_] = field < np.uint64(self.tau << free)
-        return supports
-
-    def _redraw(self, words: U64, values: NDArray[np.int64], fields: U64) -> None:
-        """Put `fields` in place of each user's own field."""
-        rows = np.arange(len(values))
-        start = values.astype(np.uint64) * np.uint64(self.field_bits)
-        word, offset = (start // np.uint64(64)).astype(np.intp), start % np.uint64(64)
-        mask = np.uint64(2**self.field_bits - 1)
-        words[rows, word] = words[rows, word] & ~(mask << offset) | fields << offset
-        # The part beyond the word's end belongs to the next one. Shifting by 63 − offset and once more keeps each
-        # shift below 64; where the field ends within the word, nothing is left of it.
-        below = np.uint64(63) - offset
-        carried, kept = fields >> below >> np.uint64(1), ~(mask >> below >> np.uint64(1))
-        following = np.minimum(word + 1, self.words - 1)
-        words[rows, following] = words[rows, following] & kept | carried
 
 
 def _epsilon(τ: int, bits: int) -> float:

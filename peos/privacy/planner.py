@@ -119,6 +119,7 @@ def plan(
     d_prime: int | None = None,
     signs: int | None = None,
     size: int | None = None,
+    field_bits: int | None = None,
     accounting: str = "exact",
     shufflers: int = 3,
     scheme: str = DEFAULT_SCHEME,
@@ -139,7 +140,7 @@ def plan(
         eps_users=eps_users,
         eps_local=eps_local,
         fakes=fakes,
-        size=_size_of({"d_prime": d_prime, "signs": signs, "size": size}),
+        size=_size_of({"d_prime": d_prime, "signs": signs, "size": size, "field_bits": field_bits}),
     )
     kinds = _kinds(targets, mechanism, accounting)
     # Where ε_l alone meets what is asked, there is nothing to account for.
