@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from peos.crypto.randomness import Randomness
-from peos.ldp import GRR, SUE, HadamardResponse, LocalHash, Mechanism, Question, SubsetSelection
+from peos.ldp import GRR, OUE, SUE, HadamardResponse, LocalHash, Mechanism, Question, SubsetSelection
 from peos.shuffle.delivery_state import Phase
 from peos.shuffle.messages import Kind
 from peos.shuffle.schedule import Schedule
@@ -90,15 +90,15 @@ def test_everything_is_erased_once_the_analyzer_has_it(rng: Randomness) -> None:
     "mechanism",
     [
         *(full(GRR(12, 3.0)), LocalHash(40, 3.0, d_prime=8), full(LocalHash(40, 3.0, d_prime=11)), full(SUE(20, 4.0))),
-        *(HadamardResponse(40, 3.0), full(SubsetSelection(40, 3.0))),
+        *(HadamardResponse(40, 3.0), full(SubsetSelection(40, 3.0)), full(OUE(20, 3.0))),
     ],
-    ids=["grr", "solh", "solh-11", "sue", "hadamard", "subset"],
+    ids=["grr", "solh", "solh-11", "sue", "hadamard", "subset", "ue"],
 )
 def test_estimates_are_right_within_their_error_bars(mechanism: Mechanism, rng: Randomness) -> None:
     users, fakes = 3000, 400
     values = rng.below(np.full(users, 5, np.uint64)).astype(np.int64)
     result = run_collection(values, mechanism=mechanism, fakes=fakes, key=small_key(), rng=rng)
-    if mechanism.name in ("hadamard", "subset"):  # the same in every collection, having no salt
+    if mechanism.name in ("hadamard", "subset", "ue"):  # the same in every collection, having no salt
         own = mechanism.estimate(mechanism.tally(result.reports), users=users, fakes=fakes)
         assert np.array_equal(result.estimate.frequency, own.frequency)
     truth = np.bincount(values, minlength=mechanism.domain) / users

@@ -13,7 +13,7 @@ from scipy import stats
 
 from peos.crypto.randomness import Randomness
 from peos.estimate.frequency import estimate_frequencies
-from peos.ldp import GRR, SUE, HadamardResponse, LocalHash, PureMechanism, SubsetSelection
+from peos.ldp import GRR, OUE, SUE, THE, UE, HadamardResponse, LocalHash, PureMechanism, SubsetSelection
 from peos.ldp.hashing import HashFamily
 from tests.full import full
 
@@ -31,6 +31,9 @@ MECHANISMS: list[PureMechanism] = [
     HadamardResponse(20, 1.0, signs=1),
     SubsetSelection(30, 2.0),
     SubsetSelection(16, 3.5, size=1),
+    OUE(12, 3.0),
+    UE(12, 2.0, share=0.6),
+    THE(12, 2.0),
 ]
 
 Floats = NDArray[np.float64]

@@ -1,5 +1,6 @@
 """What a mechanism is made from: good descriptions come back exactly, bad ones get one sentence."""
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,7 +13,10 @@ from peos.ldp import (
     GRR,
     MAX_ENUMERABLE,
     OLH,
+    OUE,
     SUE,
+    THE,
+    UE,
     HadamardResponse,
     LocalHash,
     PureMechanism,
@@ -21,6 +25,7 @@ from peos.ldp import (
     from_parameters,
 )
 from peos.ldp.local_hash import locally_best_d_prime
+from peos.ldp.the import best_theta
 from tests.raising import raises
 
 ASK = Question(b"\x01" * 32, "colour", "2025")
@@ -41,6 +46,9 @@ EXAMPLES = [
     SubsetSelection(1 << 20, 6.0),
     OLH(915, 2.0),
     BLH(915, 2.0),
+    UE(70, 1.0, share=0.25, field_bits=2, question=ASK),
+    OUE(70, 4.0),
+    THE(70, 1.0),
 ]
 
 
@@ -112,6 +120,28 @@ def test_the_default_sizes_are_the_local_optimum_among_all() -> None:
             assert SubsetSelection(domain, epsilon).variance(100) <= min(by_size) * (1 + 1e-6)
 
 
+def test_fields_of_optimised_unary_encoding_are_the_fewest_that_lose_a_thousandth() -> None:
+    for epsilon, bits in ((0.5, 3), (1.0, 5), (2.0, 3), (4.0, 9)):
+        E = math.exp(epsilon)
+        assert OUE(10, epsilon).field_bits == bits
+        assert OUE(10, epsilon).variance(1) == pytest.approx(4 * E / (E - 1) ** 2, rel=1.1e-3)
+
+
+def test_the_true_epsilon_of_thresholding_is_below_the_nominal_one() -> None:
+    """The best θ, the true ε and the variance; a claim of less would be false, and one of the nominal ε modest."""
+    for nominal, theta, true, variance in (
+        (0.5, 0.562, 0.472, 17.83),
+        (1.0, 0.619, 0.896, 4.807),
+        (2.0, 0.710, 1.636, 1.284),
+        (4.0, 0.816, 2.859, 0.2852),
+    ):
+        mechanism = THE(10, nominal)
+        assert best_theta(nominal) == pytest.approx(theta, abs=6e-4)
+        assert mechanism.epsilon_local == pytest.approx(true, abs=6e-4)
+        assert mechanism.variance(1) == pytest.approx(variance, rel=2e-3)
+        assert mechanism.variance(1) > OUE(10, mechanism.epsilon_local).variance(1)
+
+
 WRONG: list[tuple[Callable[[], object], tuple[str, ...]]] = [
     (lambda: GRR(1, 1.0), ("mechanism.range", "domain of GRR", "2", "16777216", "1")),
     (lambda: GRR(MAX_ENUMERABLE + 1, 1.0), ("mechanism.range", "domain of GRR")),
@@ -136,6 +166,14 @@ WRONG: list[tuple[Callable[[], object], tuple[str, ...]]] = [
     (lambda: SUE(10, 1e-4), ("mechanism.fields", "16")),
     (lambda: OLH(10, float("nan")), ("mechanism.epsilon",)),
     (lambda: BLH(1, 1.0), ("mechanism.range", "domain of local hashing")),
+    (lambda: UE(10, 1.0, share=0.0), ("mechanism.share", "0")),
+    (lambda: UE(10, 1.0, share=1.0), ("mechanism.share", "1")),
+    (lambda: UE(10, 1.0, share=float("nan")), ("mechanism.share", "nan")),
+    (lambda: UE(10, 1.0, field_bits=17), ("mechanism.range", "field_bits", "1", "16", "17")),
+    (lambda: UE(1, 1.0), ("mechanism.range", "domain of unary encoding")),
+    (lambda: OUE(10, 0.0), ("mechanism.epsilon",)),
+    (lambda: THE(10, 1.0, theta=1.5), ("mechanism.share", "1.5")),
+    (lambda: THE(10, float("nan")), ("mechanism.epsilon",)),
     (lambda: HadamardResponse(1, 1.0), ("mechanism.range", "domain of Hadamard response", "2", "16777216")),
     (lambda: HadamardResponse(10, 0.0), ("mechanism.epsilon",)),
     (lambda: HadamardResponse(10, float("nan")), ("mechanism.epsilon",)),
@@ -167,6 +205,11 @@ DOCUMENTS: list[tuple[str, Any, Mapping[str, Any], tuple[str, ...]]] = [
     ("hadamard", 10, {"threshold": 2**63, "signs": 1, "row": 1}, ("mechanism.parameters", "hadamard")),
     ("hadamard", 10, {"threshold": 2**64, "signs": 1}, ("mechanism.range", "threshold of hadamard")),
     ("hadamard", 1, {"threshold": 2**63, "signs": 1}, ("mechanism.range", "domain of Hadamard response")),
+    ("oue", 10, {"threshold": 2**63, "tau": 1, "field_bits": 1}, ("mechanism.name", "ue")),
+    ("ue", 10, {"tau": 1, "field_bits": 1}, ("mechanism.parameters", "ue", "threshold")),
+    ("ue", 10, {"threshold": 2**63, "tau": 2, "field_bits": 1}, ("mechanism.range", "tau", "1", "2")),
+    ("ue", 10, {"threshold": 2**63, "tau": 0, "field_bits": 4}, ("mechanism.range", "tau of ue")),
+    ("ue", 10, {"threshold": 2**63, "tau": 1, "field_bits": 17}, ("mechanism.range", "field_bits of ue")),
     ("subset", 10, {"threshold": 2**63}, ("mechanism.parameters", "subset", "threshold", "window")),
     ("subset", 10, {"threshold": 2**63, "window": 2**32 // 11 - 1}, ("mechanism.range", "window of subset")),
     ("subset", 10, {"threshold": 2**63, "window": 5 * 2**32 // 11 + 1}, ("mechanism.range", "window of subset")),

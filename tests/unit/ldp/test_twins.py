@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from peos.crypto.randomness import U64, Randomness
 from peos.ldp.mixture import logarithm_up
-from peos.ldp.two_level import TwoLevel
 from peos.registry import MECHANISMS
 from tests.unit.ldp.enumeration import Law
-from tests.unit.ldp.twins import EVERY, TWINS, NarrowHadamard, NarrowSubset, Twin, hadamard, subset
+from tests.unit.ldp.twins import EVERY, TWINS, NarrowHadamard, NarrowSubset, NarrowUE, Twin, hadamard, subset, ue
 
 
 def worst(laws: list[Law]) -> Fraction | None:
@@ -75,9 +74,9 @@ def p_q_and_u_are_right(twin: Twin) -> None:
 CHECKS = (encodings_are_uniform, it_is_the_mixture, p_q_and_u_are_right)
 
 
-def test_every_two_level_mechanism_has_a_twin() -> None:
-    own = {"grr", "solh"}  # of uneven cells, and of seeds that eight do not exhaust: test_privacy_by_enumeration.py
-    assert {kind.name for kind in MECHANISMS.values() if issubclass(kind, TwoLevel)} == own | set(TWINS)
+def test_every_mechanism_has_a_twin() -> None:
+    # Of uneven cells, of seeds that eight do not exhaust, and without a coin: test_privacy_by_enumeration.py
+    assert {kind.name for kind in MECHANISMS.values()} == {"grr", "solh", "sue"} | set(TWINS)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -130,15 +129,23 @@ class WiderWindow(NarrowSubset):
         return found
 
 
+class FirstField(NarrowUE):
+    """Wrong: a told field is always 0."""
+
+    def _redraw(self, words: U64, values: NDArray[np.int64], fields: U64) -> None:
+        super()._redraw(words, values, np.where(fields < np.uint64(self.tau), np.uint64(0), fields))
+
+
 @pytest.mark.parametrize(
     ("wrong", "check"),
     [
+        (ue(2, 1.0, 0.3, 3, FirstField), encodings_are_uniform),
         (hadamard(4, 1.5, 1, RowZero), p_q_and_u_are_right),
         (hadamard(5, 0.7, 1, FirstPattern), encodings_are_uniform),
         (hadamard(5, 0.7, 1, Eager), it_is_the_mixture),
         (subset(5, 0.8, 2, WiderWindow, wider=1), encodings_are_uniform),
     ],
-    ids=["row 0", "first pattern", "≤ for <", "off by one"],
+    ids=["first field", "row 0", "first pattern", "≤ for <", "off by one"],
 )
 def test_a_sampler_that_is_a_little_wrong_is_caught(wrong: Twin, check: Callable[[Twin], None]) -> None:
     with pytest.raises(AssertionError):

@@ -11,8 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from peos.ldp import HadamardResponse, SubsetSelection
-from peos.ldp.two_level import TwoLevel
+from peos.ldp import UE, HadamardResponse, PureMechanism, SubsetSelection
 from tests.unit.ldp.enumeration import Law, encoding_law, law
 
 Draws = list[tuple[str, int]]
@@ -38,7 +37,7 @@ class NarrowSubset(SubsetSelection):
 class Twin:
     """A mechanism with what it draws for an encoding, and for a report."""
 
-    mechanism: TwoLevel
+    mechanism: PureMechanism
     told: Draws
     sent: Draws
     pattern_bits: int
@@ -88,8 +87,22 @@ def subset(domain: int, epsilon: float, size: int, kind: type[NarrowSubset] = Na
     return Twin(made, told, [*told, ("top", 5), ("top", 7)], 7)
 
 
+class NarrowUE(UE):
+    """Coins of 5 bits."""
+
+    _coin_bits = 5
+
+
+def ue(domain: int, epsilon: float, share: float, field_bits: int, kind: type[NarrowUE] = NarrowUE) -> Twin:
+    """Positions of a single word."""
+    made, bits = kind(domain, epsilon, share, field_bits), domain * field_bits
+    told: Draws = [("low", bits), ("below", made.tau)]
+    return Twin(made, told, [*told, ("top", 5), ("top", field_bits)], bits)
+
+
 TWINS: dict[str, list[Twin]] = {
     "hadamard": [hadamard(2, 1.0, 1), hadamard(4, 1.5, 1), hadamard(4, 2.5, 2), hadamard(5, 0.7, 1), hadamard(8, 2, 2)],
     "subset": [subset(2, 1.0, 1), subset(5, 1.5, 1), subset(5, 0.8, 2), subset(7, 1.2, 3), subset(6, 2.0, 2)],
+    "ue": [ue(2, 1.0, 0.3, 3), ue(2, 1.5, 0.7, 3), ue(3, 1.2, 0.25, 2), ue(4, 2.0, 0.5, 1)],
 }
 EVERY = [twin for twins in TWINS.values() for twin in twins]

@@ -340,6 +340,9 @@ def test_a_size_belongs_to_its_mechanism() -> None:
         plan(**asked, signs=3, mechanism="subset")
     with raises("plan.size", "d_prime belongs to local hashing (solh), not to olh"):
         plan(**asked, d_prime=8, mechanism="olh")
+    assert plan(**asked, field_bits=6, mechanism="ue").randomizer.shown["field_bits"] == 6
+    for name in ("oue", "the"):
+        assert plan(**asked, mechanism=name).mechanism == "ue"
     with raises("plan.size", "d_prime and signs"):
         plan(**asked, d_prime=8, signs=3)
     for name, d_prime in (("olh", None), ("blh", 2)):
