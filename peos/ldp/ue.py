@@ -155,7 +155,8 @@ def _tau(epsilon: float, share: float | None, bits: int) -> int:
     """The one next to the share that is asked for, or else of the two next to the best the one of less variance."""
     at = 2**bits * (1 / (math.exp(epsilon) + 1) if share is None else share)
     near = (math.floor(at), math.ceil(at)) if share is None else (round(at),)
-    return min((min(max(τ, 1), 2**bits - 1) for τ in near), key=lambda τ: _variance(epsilon, τ, bits))
+    possible: list[int] = [min(max(τ, 1), 2**bits - 1) for τ in near]
+    return min(possible, key=lambda τ: _variance(epsilon, τ, bits))
 
 
 def _variance(epsilon: float, τ: int, bits: int) -> float:
