@@ -10,7 +10,6 @@ import pytest
 
 from analyzer import cli, enrol, orders, status, workspace
 from analyzer.publisher import Publisher
-from analyzer.report.formatting import OF_THE_RAW
 from analyzer.workspace import Workspace
 from peos.cli.running import run
 from peos.collection.lifecycle import State
@@ -18,6 +17,7 @@ from peos.collection.replies import Status
 from peos.collection.ticket import admits
 from peos.compute import Inline
 from peos.crypto.identity import Identity
+from peos.estimate.post_processing import OF_THE_RAW
 from peos.net.logs import Log
 from tests.raising import raises
 from tests.unit.analyzer.fakes import FLOOR
