@@ -17,7 +17,7 @@ def post_process(estimate: Estimate, method: str, **options: object) -> PostProc
     if chosen is None:
         raise WrongInput(
             "post_process.method",
-            f"{str(method)[:60]!r} is no method of post-processing",
+            f"{str(method)[:60]!r} is not a method of post-processing",
             hint=f"choose one of {', '.join(POST_PROCESSING)}",
         )
     unknown = sorted(set(options) - set(chosen.options))
