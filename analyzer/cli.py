@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from peos.cli.options import with_settings
+from peos.cli.options import POST_PROCESS, with_settings
 from peos.errors import PeosError, WrongInput
 from peos.settings import load
 from peos.spec import CollectionSpec
@@ -28,6 +28,7 @@ app = typer.Typer(
 )
 Config = Annotated[Path, typer.Option("--config", help="Path of analyzer.toml.")]
 Name = Annotated[str, typer.Argument(help="Name of the collection.")]
+PostProcess = Annotated[str | None, typer.Option("--post-process", help=POST_PROCESS, metavar="METHOD|auto[:GOAL]")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -214,28 +215,46 @@ def ledger(config: Config, as_json: Json = False) -> None:
 
 @app.command()
 def result(
-    config: Config,
-    name: Name,
+    config: Annotated[Path | None, typer.Option("--config", help="Path of analyzer.toml.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Name of the collection.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--result", help="Path of a result.json, in place of --config and a name.")
+    ] = None,
+    asked: PostProcess = None,
     as_json: Json = False,
     wait: Annotated[float, typer.Option(help="Seconds to wait for the result.")] = 0.0,
     everything: Annotated[bool, typer.Option("--all", help="Show every value [default: the most frequent]")] = False,
     html: Annotated[Path | None, typer.Option(help="File to write the report page to.")] = None,
 ) -> None:
-    """Show a collection's estimates, with error bars and guarantees."""
+    """Show a collection's estimates, with error bars and guarantees, and what post-processing makes of them."""
     from rich.console import Console
 
     from analyzer.report import write_report
-    from analyzer.result import show
+    from analyzer.result import read, show
     from peos.cli.progress import Progress
 
     _require_seconds(wait)
+    if (None in (config, name)) if file is None else ((config, name) != (None, None)):
+        raise WrongInput(
+            "input.which_result",
+            "which result to show is not said, or said twice",
+            hint="give --config and the collection's NAME, or --result FILE alone",
+        )
     if html is not None and (html.is_dir() or not html.parent.is_dir()):
         raise WrongInput(
             "input.page", f"the page cannot be written to {html}", hint="name a file in a folder that exists"
         )
-    with _home(config) as home, Progress() as progress:
-        found = _awaited(home, name, wait, progress)
-        home.store.note("result read", home.kept(name).digest)
+    with Progress() as progress:
+        if file is not None:
+            found = read(file)
+        elif config is not None and name is not None:
+            with _home(config) as home:
+                found = _awaited(home, name, wait, progress)
+                home.store.note("result read", home.kept(name).digest)
+        if asked is not None:
+            from peos.estimate.post_processing.published import post_processed
+
+            found["post_processed"] = post_processed(found, asked)
         if html is not None:
             write_report(html, found)
             progress.say(f"the report is {html}")

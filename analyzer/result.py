@@ -1,14 +1,20 @@
 """A collection's result: result.json, and the table that a person reads. The names in the JSON stay."""
 
+import json
 import resource
+from pathlib import Path
 from typing import Any, Final
 
+from jinja2 import TemplateError
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from analyzer.inspection_runner import Inspected
-from analyzer.report.formatting import CERTAIN, FOUND
+from analyzer.report import page
+from analyzer.report.formatting import CERTAIN, FOUND, OF_THE_RAW
 from peos.collection.document import Document
+from peos.errors import WrongInput, in_words
 from peos.estimate.frequency import Estimate
 from peos.ldp.base import Mechanism
 from peos.privacy.guarantees import Guarantees, rounded_up
@@ -17,6 +23,7 @@ from peos.protocols import protocol_named
 SCHEMA: Final = 1
 _KIB: Final = 1024
 _SHOWN: Final = 20
+_PUBLISHED: Final = "name the result.json that the analyzer published"
 
 
 def result_json(
@@ -71,6 +78,8 @@ def result_json(
         "stderr": estimate.stderr.tolist(),
         "interval95": estimate.interval(0.95).tolist(),
         "significant": estimate.significant().tolist(),
+        "oracle": {"p": estimate.oracle.p, "q": estimate.oracle.q, "u": estimate.oracle.u},
+        "post_processed": None,  # beside the raw estimates, never in their place; if a reader asks for it
         "truth": None,
         "guarantees": {**claims.to_json(), "coalitions": list(claims.in_words())},
         "together": together,
@@ -89,21 +98,40 @@ def peak_rss() -> int:
     return max(own, workers) * _KIB
 
 
+def read(path: Path) -> dict[str, Any]:
+    """A result from its file, if everything is there that is shown of one."""
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        page(found)
+        if not all(isinstance(label, str) for label in found["labels"]):
+            raise TypeError
+    except OSError as error:
+        raise WrongInput(
+            "input.result_missing", f"the result {path} cannot be read: {in_words(error)}", hint=_PUBLISHED
+        ) from None
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, TemplateError):
+        raise WrongInput("input.result", f"{path} is not a published result", hint=_PUBLISHED) from None
+    return found
+
+
 def show(found: dict[str, Any], console: Console, *, everything: bool = False) -> None:
     """The most frequent values with their error bars, and what is guaranteed."""
     order = sorted(range(len(found["labels"])), key=lambda value: -found["frequency"][value])
     shown = order if everything else order[:_SHOWN]
     significant = found.get("significant") or [None] * len(order)
+    made = [one for one in (found.get("post_processed"),) if one is not None]
     table = Table(box=None, pad_edge=False)
-    for heading in ("value", "frequency", "standard error", "95 % interval", "found"):
+    after = [_plain(f"after {one['method']}") for one in made]
+    for heading in ("value", "frequency", "standard error", "95 % interval", *after, "found"):
         table.add_column(heading, justify="right")
     for value in shown:
         low, high = found["interval95"][value]
         table.add_row(
-            found["labels"][value],
+            _plain(found["labels"][value]),
             f"{found['frequency'][value]:.4f}",
             f"{found['stderr'][value]:.4f}",
             f"{low:.4f} … {high:.4f}",
+            *(f"{one['frequency'][value]:.4f}" for one in made),
             FOUND[significant[value]],
         )
     console.print(f"{found['users']:,} users, {found['parameters']['fakes']:,} fake reports", style="bold")
@@ -112,12 +140,15 @@ def show(found: dict[str, Any], console: Console, *, everything: bool = False) -
         console.print(f"… and {len(order) - len(shown):,} values that are rarer; --all shows them")
     if significant[0] is not None:
         console.print(f"{sum(significant):,} of {len(order):,} values found; {CERTAIN}", soft_wrap=True)
+    for one in made:
+        for sentence in (f"{OF_THE_RAW}.", *(f"After {one['method']}: {note}." for note in one["notes"])):
+            console.print(_plain(sentence), soft_wrap=True)
     console.print()
     if (seen := found.get("inspection")) and seen["not_opened"]:
         whom = ", ".join(f"shuffler {who}" for who in seen["not_opened"])
         console.print(f"Published at the analyst's word without having seen the rows of {whom}.", style="bold")
     for sentence in found["guarantees"]["coalitions"]:
-        console.print(sentence, soft_wrap=True)
+        console.print(_plain(sentence), soft_wrap=True)
     together = found.get("together")
     if together is not None and together["collections"] > 1:
         console.print(
@@ -128,3 +159,8 @@ def show(found: dict[str, Any], console: Console, *, everything: bool = False) -
         )
     if weaker := protocol_named(found["parameters"]["protocol"]).weaker:
         console.print(f"{weaker[:1].upper()}{weaker[1:]}.", soft_wrap=True)
+
+
+def _plain(text: str) -> str:
+    """A text of a result, which may have been read from anybody's file: it commands neither us nor the terminal."""
+    return escape("".join(one if one.isprintable() else "\ufffd" for one in text))

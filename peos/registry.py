@@ -1,7 +1,7 @@
 """Mechanisms, encryption schemes, shuffle protocols and methods of post-processing: a line for each, in no other list.
 
     MECHANISMS["grr"]       # the class, loaded when it is first asked for
-    MECHANISMS.choices      # "grr|solh|sue", for which nothing is loaded: a command's --help need not wait
+    MECHANISMS.choices      # "grr|solh|…", for which nothing is loaded: a command's --help need not wait
 
 What is not here is refused wherever it is named. Each says all that there is to say of it (`peos.ldp.base.Mechanism`,
 `peos.crypto.schemes.base.Scheme`, `peos.protocols.base.ShuffleProtocol`).
@@ -57,9 +57,14 @@ MECHANISMS: Final[Registry[type["Mechanism"]]] = Registry(
         "grr": "peos.ldp.grr:GRR",
         "solh": "peos.ldp.local_hash:LocalHash",
         "sue": "peos.ldp.sue:SUE",
+        "hadamard": "peos.ldp.hadamard:HadamardResponse",
+        "subset": "peos.ldp.subset:SubsetSelection",
+        "olh": "peos.ldp.olh:OLH",
+        "blh": "peos.ldp.olh:BLH",
     }
 )
-"""By the name that planners are asked for, which is the one in documents."""
+"""By the name that planners are asked for. It is the one in documents too, but for one that makes another's members
+only, such as olh those of solh: documents name what anybody can make of their integers."""
 
 SCHEMES: Final[Registry[type["Scheme"]]] = Registry(
     {

@@ -102,6 +102,8 @@ class CollectionSpec(File):
         choices=f"auto|{MECHANISMS.choices}",
     )
     d_prime: int | None = setting("d_prime", count(2), None, about="Number of hash values, of local hashing.")
+    signs: int | None = setting("signs", count(1), None, about="Number of signs, of Hadamard response.")
+    size: int | None = setting("size", count(1), None, about="Number of values in a set, of subset selection.")
     accounting: str = setting(
         "accounting",
         one_of(*_ACCOUNTINGS),
@@ -164,6 +166,8 @@ class CollectionSpec(File):
             fakes=protocol.plans_with(self.fakes, shufflers),
             mechanism=self.mechanism,
             d_prime=self.d_prime,
+            signs=self.signs,
+            size=self.size,
             shufflers=shufflers,
             scheme=protocol.priced_as(protocol.scheme(self.scheme)),
             accounting=self.accounting,

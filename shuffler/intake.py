@@ -29,7 +29,7 @@ WAITING_BYTES: Final = 64 << 20
 _NOTE_EVERY: Final = 1.0  # seconds; a flood of bad parts must not become one of transactions
 _REASON: Final = 200  # characters, the store's limit
 _CONFLICT: Final = "another submission was made under this ticket"
-_TROUBLE: Final = "this shuffler could not keep the part, for a reason of its own"
+_TROUBLE: Final = "internal error: this shuffler could not store the part"
 _AGAIN: Final = "send the same part again in a while"
 
 Settled = asyncio.Future[Answer]

@@ -8,7 +8,7 @@ from analyzer.report.formatting import NOT_RECORDED, moment, whole
 from peos.ldp.base import symbol
 from peos.privacy.guarantees import rounded_up
 from peos.protocols import protocol_named
-from peos.registry import MECHANISMS
+from peos.registry import MECHANISMS, POST_PROCESSING
 
 _NOT_MEASURED: Final[dict[str, Any]] = dict.fromkeys(("seconds", "sent", "received", "peak_rss"))
 _ROLES: Final = ("analyzer", "users")
@@ -43,6 +43,15 @@ class Inspected:
     closed: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Processed:
+    """A method of post-processing, what it does, and what it has to say."""
+
+    method: str
+    does: str
+    notes: tuple[str, ...]
+
+
 def facts(found: Mapping[str, Any]) -> dict[str, str]:
     """The question, its dates and the parties; the page lists the shufflers' names where they are recorded."""
     about, parameters = found.get("collection") or {}, found["parameters"]
@@ -67,6 +76,15 @@ def facts(found: Mapping[str, Any]) -> dict[str, str]:
         + "".join(f", {symbol(name)} = {whole(value)}" for name, value in _shown(parameters).items()),
         "Encryption": f"{parameters['scheme']}; shuffle protocol {protocol.about.kind}{protocol.name}",
     }
+
+
+def processed(found: Mapping[str, Any]) -> Processed | None:
+    """What was made of the estimates; nothing where they are as they were published."""
+    made = found.get("post_processed")
+    if made is None:
+        return None
+    method = POST_PROCESSING.get(made["method"])
+    return Processed(str(made["method"]), method.about if method else NOT_RECORDED, tuple(map(str, made["notes"])))
 
 
 def _shown(parameters: Mapping[str, Any]) -> Mapping[str, int]:

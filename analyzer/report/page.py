@@ -47,6 +47,8 @@ def page(found: Mapping[str, Any]) -> str:
             selection=selection,
             drawing=drawing(selection),
             certain=formatting.CERTAIN,
+            processed=facts.processed(found),
+            of_the_raw=formatting.OF_THE_RAW,
             failed=[str(name).replace("_", " ") for name, held in found["checks"].items() if held is False],
             facts=facts.facts(found),
             costs=facts.costs(found),

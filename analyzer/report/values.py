@@ -22,13 +22,14 @@ class Value:
     low: float
     high: float
     truth: float | None
+    processed: float | None  # after post-processing, if there was any
     found: bool | None  # whether noise alone would hardly give it so many supports; None where it was not looked at
 
     @property
     def numbers(self) -> tuple[float, ...]:
-        """A row of the table, the truth at its end if it is known."""
-        row = (self.frequency, self.stderr, self.low, self.high)
-        return row if self.truth is None else (*row, self.truth)
+        """A row of the table: at its end the truth if it is known, and what post-processing made of the estimate."""
+        row = (self.frequency, self.stderr, self.low, self.high, self.truth, self.processed)
+        return tuple(number for number in row if number is not None)
 
     @property
     def found_in_words(self) -> str:
@@ -63,10 +64,11 @@ def select(found: Mapping[str, Any]) -> Selection:
     """All values in their own order, or the largest estimates if there are too many."""
     truths: Sequence[float | None] = found["truth"] or [None] * len(found["labels"])
     significant: Sequence[bool | None] = found.get("significant") or [None] * len(found["labels"])
-    columns = (found["labels"], found["frequency"], found["stderr"], found["interval95"], truths, significant)
+    processed = (found.get("post_processed") or {}).get("frequency", [None] * len(found["labels"]))
+    of_raw = (found["labels"], found["frequency"], found["stderr"], found["interval95"])
     values = [
-        Value(str(label), frequency, stderr, low, high, truth, is_found)
-        for label, frequency, stderr, (low, high), truth, is_found in zip(*columns, strict=True)
+        Value(str(label), frequency, stderr, low, high, *beside)
+        for label, frequency, stderr, (low, high), *beside in zip(*of_raw, truths, processed, significant, strict=True)
     ]
     shown, rest = values, []
     if len(values) > SHOWN:

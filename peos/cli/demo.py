@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from peos.cli.options import POST_PROCESS
 from peos.errors import PeosError
 from peos.registry import DEFAULT_PROTOCOL, DEFAULT_SCHEME, MECHANISMS, PROTOCOLS, SCHEMES
 
@@ -39,6 +40,9 @@ def demo(
     protocol: Annotated[
         str, typer.Option(help="Shuffle protocol; ss is a baseline that protects less.", metavar=PROTOCOLS.choices)
     ] = DEFAULT_PROTOCOL,
+    asked: Annotated[
+        str | None, typer.Option("--post-process", help=POST_PROCESS, metavar="METHOD|auto[:GOAL]")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the users' true values, and of nothing else.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the results; created if missing.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print result.json.")] = False,
@@ -49,10 +53,14 @@ def demo(
     from peos.localrun import local_spec, run_locally, zipf_values
     from peos.protocols import NEEDS_NO_LEAVE
 
+    if asked is not None:
+        from peos.estimate.post_processing.published import post_processed, require
+
+        require(asked, domain)  # before minutes are spent
     console = Console(stderr=as_json, highlight=False)
-    asked = {"delta": delta, "eps_server": eps_server, "eps_users": eps_users, "eps_local": eps_local}
+    wanted = {"delta": delta, "eps_server": eps_server, "eps_users": eps_users, "eps_local": eps_local}
     chosen = {"fakes": fakes, "mechanism": mechanism, "scheme": scheme, "protocol": protocol}
-    spec = local_spec(users, domain, **asked, **chosen)
+    spec = local_spec(users, domain, **wanted, **chosen)
     spec.plan(shufflers)  # what cannot be met is said before anything is started
     values = zipf_values(users, domain, seed)
     with tempfile.TemporaryDirectory(prefix="peos-demo-") as scratch:
@@ -65,6 +73,8 @@ def demo(
             protocols=tuple(dict.fromkeys((*NEEDS_NO_LEAVE, protocol))),
         )
     result = _compare(published, values, clock)
+    if asked is not None:
+        result["post_processed"] = post_processed(result, asked)
     folder = out or Path("peos-demo")
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(result, indent=2, ensure_ascii=False)
@@ -113,14 +123,19 @@ def _show(result: dict[str, Any], folder: Path, console: "Console") -> None:
     from rich.table import Table
 
     table = Table(title=f"{result['users']:,} users, {result['fakes']:,} fakes, {result['parameters']['mechanism']}")
-    for column in ("value", "estimate", "95 % interval", "truth", "found"):
+    processed = result["post_processed"]
+    after = [] if processed is None else [f"after {processed['method']}"]
+    for column in ("value", "estimate", "95 % interval", *after, "truth", "found"):
         table.add_column(column, justify="right")
     order = sorted(range(len(result["truth"])), key=lambda value: -result["frequency"][value])[:SHOWN]
     for value in order:
         low, high = result["interval95"][value]
         row = (result["labels"][value], f"{result['frequency'][value]:.4f}", f"{low:.4f} … {high:.4f}")
-        table.add_row(*row, f"{result['truth'][value]:.4f}", "yes" if result["significant"][value] else "no")
+        also = [f"{processed['frequency'][value]:.4f}" for _ in after]
+        table.add_row(*row, *also, f"{result['truth'][value]:.4f}", "yes" if result["significant"][value] else "no")
     console.print(table)
+    for sentence in processed["notes"] if processed else ():
+        console.print(sentence)
     if len(result["truth"]) > SHOWN:
         console.print(
             f"the {SHOWN} largest estimates of {len(result['truth'])} values; all are in {folder / 'result.json'}"

@@ -3,11 +3,18 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 import typer
 
+from peos.registry import POST_PROCESSING
 from peos.settings import File, keys_of, option_of
+
+POST_PROCESS: Final = (
+    f"Method of post-processing, shown beside the raw estimates: {POST_PROCESSING.choices}; auto simulates them all, "
+    "for the GOAL values, top:K or sets:SHARE [default: none; of auto: values]"
+)
+"""Help for --post-process."""
 
 
 def with_settings(kind: type[File]) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -29,6 +29,8 @@ def plan(
     ] = "auto",
     mechanism: Annotated[str, typer.Option(help="Local mechanism.", metavar=f"auto|{MECHANISMS.choices}")] = "auto",
     d_prime: Annotated[int | None, typer.Option(help="Number of hash values, of local hashing.")] = None,
+    signs: Annotated[int | None, typer.Option(help="Number of signs, of Hadamard response.")] = None,
+    size: Annotated[int | None, typer.Option(help="Number of values in a set, of subset selection.")] = None,
     accounting: Annotated[str, typer.Option(help="How guarantees are computed.", metavar="exact|theorem")] = "exact",
     shufflers: Annotated[int, typer.Option(help="Number of shufflers.")] = 3,
     scheme: Annotated[
@@ -55,6 +57,8 @@ def plan(
         fakes=fakes,
         mechanism=mechanism,
         d_prime=d_prime,
+        signs=signs,
+        size=size,
         accounting=accounting,
         shufflers=shufflers,
         scheme=scheme,

@@ -12,20 +12,27 @@ from collections.abc import Mapping
 from peos.errors import WrongInput
 from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Mechanism, PureMechanism, Question
 from peos.ldp.grr import GRR
+from peos.ldp.hadamard import HadamardResponse
 from peos.ldp.local_hash import LocalHash
 from peos.ldp.mixture import MAX_EPSILON
+from peos.ldp.olh import BLH, OLH
+from peos.ldp.subset import SubsetSelection
 from peos.ldp.sue import SUE
 from peos.registry import MECHANISMS
 
 __all__ = [
+    "BLH",
     "GRR",
     "MAX_ENUMERABLE",
     "MAX_EPSILON",
+    "OLH",
     "SUE",
+    "HadamardResponse",
     "LocalHash",
     "Mechanism",
     "PureMechanism",
     "Question",
+    "SubsetSelection",
     "from_parameters",
 ]
 
@@ -37,5 +44,6 @@ def from_parameters(name: str, domain: int, parameters: Mapping[str, int], quest
     """
     kind = MECHANISMS.get(name)
     if kind is None or kind.name != name:
-        raise WrongInput("mechanism.name", f"a mechanism is one of {', '.join(MECHANISMS)}")
+        known = (each for each, one in MECHANISMS.items() if one.name == each)
+        raise WrongInput("mechanism.name", f"a mechanism is one of {', '.join(known)}")
     return kind.from_parameters(domain, parameters, question)

@@ -172,6 +172,10 @@ class Mechanism(ABC):
     def tally(self, words: U64) -> Counts:
         """What `estimate` needs of the reports: the tallies of chunks add up to that of all."""
 
+    def steps(self, reports: int) -> float:
+        """About how many steps the tally of so many reports takes: between equals a plan takes the fewest."""
+        return float(reports) * self.domain
+
     @abstractmethod
     def estimate(self, tally: Counts, users: int, fakes: int = 0) -> Estimate:
         """Unbiased frequencies with error bars from the tally of `users` reports and `fakes` uniform ones."""
@@ -185,7 +189,7 @@ class Mechanism(ABC):
         return f"<{self.name} domain={self.domain} {given}>"
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other.digest == self.digest
+        return isinstance(other, Mechanism) and other.digest == self.digest
 
     def __hash__(self) -> int:
         return hash(self.digest)

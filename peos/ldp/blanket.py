@@ -28,10 +28,12 @@ class Blanket:
     local: float  # ε_l
 
 
-def even_blanket(γ: Fraction, match: Fraction, both: float, local: float) -> Blanket:
-    """The blanket where a uniform report matches every value with the same probability."""
-    chance = float(match)
-    return Blanket(float(γ), float((1 - γ) / γ / match), own=chance, other=chance, both=both, uneven=1.0, local=local)
+def even_blanket(γ: Fraction, match: Fraction, both: Fraction, local: float) -> Blanket:
+    """The blanket where a uniform report matches every value with the same probability, and two by `both` at least."""
+    chance, least = float(match), float(both)
+    if least > both:
+        least = math.nextafter(least, 0.0)
+    return Blanket(float(γ), float((1 - γ) / γ / match), own=chance, other=chance, both=least, uneven=1.0, local=local)
 
 
 def blanket_of_cells(γ: Fraction, cells: int, bits: int, collision: float, local: float) -> Blanket:

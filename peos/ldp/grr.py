@@ -13,21 +13,23 @@ from numpy.typing import NDArray
 from peos.chunks import chunks
 from peos.crypto.randomness import U64, Randomness
 from peos.estimate.frequency import FrequencyOracle
-from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Counts, PureMechanism, Question, checked_parameters, whole_number
+from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Counts, Question, checked_parameters, whole_number
 from peos.ldp.blanket import Blanket, blanket_of_cells
 from peos.ldp.members import Floats, Grid, Members
 from peos.ldp.mixture import Mixture, checked_epsilon, largest_threshold
+from peos.ldp.two_level import TwoLevel
 
 _CHUNK = 1 << 20
 
 
-class GRR(PureMechanism):
+class GRR(TwoLevel):
     """Her value with probability p = 1 − γ(1 − 1/d), else any other: the most exact mechanism where e^ε exceeds d.
 
     `epsilon` is met from below, by the largest integer threshold that keeps to it. Variance of a frequency near 0,
     without fakes: (e^ε + d − 2) / (n (e^ε − 1)²).
     """
 
+    _mixture: Mixture
     name = "grr"
     short = "randomised response over all values"
     words = 1
@@ -80,11 +82,6 @@ class GRR(PureMechanism):
         self._oracle = FrequencyOracle(p=float(1 - γ + other), q=float(other), u=1 / domain)
 
     @property
-    def gamma(self) -> Fraction:
-        """γ = 1 − T/2^64."""
-        return self._mixture.gamma
-
-    @property
     def blanket(self) -> Blanket:
         """No two values share an answer."""
         return blanket_of_cells(self.gamma, self.cells, self._bits, 0.0, self.epsilon_local)
@@ -92,35 +89,15 @@ class GRR(PureMechanism):
     @property
     def theorem_support(self) -> Fraction:
         """⌊2^64/d⌋/2^64."""
-        return self._mixture.least_support
+        return self._mixture.match
 
     @property
-    def epsilon_local(self) -> float:
-        """ln(1 + (1−γ)/γ · 2^64/⌊2^64/d⌋), rounded up."""
-        return self._mixture.epsilon
-
-    @property
-    def oracle(self) -> FrequencyOracle:
-        """p = 1 − γ + γ/d, q = γ/d, u = 1/d."""
-        return self._oracle
-
-    @property
-    def parameters(self) -> Mapping[str, int]:
-        """{"threshold": T}."""
-        return {"threshold": self._mixture.threshold}
+    def _pattern_bits(self) -> int:
+        return self._bits
 
     def encode(self, values: NDArray[np.int64], rng: Randomness) -> U64:
         """(n, 1): for each value a uniform word among those that decode to it."""
         return self._mixture.preimages(self._values(values), rng)[:, np.newaxis]
-
-    def randomize(self, values: NDArray[np.int64], rng: Randomness | None = None) -> U64:
-        """(n, 1): ε_l-private reports; protocol.md §2."""
-        rng = self._rng(rng)
-        truth = self.encode(values, rng)
-        tells = self._mixture.tells(len(truth), rng)
-        blanket = rng.uint64(truth.shape) >> np.uint64(64 - self._bits)
-        # Both branches are drawn for everyone, so that the work done says nothing of the coin.
-        return np.where(tells[:, np.newaxis], truth, blanket)
 
     def decode(self, words: U64) -> NDArray[np.int64]:
         """(n,): the answer that each report tells; every word tells one."""
@@ -133,6 +110,10 @@ class GRR(PureMechanism):
         for chunk in chunks(len(words), _CHUNK):
             counts += np.bincount(self.decode(words[chunk]), minlength=self.domain)
         return counts if candidates is None else counts[self._values(candidates)]
+
+    def steps(self, reports: int) -> float:
+        """One a report."""
+        return float(reports)
 
 
 def _domain(domain: object) -> int:

@@ -8,7 +8,7 @@ breaks up the progressions: otherwise the errors of neighbouring values correlat
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
@@ -29,6 +29,35 @@ def splitmix64(states: U64, output: int) -> U64:
     return z ^ (z >> np.uint64(31))
 
 
+@lru_cache(maxsize=64)
+def prime_from(number: int) -> int:
+    """The smallest prime that is at least `number`, which is at least 2."""
+    while any(number % factor == 0 for factor in range(2, math.isqrt(number) + 1)):
+        number += 1
+    return number
+
+
+def permutation(domain: int) -> U64:
+    """π: the rank of each x by SplitMix64(x), a bijection of 64-bit words, so that no two keys tie."""
+    order = np.argsort(splitmix64(np.arange(domain, dtype=np.uint64), 1))
+    ranks = np.empty(domain, dtype=np.uint64)
+    ranks[order] = np.arange(domain, dtype=np.uint64)
+    return ranks
+
+
+def inverses(a: U64, prime: int) -> U64:
+    """a⁻¹ mod P as a^(P−2) (Fermat), 0 for 0; P is public, so the exponent may steer the branches."""
+    result = np.ones_like(a)
+    power = a % np.uint64(prime)
+    exponent = prime - 2
+    while exponent:
+        if exponent & 1:
+            result = result * power % np.uint64(prime)
+        power = power * power % np.uint64(prime)
+        exponent >>= 1
+    return result
+
+
 @dataclass(frozen=True)
 class HashFamily:
     """The functions from [0, domain) to [0, cells), one for each seed; `salt` sets one collection's apart."""
@@ -40,18 +69,12 @@ class HashFamily:
     @cached_property
     def prime(self) -> int:
         """P, the smallest prime ≥ max(d, d')."""
-        candidate = max(self.domain, self.cells)
-        while any(candidate % factor == 0 for factor in range(2, math.isqrt(candidate) + 1)):
-            candidate += 1
-        return candidate
+        return prime_from(max(self.domain, self.cells))
 
     @cached_property
     def ranks(self) -> U64:
-        """π: the rank of each x by SplitMix64(x), a bijection of 64-bit words, so that no two keys tie."""
-        order = np.argsort(splitmix64(np.arange(self.domain, dtype=np.uint64), 1))
-        ranks = np.empty(self.domain, dtype=np.uint64)
-        ranks[order] = np.arange(self.domain, dtype=np.uint64)
-        return ranks
+        """π of each value."""
+        return permutation(self.domain)
 
     @property
     def collision_probability(self) -> Fraction:
@@ -98,10 +121,10 @@ class HashFamily:
         counters = np.zeros(self.prime, dtype=np.int64)
         table = None
         if self.prime <= len(seeds):
-            table = self._inverses(np.arange(self.prime, dtype=np.uint64))
+            table = inverses(np.arange(self.prime, dtype=np.uint64), self.prime)
         for chunk in chunks(len(seeds), _CHUNK):
             a, b = self.coefficients(seeds[chunk])
-            inverse = self._inverses(a) if table is None else table[a]
+            inverse = inverses(a, self.prime) if table is None else table[a]
             self._walk(counters, inverse, b, answers[chunk].astype(np.uint64))
         return counters[self.ranks]
 
@@ -119,16 +142,3 @@ class HashFamily:
             np.subtract(place, prime, out=wrapped)
             np.minimum(place, wrapped, out=place)
         np.add.at(counters, place[answers < np.uint64(longer)].view(np.int64), 1)
-
-    def _inverses(self, a: U64) -> U64:
-        """a⁻¹ mod P as a^(P−2) (Fermat), 0 for 0; P is public, so the exponent may steer the branches."""
-        prime = np.uint64(self.prime)
-        result = np.ones_like(a)
-        power = a % prime
-        exponent = self.prime - 2
-        while exponent:
-            if exponent & 1:
-                result = result * power % prime
-            power = power * power % prime
-            exponent >>= 1
-        return result

@@ -17,18 +17,19 @@ from peos.chunks import chunks
 from peos.crypto.randomness import U64, Randomness
 from peos.errors import WrongInput
 from peos.estimate.frequency import FrequencyOracle
-from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Counts, PureMechanism, Question, checked_parameters, whole_number
+from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Counts, Question, checked_parameters, whole_number
 from peos.ldp.blanket import Blanket, blanket_of_cells, least_collision
 from peos.ldp.hashing import HashFamily
 from peos.ldp.members import Floats, Grid, Members
 from peos.ldp.mixture import Mixture, checked_epsilon, largest_threshold
+from peos.ldp.two_level import TwoLevel
 
 MAX_CELLS: Final = 1 << 16  # beyond, 2^32 numbers z would fall on the cells too unevenly
 _NATS: Final = 72.0  # e^-72 for each of 2^47 pairs of values leaves 10^-17
 _CHUNK: Final = 1 << 20  # reports decoded at a time, two vectors of 8 MB
 
 
-class LocalHash(PureMechanism):
+class LocalHash(TwoLevel):
     """With probability 1 − γ a uniform seed and H_seed(value), else a uniformly random word.
 
     q rests on c_P, the chance that two values meet under uniform (a, b). Over the 2^32 seeds that there are, as the
@@ -41,6 +42,7 @@ class LocalHash(PureMechanism):
     (e^ε + d' − 1)² / (n (e^ε − 1)² (d' − 1)).
     """
 
+    _mixture: Mixture
     name = "solh"
     short = "local hashing"
     size_name = "d_prime"
@@ -87,7 +89,7 @@ class LocalHash(PureMechanism):
         return Grid(1.0 / sizes[:, np.newaxis], collision, np.array([[least_collision(c)] for c in expected]))
 
     @classmethod
-    def theorem_members(cls, domain: int, size: int = 0) -> Members:
+    def theorem_members(cls, domain: int, size: int = 0) -> Members | None:
         """The d' asked for, or every one below the domain's size (GRR is better from there on) and at most 2^16."""
         if size:
             cells = np.array([size])
@@ -135,11 +137,6 @@ class LocalHash(PureMechanism):
         return self.cells
 
     @property
-    def gamma(self) -> Fraction:
-        """γ = 1 − T/2^64."""
-        return self._mixture.gamma
-
-    @property
     def blanket(self) -> Blanket:
         """Two values meet under as few of the seeds as any two may."""
         met = least_collision(self.collision_probability)
@@ -148,17 +145,11 @@ class LocalHash(PureMechanism):
     @property
     def theorem_support(self) -> Fraction:
         """⌊2^32/d'⌋/2^32."""
-        return self._mixture.least_support
+        return self._mixture.match
 
     @property
-    def epsilon_local(self) -> float:
-        """ln(1 + (1−γ)/γ · 2^32/⌊2^32/d'⌋), rounded up."""
-        return self._mixture.epsilon
-
-    @property
-    def oracle(self) -> FrequencyOracle:
-        """p = 1 − γ + γu, q = (1 − γ)c_P + γu, u = Σ_j (n_j/P)(m_j/2^32), which is 1/d' for d' a power of two."""
-        return self._oracle
+    def _pattern_bits(self) -> int:
+        return self._seed_bits + self._bits
 
     @property
     def parameters(self) -> Mapping[str, int]:
@@ -181,15 +172,6 @@ class LocalHash(PureMechanism):
         seeds = rng.uint64(values.shape) >> np.uint64(64 - self._seed_bits)
         numbers = self._mixture.preimages(self.family.hash(seeds, values), rng)
         return (seeds << np.uint64(self._bits) | numbers)[:, np.newaxis]
-
-    def randomize(self, values: NDArray[np.int64], rng: Randomness | None = None) -> U64:
-        """(n, 1): ε_l-private reports; protocol.md §2."""
-        rng = self._rng(rng)
-        truth = self.encode(values, rng)
-        tells = self._mixture.tells(len(truth), rng)
-        blanket = rng.uint64(truth.shape) >> np.uint64(64 - self._seed_bits - self._bits)
-        # Both branches are drawn for everyone, so that the work done says nothing of the coin.
-        return np.where(tells[:, np.newaxis], truth, blanket)
 
     def decode(self, words: U64) -> tuple[U64, NDArray[np.int64]]:
         """(seed, y) of each report; every word has both."""
@@ -215,6 +197,10 @@ class LocalHash(PureMechanism):
         for chunk in chunks(len(words), _CHUNK):
             counts += self.family.support_counts(*self.decode(words[chunk]))
         return counts if among is None else counts[among]
+
+    def steps(self, reports: int) -> float:
+        """P/d' a report."""
+        return reports * max(1.0, self.family.prime / self.cells)
 
     def _met(self, words: U64, candidates: NDArray[np.int64]) -> Counts:
         """`support_counts` by evaluation at each candidate."""

@@ -29,3 +29,10 @@ class Members:
     cells: NDArray[np.int64]
     support: Floats
     collision: Floats
+
+
+def local_variance(gain: float, match: Floats, collision: Floats) -> Floats:
+    """q(1 − q)/(p − q)² of each member with E − 1 = `gain`: n times the variance of a frequency near 0, unshuffled."""
+    share = 1 / (1 + gain * match)
+    q = (1 - share) * collision + share * match
+    return np.asarray(q * (1 - q) / ((1 - share) * (1 - collision)) ** 2)

@@ -7,7 +7,6 @@ cell. No float takes part in a draw, so the guarantee computed from T, k and b h
 
 import decimal
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
 from typing import Final
@@ -62,26 +61,28 @@ def floor_of_share(whole: int, odds: decimal.Decimal) -> int:
 
 
 def largest_threshold(epsilon: float, cells: int, *, bits: int, coin_bits: int = 64) -> int:
-    """The largest T whose ε_l is at most `epsilon`; 0 if none but 0 will do.
+    """The largest T whose ε_l is at most `epsilon`, where b bits name one of k cells; 0 if none but 0 will do."""
+    return threshold_for(epsilon, Fraction(2**bits // cells, 2**bits), coin_bits=coin_bits)
 
-    ε_l(T) = ln(1 + T/(2^64 − T) · 2^b/⌊2^b/k⌋) grows with T, so the odds T/(2^64 − T) are rounded down to an integer.
+
+def threshold_for(epsilon: float, match: Fraction, *, coin_bits: int = 64) -> int:
+    """The largest T whose ε_l is at most `epsilon`, where a uniform report matches a value with chance `match`.
+
+    ε_l(T) = ln(1 + T/(2^64 − T)/match) grows with T, so the odds T/(2^64 − T) are rounded down to an integer.
     """
-    steepest = Fraction(2**bits, 2**bits // cells)
     gain = _DIGITS.subtract(power_of_e(Fraction(epsilon)), decimal.Decimal(1))
-    return floor_of_share(2**coin_bits, _DIGITS.divide(gain, _decimal(steepest)))
+    return floor_of_share(2**coin_bits, _DIGITS.divide(gain, _decimal(1 / match)))
 
 
-@dataclass(frozen=True)
-class Mixture:
-    """T, k and b; `coin_bits` is 64 wherever reports are made, and fewer where every coin is enumerated."""
+class Coin:
+    """T, and μ of the value that a uniform report matches least.
 
-    threshold: int
-    cells: int
-    bits: int
-    coin_bits: int = 64
+    `coin_bits` is 64 wherever reports are made, and fewer where every coin is enumerated.
+    """
 
-    def __post_init__(self) -> None:
-        if not 0 < self.threshold < 2**self.coin_bits:
+    def __init__(self, threshold: int, match: Fraction, coin_bits: int = 64) -> None:
+        self.threshold, self.match, self.coin_bits = threshold, match, coin_bits
+        if not 0 < threshold < 2**coin_bits:
             raise WrongInput(
                 "mechanism.threshold", "with this threshold a report would tell nothing of the value, or nothing else"
             )
@@ -98,20 +99,22 @@ class Mixture:
         return 1 - Fraction(self.threshold, 2**self.coin_bits)
 
     @property
-    def least_support(self) -> Fraction:
-        """⌊2^b/k⌋/2^b: the share of the b-bit numbers that names the rarest of the k cells (protocol.md §2)."""
-        return Fraction(2**self.bits // self.cells, 2**self.bits)
-
-    @property
     def epsilon(self) -> float:
-        """ε_l: a word of the smallest cell is likeliest under its own value, by 1 + (1−γ)/γ · 2^b/⌊2^b/k⌋."""
-        odds = Fraction(self.threshold, 2**self.coin_bits - self.threshold)
-        return logarithm_up(1 + odds * Fraction(2**self.bits, 2**self.bits // self.cells))
+        """ε_l: a word that few others match is likeliest under its own value, by 1 + (1−γ)/(γμ)."""
+        return logarithm_up(1 + Fraction(self.threshold, 2**self.coin_bits - self.threshold) / self.match)
 
     def tells(self, count: int, rng: Randomness) -> NDArray[np.bool_]:
         """Which of `count` reports encode their answer: true with probability exactly T/2^64."""
         coins = rng.uint64(count) >> np.uint64(64 - self.coin_bits)
         return coins < np.uint64(self.threshold)
+
+
+class Mixture(Coin):
+    """T, k and b. The rarest of the k cells is named by ⌊2^b/k⌋ of the b-bit numbers (protocol.md §2)."""
+
+    def __init__(self, threshold: int, cells: int, bits: int, coin_bits: int = 64) -> None:
+        self.cells, self.bits = cells, bits
+        super().__init__(threshold, Fraction(2**bits // cells, 2**bits), coin_bits)
 
     def cell_of(self, numbers: U64) -> NDArray[np.int64]:
         """y = ⌊z·k / 2^b⌋ of each number z of b bits."""

@@ -115,7 +115,7 @@ class SUE(PureMechanism):
         No theorem counts its supports: the analyzer sees which other bits stand in the same vector (privacy.md §1).
         """
         q = Fraction(self.tau, 2**self.field_bits)
-        return even_blanket(self.gamma, q, float(q * q), self.epsilon_local)
+        return even_blanket(self.gamma, q, q * q, self.epsilon_local)
 
     @property
     def epsilon_local(self) -> float:

@@ -37,6 +37,8 @@ LARGEST_EPSILON_LOCAL: Final = 16.0
 Kinds = tuple[type[Mechanism], ...]
 
 _NORMAL_95: Final = 1.959963984540054
+_EQUAL: Final = 1e-3  # relative: variances closer than this are the same
+_TRIED: Final = 2  # kinds held against the exact bound
 _NEAR_LIMIT: Final = 1e-3  # a whole number of fakes may stop the search a hair below
 
 
@@ -87,6 +89,7 @@ class Plan:
             "mechanism": self.mechanism,
             "eps_local": self.eps_local,
             "d_prime": self.d_prime,
+            "mechanism_parameters": dict(self.randomizer.shown),
             "fakes": self.fakes,
             "mse": self.mse,
             "stderr": self.stderr,
@@ -114,6 +117,8 @@ def plan(
     fakes: int | str = "auto",
     mechanism: str = "auto",
     d_prime: int | None = None,
+    signs: int | None = None,
+    size: int | None = None,
     accounting: str = "exact",
     shufflers: int = 3,
     scheme: str = DEFAULT_SCHEME,
@@ -134,7 +139,7 @@ def plan(
         eps_users=eps_users,
         eps_local=eps_local,
         fakes=fakes,
-        size=None if d_prime is None else Size("d_prime", d_prime),
+        size=_size_of({"d_prime": d_prime, "signs": signs, "size": size}),
     )
     kinds = _kinds(targets, mechanism, accounting)
     # Where ε_l alone meets what is asked, there is nothing to account for.
@@ -142,6 +147,8 @@ def plan(
     limit = _limit(targets, kinds, exact=exact)
     found = _exact_offers(targets, kinds, limit) if exact else _offers(targets, kinds, limit)
     offers = sorted(found, key=lambda offer: offer.mse)
+    if accounting == "exact":
+        offers = _cheapest_first(offers, targets.users)
     if exact and (not offers or offers[0].mse >= USELESS):
         raise exact_refusal(targets, kinds, limit)
     if not offers:
@@ -173,6 +180,16 @@ class _Offer:
     built: Mechanism
     fakes: int
     mse: float
+    kind: type[Mechanism]  # which made it: an alias makes what has another name
+
+
+def _size_of(given: dict[str, int | None]) -> Size | None:
+    """The one that is asked for, if any."""
+    asked = [Size(name, value) for name, value in given.items() if value is not None]
+    if len(asked) > 1:
+        names = " and ".join(one.name for one in asked)
+        raise WrongInput("plan.size", f"{names} belong to different mechanisms", hint="give one of them")
+    return asked[0] if asked else None
 
 
 def _check_accounting(accounting: str) -> None:
@@ -194,6 +211,8 @@ def _kinds(targets: Targets, mechanism: str, accounting: str) -> Kinds:
             raise WrongInput("plan.size", f"{targets.size.name} belongs to {whose}, not to {mechanism}")
     elif mechanism == "auto":
         asked = {name: kind for name, kind in asked.items() if kind.is_proposed(shuffled=shuffled)}
+        if accounting == "theorem":  # the choices of the thesis, also where nothing is shuffled
+            asked = {name: kind for name, kind in asked.items() if _claims(targets, kind, accounting)}
     able = [kind for kind in asked.values() if not shuffled or _claims(targets, kind, accounting)]
     if not able:
         name, kind = next(iter(asked.items()))
@@ -245,10 +264,24 @@ def _without_fakes(targets: Targets, kinds: Kinds, *, exact: bool) -> float:
 
 
 def _exact_offers(targets: Targets, kinds: Kinds, limit: float) -> Iterator[_Offer]:
+    """The best of the two kinds that promise most: the exact bounds of the others would take time for nothing."""
+    promised = []
     for kind in kinds:
-        found = exact_search.best(targets, kind, limit)
+        if (point := exact_search.promising(targets, kind, limit)) is not None:
+            built = kind.build(targets.domain, point.epsilon_local, point.size)
+            promised.append(_Offer(built, point.fakes, point.variance, kind))
+    ranked = _cheapest_first(sorted(promised, key=lambda offer: offer.mse), targets.users)
+    for offer in ranked[:_TRIED]:
+        found = exact_search.best(targets, offer.kind, limit)
         if found is not None:
-            yield _Offer(found.built, found.fakes, found.mse)
+            yield _Offer(found.built, found.fakes, found.mse, offer.kind)
+
+
+def _cheapest_first(offers: list[_Offer], users: int) -> list[_Offer]:
+    """Of those as good as the first, to a thousandth, the one that is counted soonest; the others; its equals."""
+    equal = [offer for offer in offers if offer.mse <= offers[0].mse * (1 + _EQUAL)]
+    equal.sort(key=lambda offer: offer.built.steps(users + offer.fakes))
+    return equal[:1] + [offer for offer in offers if offer not in equal] + equal[1:]
 
 
 def _offers(targets: Targets, kinds: Kinds, limit: float) -> Iterator[_Offer]:
@@ -267,7 +300,7 @@ def _offers(targets: Targets, kinds: Kinds, limit: float) -> Iterator[_Offer]:
                 if len(kinds) == 1:
                     raise
                 continue  # at an ε_l finer than its reports allow, the others compete without it
-        yield _Offer(built, fakes, built.variance(users=targets.users, fakes=fakes))
+        yield _Offer(built, fakes, built.variance(users=targets.users, fakes=fakes), kind)
 
 
 def _notes(targets: Targets, limit: float, best: _Offer) -> Iterator[str]:

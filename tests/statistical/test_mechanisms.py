@@ -13,7 +13,7 @@ from scipy import stats
 
 from peos.crypto.randomness import Randomness
 from peos.estimate.frequency import estimate_frequencies
-from peos.ldp import GRR, SUE, LocalHash, PureMechanism
+from peos.ldp import GRR, SUE, HadamardResponse, LocalHash, PureMechanism, SubsetSelection
 from peos.ldp.hashing import HashFamily
 from tests.full import full
 
@@ -27,6 +27,10 @@ MECHANISMS: list[PureMechanism] = [
     LocalHash(6, 3.0, d_prime=100),
     SUE(12, 2.2),
     SUE(12, 3.0),
+    HadamardResponse(30, 2.0),
+    HadamardResponse(20, 1.0, signs=1),
+    SubsetSelection(30, 2.0),
+    SubsetSelection(16, 3.5, size=1),
 ]
 
 Floats = NDArray[np.float64]

@@ -8,6 +8,7 @@
     mle           mle_apx
     power         power, power_ns
     simulation    choose_by_simulation
+    published     either of a result.json
 
 All but base, norm and post_pos are biased. The raw estimates and their intervals stay what is published; no interval is
 claimed for what comes of a method.

@@ -4,7 +4,7 @@ import numpy as np
 
 from peos.errors import WrongInput
 from peos.estimate.frequency import Estimate
-from peos.estimate.post_processing.method import PostProcessed
+from peos.estimate.post_processing.method import Method, PostProcessed
 from peos.registry import POST_PROCESSING
 
 
@@ -13,13 +13,7 @@ def post_process(estimate: Estimate, method: str, **options: object) -> PostProc
 
     O(d log d), but for power and power_ns, which integrate for each value.
     """
-    chosen = POST_PROCESSING.get(method)
-    if chosen is None:
-        raise WrongInput(
-            "post_process.method",
-            f"{str(method)[:60]!r} is not a method of post-processing",
-            hint=f"choose one of {', '.join(POST_PROCESSING)}",
-        )
+    chosen = method_named(method)
     unknown = sorted(set(options) - set(chosen.options))
     if unknown:
         takes = f"takes {' and '.join(chosen.options)} alone" if chosen.options else "takes no option"
@@ -37,3 +31,15 @@ def post_process(estimate: Estimate, method: str, **options: object) -> PostProc
         )
     found, notes = chosen.apply(estimate, **options)
     return PostProcessed(found, method, chosen.sums_to_one, chosen.nonnegative, chosen.monotone, notes)
+
+
+def method_named(name: str) -> Method:
+    """The method of that name."""
+    method = POST_PROCESSING.get(name)
+    if method is None:
+        raise WrongInput(
+            "post_process.method",
+            f"{str(name)[:60]!r} is not a method of post-processing",
+            hint=f"choose one of {', '.join(POST_PROCESSING)}",
+        )
+    return method

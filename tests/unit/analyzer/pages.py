@@ -59,6 +59,8 @@ def made(
         "stderr": estimate.stderr.tolist(),
         "interval95": estimate.interval(0.95).tolist(),
         "significant": estimate.significant().tolist(),
+        "oracle": {"p": mechanism.oracle.p, "q": mechanism.oracle.q, "u": mechanism.oracle.u},
+        "post_processed": None,
         "truth": (np.bincount(values, minlength=domain) / users).tolist() if truth else None,
         "guarantees": {**claims.to_json(), "coalitions": list(claims.in_words())},
         "cost": [
@@ -155,6 +157,7 @@ def disagreements(rows: Sequence[Sequence[str]], caption: str, found: dict[str, 
         low, high = found["interval95"][place]
         wanted = [found["frequency"][place], found["stderr"][place], low, high]
         wanted += [found["truth"][place]] if found["truth"] else []
+        wanted += [found["post_processed"]["frequency"][place]] if found["post_processed"] else []
         for shown, exact in zip(map(shown_number, numbers), wanted, strict=True):
             if abs(shown - 100 * exact) > within:
                 wrong.append(f"{label}: {shown} for {100 * exact}")

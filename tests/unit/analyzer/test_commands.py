@@ -10,6 +10,7 @@ import pytest
 
 from analyzer import cli, enrol, orders, status, workspace
 from analyzer.publisher import Publisher
+from analyzer.report.formatting import OF_THE_RAW
 from analyzer.workspace import Workspace
 from peos.cli.running import run
 from peos.collection.lifecycle import State
@@ -183,6 +184,67 @@ def test_a_result_is_a_table_with_error_bars_and_guarantees(world: World, capsys
     assert "Against the analyzer with 2 or more shufflers" in shown
     assert _command(world, "result", "fruit", "--json") == 0
     assert json.loads(capsys.readouterr().out)["users"] == 40
+
+
+def test_a_result_is_shown_with_what_post_processing_makes_of_it_from_the_analyzer_or_a_file(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.open(world.home())
+    _publish(world)
+    assert _command(world, "result", "fruit", "--json") == 0
+    raw = json.loads(capsys.readouterr().out)
+    assert raw["post_processed"] is None
+    file, page = world.folder / "result.json", world.folder / "page.html"
+    file.write_text(json.dumps(raw))
+    assert _command(world, "result", "fruit", "--json", "--post-process", "base_cut") == 0
+    kept = json.loads(capsys.readouterr().out)
+    assert kept | {"post_processed": None} == raw, "the raw estimates and their intervals stay"
+    assert _result("--result", str(file), "--json", "--post-process", "base_cut", "--html", str(page)) == 0
+    assert json.loads(capsys.readouterr().out) == kept
+    assert "After base_cut" in page.read_text()
+    assert _result("--result", str(file), "--post-process", "auto:top:1") == 0
+    shown = capsys.readouterr().out
+    assert "after " in shown.splitlines()[1]
+    assert "chosen by simulation for top:1" in " ".join(shown.split())
+    assert OF_THE_RAW in " ".join(shown.split())
+    assert _command(world, "result", "fruit", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == raw, "what is kept is what was published"
+    del raw["oracle"], raw["post_processed"]
+    file.write_text(json.dumps(raw))
+    assert _result("--result", str(file)) == 0
+    assert _result("--result", str(file), "--post-process", "norm_sub") == 2
+    assert "published before" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "sentence"),
+    [
+        ("{}", (), "not a published result"),
+        ("[" * 100_000, (), "not a published result"),
+        ("7", (), "not a published result"),
+        (None, (), "cannot be read"),
+        ("{}", ("fruit",), "which result to show is not said, or said twice"),
+    ],
+)
+def test_a_file_that_is_no_result_is_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, given: tuple[str, ...], sentence: str
+) -> None:
+    if text is not None:
+        (tmp_path / "result.json").write_text(text)
+    assert _result(*given, "--result", str(tmp_path / "result.json")) == 2
+    shown = capsys.readouterr()
+    assert sentence in shown.err
+    assert len(shown.err.splitlines()) == 1
+
+
+def test_which_result_to_show_has_to_be_said(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ((), ("fruit",), ("--config", str(world.file))):
+        assert _result(*arguments) == 2
+        assert "which result" in capsys.readouterr().err
+
+
+def _result(*arguments: str) -> int:
+    return run(cli.app, ["result", *arguments], "peos analyzer")
 
 
 def test_tickets_are_one_a_line_each_for_an_id_of_its_own(world: World) -> None:

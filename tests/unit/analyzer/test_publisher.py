@@ -68,6 +68,8 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
             "stderr",
             "interval95",
             "significant",
+            "oracle",
+            "post_processed",
             "truth",
             "guarantees",
             "together",
@@ -80,6 +82,9 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
     assert (found["schema"], found["ok"], found["digest"]) == (1, False, kept.digest.hex())
     assert (found["users"], found["dropped"], found["fakes"], found["truth"]) == (200, None, FAKES, None)
     document = home.signed(kept).document
+    oracle = document.mechanism.oracle  # type: ignore[attr-defined] # this one is of supports
+    assert found["oracle"] == {"p": oracle.p, "q": oracle.q, "u": oracle.u}
+    assert found["post_processed"] is None
     assert found["parameters"] == {
         "mechanism": "grr",
         "eps_local": document.mechanism.epsilon_local,

@@ -12,11 +12,13 @@ import pytest
 from rich.console import Console
 
 from analyzer.report import page
-from analyzer.report.formatting import cut, size
+from analyzer.report.formatting import OF_THE_RAW, cut, size
 from analyzer.report.guarantees import guess
 from analyzer.report.values import SHOWN
 from analyzer.result import show
+from peos.estimate.post_processing.published import post_processed
 from peos.protocols import DEFAULT
+from peos.registry import POST_PROCESSING
 from tests.raising import raises
 from tests.unit.analyzer.pages import Element, cells, disagreements, made, read, shown_number
 
@@ -416,3 +418,24 @@ def test_contrast_is_enough_in_light_and_in_dark() -> None:
         assert all(contrast >= 4.5 for _, contrast in low), low
         low = [(pair, _contrast(*(theme[name] for name in pair))) for pair in marks]
         assert all(contrast >= 3.0 for _, contrast in low), low
+
+
+@pytest.mark.parametrize("truth", [True, False])
+def test_post_processed_frequencies_stand_beside_the_raw_ones_and_have_no_intervals(truth: bool) -> None:
+    found = made(40, truth=truth)
+    raw = shown(found)
+    processed = found | {"post_processed": post_processed(found, "norm_sub")}
+    body = shown(processed)
+    table = body.one("table", "values")
+    assert "After norm_sub, %" in table.one("thead").text
+    assert disagreements(cells(table), table.one("caption").text, processed) == []
+    shifted = [share + 0.01 for share in processed["post_processed"]["frequency"]]
+    wrong = processed | {"post_processed": processed["post_processed"] | {"frequency": shifted}}
+    assert disagreements(cells(table), table.one("caption").text, wrong), "a difference would be seen"
+    assert [row[:5] for row in cells(table)] == [row[:5] for row in cells(raw.one("table", "values"))]
+    said = body.one("p", "processed").text
+    assert said.startswith(f"{OF_THE_RAW}. ")
+    assert POST_PROCESSING["norm_sub"].about in said
+    assert not list(raw.all("p", "processed"))
+    notes = post_processed(found, "auto:top:3") | {"notes": [HOSTILE], "method": HOSTILE}
+    assert HOSTILE.replace("\x00", "\ufffd") in shown(found | {"post_processed": notes}).one("p", "processed").text

@@ -38,7 +38,7 @@ def test_a_scheme_is_had_by_name_and_others_are_refused_in_a_sentence() -> None:
     for name in SCHEMES:
         assert scheme(name).name == name
     for name in ("rot13", "", "JL"):
-        with raises("input.scheme", f"{name}") as caught:
+        with raises("input.scheme", repr(name)) as caught:
             scheme(name)
         assert caught.value.hint == "choose one of paillier, dgk, jl"
 

@@ -7,7 +7,19 @@ import numpy as np
 import pytest
 
 from peos.crypto.randomness import Randomness
-from peos.ldp import GRR, MAX_ENUMERABLE, SUE, LocalHash, PureMechanism, Question, from_parameters
+from peos.ldp import (
+    BLH,
+    GRR,
+    MAX_ENUMERABLE,
+    OLH,
+    SUE,
+    HadamardResponse,
+    LocalHash,
+    PureMechanism,
+    Question,
+    SubsetSelection,
+    from_parameters,
+)
 from peos.ldp.local_hash import locally_best_d_prime
 from tests.raising import raises
 
@@ -21,6 +33,14 @@ EXAMPLES = [
     SUE(64, 4.0),
     SUE(100, 2.2, question=ASK),
     SUE(100, 2.0, field_bits=16),
+    HadamardResponse(2, 1.0),
+    HadamardResponse(42178, 4.0, question=ASK),
+    HadamardResponse(1024, 8.0, signs=10),
+    SubsetSelection(2, 1.0),
+    SubsetSelection(915, 0.5, size=458, question=ASK),
+    SubsetSelection(1 << 20, 6.0),
+    OLH(915, 2.0),
+    BLH(915, 2.0),
 ]
 
 
@@ -54,6 +74,10 @@ def test_digests_tell_question_epoch_domain_and_parameters_apart() -> None:
         LocalHash(10, 1.0, d_prime=10),
         SUE(10, 1.0),
         SUE(10, 1.0, field_bits=16),
+        HadamardResponse(10, 1.0, signs=2),
+        HadamardResponse(10, 1.0, signs=3),
+        SubsetSelection(10, 1.0, size=2),
+        SubsetSelection(10, 1.0, size=3),
     ]
     assert len({m.digest for m in variants}) == len(variants)
     assert len(set(variants)) == len(variants)
@@ -69,6 +93,23 @@ def test_the_default_d_prime_is_the_local_optimum_among_powers_of_two() -> None:
                 # On a domain much larger than d' the family is close to ideal, and the optimum is that of the formula.
                 big = LocalHash(1 << 20, epsilon, d_prime=d_prime).variance(100)
                 assert LocalHash(1 << 20, epsilon, d_prime=other).variance(100) > big * (1 - 1e-3)
+
+
+def test_local_hashing_by_another_name_is_local_hashing() -> None:
+    assert OLH(915, 2.0) == LocalHash(915, 2.0, d_prime=8)
+    assert BLH(915, 2.0) == LocalHash(915, 2.0, d_prime=2)
+    assert OLH(915, 24.0).d_prime == 2**16
+    assert {OLH(915, 2.0).name, BLH(915, 2.0).name} == {"solh"}
+
+
+def test_the_default_sizes_are_the_local_optimum_among_all() -> None:
+    for domain in (2, 3, 17, 64, 500):
+        for epsilon in (0.1, 1.0, 2.0, 4.0, 8.0):
+            degree, most = (domain - 1).bit_length(), (domain + 1) // 2
+            by_signs = [HadamardResponse(domain, epsilon, signs=j).variance(100) for j in range(1, degree + 1)]
+            assert HadamardResponse(domain, epsilon).variance(100) <= min(by_signs) * (1 + 1e-9)
+            by_size = [SubsetSelection(domain, epsilon, size=k).variance(100) for k in range(1, most + 1)]
+            assert SubsetSelection(domain, epsilon).variance(100) <= min(by_size) * (1 + 1e-6)
 
 
 WRONG: list[tuple[Callable[[], object], tuple[str, ...]]] = [
@@ -93,6 +134,20 @@ WRONG: list[tuple[Callable[[], object], tuple[str, ...]]] = [
     (lambda: SUE(10, 1.0, field_bits=17), ("mechanism.range", "field_bits", "2", "16")),
     (lambda: SUE(10, 2.0, field_bits=2), ("mechanism.fields", "2", "2.0", "2.197")),
     (lambda: SUE(10, 1e-4), ("mechanism.fields", "16")),
+    (lambda: OLH(10, float("nan")), ("mechanism.epsilon",)),
+    (lambda: BLH(1, 1.0), ("mechanism.range", "domain of local hashing")),
+    (lambda: HadamardResponse(1, 1.0), ("mechanism.range", "domain of Hadamard response", "2", "16777216")),
+    (lambda: HadamardResponse(10, 0.0), ("mechanism.epsilon",)),
+    (lambda: HadamardResponse(10, float("nan")), ("mechanism.epsilon",)),
+    (lambda: HadamardResponse(10, 24.1), ("mechanism.epsilon",)),
+    (lambda: HadamardResponse(10, 1.0, signs=0), ("mechanism.range", "signs", "1 to 4")),
+    (lambda: HadamardResponse(10, 1.0, signs=5), ("mechanism.range", "signs", "1 to 4", "5")),
+    (lambda: SubsetSelection(1, 1.0), ("mechanism.range", "domain of subset selection", "2", "1048576")),
+    (lambda: SubsetSelection(2**20 + 1, 1.0), ("mechanism.range", "domain of subset selection")),
+    (lambda: SubsetSelection(10, 0.0), ("mechanism.epsilon",)),
+    (lambda: SubsetSelection(10, float("nan")), ("mechanism.epsilon",)),
+    (lambda: SubsetSelection(9, 1.0, size=0), ("mechanism.range", "size", "1 to 5")),
+    (lambda: SubsetSelection(9, 1.0, size=6), ("mechanism.range", "size", "1 to 5", "6")),
 ]
 
 
@@ -104,7 +159,18 @@ def test_a_wrong_argument_gets_one_sentence(make: Callable[[], object], mistake:
 
 
 DOCUMENTS: list[tuple[str, Any, Mapping[str, Any], tuple[str, ...]]] = [
-    ("olh", 10, {"threshold": 1}, ("mechanism.name", "grr, solh, sue")),
+    ("oracle", 10, {"threshold": 1}, ("mechanism.name", "grr, solh, sue")),
+    ("olh", 10, {"threshold": 2**63, "cells": 8}, ("mechanism.name", "grr, solh, sue, hadamard, subset")),
+    ("hadamard", 10, {"threshold": 2**63}, ("mechanism.parameters", "hadamard", "threshold", "signs")),
+    ("hadamard", 10, {"threshold": 2**63, "signs": 0}, ("mechanism.range", "signs of hadamard")),
+    ("hadamard", 10, {"threshold": 2**63, "signs": 5}, ("mechanism.range", "signs", "4", "5")),
+    ("hadamard", 10, {"threshold": 2**63, "signs": 1, "row": 1}, ("mechanism.parameters", "hadamard")),
+    ("hadamard", 10, {"threshold": 2**64, "signs": 1}, ("mechanism.range", "threshold of hadamard")),
+    ("hadamard", 1, {"threshold": 2**63, "signs": 1}, ("mechanism.range", "domain of Hadamard response")),
+    ("subset", 10, {"threshold": 2**63}, ("mechanism.parameters", "subset", "threshold", "window")),
+    ("subset", 10, {"threshold": 2**63, "window": 2**32 // 11 - 1}, ("mechanism.range", "window of subset")),
+    ("subset", 10, {"threshold": 2**63, "window": 5 * 2**32 // 11 + 1}, ("mechanism.range", "window of subset")),
+    ("subset", 2**20 + 1, {"threshold": 2**63, "window": 2**31}, ("mechanism.range", "domain of subset selection")),
     ("grr", 10, {}, ("mechanism.parameters", "threshold")),
     ("grr", 10, {"threshold": 2**63, "extra": 1}, ("mechanism.parameters", "threshold")),
     ("grr", 10, {"Threshold": 2**63}, ("mechanism.parameters", "threshold")),
@@ -148,6 +214,10 @@ def test_no_mechanism_of_a_document_is_without_noise_or_without_signal() -> None
         ("solh", 2, LocalHash(2, 1e-6, d_prime=2**16).parameters),
         ("sue", 2, {"tau": 1, "field_bits": 16}),
         ("sue", 2, {"tau": 2**15 - 1, "field_bits": 16}),
+        ("hadamard", 2, HadamardResponse(2, 1e-6, signs=1).parameters),
+        ("hadamard", MAX_ENUMERABLE, HadamardResponse(MAX_ENUMERABLE, 24.0, signs=24).parameters),
+        ("subset", 2, SubsetSelection(2, 1e-6).parameters),
+        ("subset", 1 << 20, SubsetSelection(1 << 20, 24.0, size=1).parameters),
     ]
     for name, domain, parameters in edges:
         m = from_parameters(name, domain, parameters)
@@ -157,7 +227,11 @@ def test_no_mechanism_of_a_document_is_without_noise_or_without_signal() -> None
         assert m.oracle.p > m.oracle.q
 
 
-@pytest.mark.parametrize("mechanism", [GRR(10, 1.0), LocalHash(10, 1.0), SUE(10, 1.0)], ids=repr)
+@pytest.mark.parametrize(
+    "mechanism",
+    [GRR(10, 1.0), LocalHash(10, 1.0), SUE(10, 1.0), HadamardResponse(10, 1.0), SubsetSelection(10, 1.0)],
+    ids=repr,
+)
 @pytest.mark.parametrize(
     ("values", "mistake"),
     [
@@ -180,7 +254,11 @@ def test_values_that_cannot_be_reported_get_one_sentence(
             call(values, rng)
 
 
-@pytest.mark.parametrize("mechanism", [GRR(10, 1.0), LocalHash(10, 1.0), SUE(40, 1.0)], ids=repr)
+@pytest.mark.parametrize(
+    "mechanism",
+    [GRR(10, 1.0), LocalHash(10, 1.0), SUE(40, 1.0), HadamardResponse(10, 1.0), SubsetSelection(10, 1.0)],
+    ids=repr,
+)
 def test_words_of_another_shape_or_type_get_one_sentence(mechanism: PureMechanism) -> None:
     for words in (
         np.zeros((2, mechanism.words)),
@@ -193,7 +271,12 @@ def test_words_of_another_shape_or_type_get_one_sentence(mechanism: PureMechanis
 
 @pytest.mark.parametrize(
     "mechanism",
-    [GRR(500, 4.0), LocalHash(500, 4.0, d_prime=64), LocalHash(500, 1.0, d_prime=3), SUE(40, 1.0)],
+    [
+        *(GRR(500, 4.0), LocalHash(500, 4.0, d_prime=64), LocalHash(500, 1.0, d_prime=3), SUE(40, 1.0)),
+        *(HadamardResponse(500, 1.0, signs=j) for j in (1, 4, 5, 9)),
+        *(HadamardResponse(5000, 1.0, signs=2), SubsetSelection(500, 1.0), SubsetSelection(5000, 5.0)),
+        *(SubsetSelection(500, 1.0, size=k) for k in (1, 2, 250)),
+    ],
     ids=repr,
 )
 def test_tallies_add_up_and_candidates_are_counted_as_the_whole_domain_is(
@@ -209,7 +292,11 @@ def test_tallies_add_up_and_candidates_are_counted_as_the_whole_domain_is(
         mechanism.support_counts(words, np.array([mechanism.domain]))
 
 
-@pytest.mark.parametrize("mechanism", [GRR(10, 1.0), LocalHash(10, 1.0), SUE(40, 1.0)], ids=repr)
+@pytest.mark.parametrize(
+    "mechanism",
+    [GRR(10, 1.0), LocalHash(10, 1.0), SUE(40, 1.0), HadamardResponse(10, 1.0), SubsetSelection(10, 1.0)],
+    ids=repr,
+)
 def test_no_reports_are_no_counts(mechanism: PureMechanism, rng: Randomness) -> None:
     none = mechanism.randomize(np.array([], dtype=np.int64), rng)
     assert none.shape == (0, mechanism.words)

@@ -10,8 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+
 from peos.ldp import GRR, SUE, LocalHash
 from peos.ldp.blanket import Blanket
+from tests.unit.ldp.twins import Twin
 
 Law = Mapping[tuple[int, ...], Fraction | float]
 View = dict[tuple[tuple[tuple[int, ...], int], ...], float]
@@ -84,6 +87,24 @@ def sue(d: int, epsilon: float) -> tuple[list[Law], Law, Blanket]:
         }
 
     return [law(v) for v in range(d)], law(None), blanket
+
+
+def of_twin(twin: Twin) -> tuple[list[Law], Law, Blanket]:
+    """A narrow twin by what its patterns support: (1 − γ)/|C_v| more on those that support v."""
+    mechanism, γ = twin.mechanism, twin.mechanism.gamma
+    blanket = mechanism.blanket
+    assert blanket is not None
+    supports = twin.supports()
+    fake: Law = {
+        tuple(int(bit) for bit in seen): int(count) * twin.chance
+        for seen, count in zip(*np.unique(supports, axis=0, return_counts=True), strict=True)
+    }
+    sizes = supports.sum(axis=0)
+    laws: list[Law] = [
+        {seen: γ * share + (1 - γ) * share / twin.chance / int(sizes[v]) * seen[v] for seen, share in fake.items()}
+        for v in range(mechanism.domain)
+    ]
+    return laws, fake, blanket
 
 
 def view(laws: Sequence[Law]) -> View:

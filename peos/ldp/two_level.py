@@ -1,0 +1,63 @@
+"""What all mechanisms share whose reports are two-level: a uniform pattern, or one that supports her value.
+
+Relative to a uniform pattern a report's density is e^(ε_l)·g on the patterns that support her value and g elsewhere, so
+a subclass is what these patterns are (`encode`, `support_counts`), with the coin that decides between the two.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peos.crypto.randomness import U64, Randomness
+from peos.estimate.frequency import FrequencyOracle
+from peos.ldp.base import PureMechanism
+from peos.ldp.mixture import Coin
+
+
+class TwoLevel(PureMechanism):
+    """A `PureMechanism` that is one coin and one coding. Subclasses set `_mixture` and `_oracle` too."""
+
+    _mixture: Coin
+    _oracle: FrequencyOracle
+
+    @property
+    def _pattern_bits(self) -> int:
+        """How many bits of a word are its pattern: all, but in the narrower twins whose every input tests enumerate."""
+        return 64
+
+    @property
+    def gamma(self) -> Fraction:
+        """γ = 1 − T/2^64."""
+        return self._mixture.gamma
+
+    @property
+    def epsilon_local(self) -> float:
+        """ln(1 + (1−γ)/(γμ)), rounded up; μ is the least chance with which a uniform word matches a value."""
+        return self._mixture.epsilon
+
+    @property
+    def oracle(self) -> FrequencyOracle:
+        """p = 1 − γ + γu, q = (1 − γ)c + γu, u."""
+        return self._oracle
+
+    @property
+    def parameters(self) -> Mapping[str, int]:
+        """{"threshold": T}."""
+        return {"threshold": self._mixture.threshold}
+
+    def randomize(self, values: NDArray[np.int64], rng: Randomness | None = None) -> U64:
+        """(n, words): ε_l-private reports; protocol.md §2."""
+        rng = self._rng(rng)
+        truth = self.encode(values, rng)
+        tells = self._mixture.tells(len(truth), rng)
+        blanket = rng.uint64(truth.shape) >> np.uint64(64 - self._pattern_bits)
+        # Both branches are drawn for everyone, so that the work done says nothing of the coin.
+        return np.where(tells[:, np.newaxis], truth, blanket)
+
+
+def two_level_oracle(γ: Fraction, match: Fraction, collision: Fraction, most: Fraction) -> FrequencyOracle:
+    """p, q and u where every value is matched with the same chance, and two of them together by at most `most`."""
+    p, q = 1 - γ + γ * match, (1 - γ) * collision + γ * match
+    return FrequencyOracle(float(p), float(q), float(match), slack=float((1 - γ) * (most - collision)))

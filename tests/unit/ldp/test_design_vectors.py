@@ -1,0 +1,49 @@
+"""The vectors of Hadamard response and subset selection, made elsewhere: words, rows, signs, places, supports."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from peos.ldp import HadamardResponse, SubsetSelection
+from peos.ldp.binary_field import modulus
+from tests.vectors import make_design_vectors as generator
+
+CASES: dict[str, list[dict[str, Any]]] = {
+    name: json.loads((generator.HERE / f"{name}.json").read_text(encoding="utf-8"))["cases"]
+    for name in ("hadamard", "subset")
+}
+
+
+def words_of(case: dict[str, Any]) -> Any:
+    return np.array([[report["word"]] for report in case["reports"]], dtype=np.uint64)
+
+
+def test_the_vectors_are_what_their_generator_makes() -> None:
+    for name, text in generator.texts().items():
+        assert (generator.HERE / f"{name}.json").read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("case", CASES["hadamard"], ids=lambda case: f"d={case['domain']},j={case['signs']}")
+def test_words_have_the_pinned_rows_signs_and_supports(case: dict[str, Any]) -> None:
+    m, words = HadamardResponse(case["domain"], 1.0, signs=case["signs"]), words_of(case)
+    rows, signs = m.decode(words)
+    multiples = np.stack(list(m.family._multiples(rows, m.signs)), axis=1)
+    assert (m.degree, modulus(m.degree)) == (case["degree"], case["modulus"])
+    assert str(m._least.limit_denominator(2**m.degree)) == case["collision"], "to the unevenness of the rows"
+    for at, report in enumerate(case["reports"]):
+        assert multiples[at].tolist() == report["rows"]
+        assert [int(signs[at]) >> i & 1 for i in range(m.signs)] == report["signs"]
+        assert np.flatnonzero(m.support_counts(words[at : at + 1])).tolist() == report["support"]
+
+
+@pytest.mark.parametrize("case", CASES["subset"], ids=lambda case: f"d={case['domain']},k={case['size']}")
+def test_words_have_the_pinned_places_and_supports(case: dict[str, Any]) -> None:
+    m, words = SubsetSelection(case["domain"], 1.0, size=case["size"]), words_of(case)
+    multiples, ends = m.decode(words)
+    assert (m.circle.prime, m.window) == (case["prime"], case["window"])
+    for at, report in enumerate(case["reports"]):
+        assert (int(multiples[at]), int(ends[at])) == (report["a"], report["end"])
+        assert m.circle.places(multiples[at : at + 1], m._ranks[:5]).tolist() == report["places"]
+        assert np.flatnonzero(m.support_counts(words[at : at + 1])).tolist() == report["support"]

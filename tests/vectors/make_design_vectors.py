@@ -1,0 +1,79 @@
+"""Makes hadamard.json and subset.json: `python -m tests.vectors.make_design_vectors` from the checkout's root.
+
+Written from protocol.md §2 in plain integers, matrices and lists, and shares no code with the library.
+"""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+from tests.vectors.make_local_hash_vectors import smallest_prime_from, splitmix64
+
+HERE = Path(__file__).parent
+HADAMARD = [(2, 1), (3, 2), (10, 1), (10, 3), (100, 4), (100, 7), (1000, 2), (1000, 9)]  # domain, signs
+SUBSET = [(2, 1), (3, 2), (10, 1), (10, 4), (100, 50), (1000, 7), (5000, 3)]  # domain, size
+WORDS = [0, 1, 2**63, 2**64 - 1, 0x0123456789ABCDEF, 0xFEDCBA9876543210, 0x9E3779B97F4A7C15, 0x00000001FFFFFFFF]
+
+
+def ranks(domain: int) -> list[int]:
+    order = sorted(range(domain), key=lambda x: splitmix64(x, 1)[0])
+    return [order.index(x) for x in range(domain)]
+
+
+def product(a: int, b: int) -> int:
+    """Of two polynomials, not reduced."""
+    return 0 if not b else (a if b & 1 else 0) ^ product(a << 1, b >> 1)
+
+
+def modulus(degree: int) -> int:
+    """The smallest odd one of this degree that is no product of two of lower degrees."""
+    low = range(2, 2**degree)
+    composed = {product(a, b) for a in low for b in low if a.bit_length() + b.bit_length() == degree + 2}
+    return min(p for p in range(2**degree + 1, 2 ** (degree + 1), 2) if p not in composed)
+
+
+def hadamard(domain: int, signs: int) -> dict[str, object]:
+    m = 1
+    while 2**m < domain:
+        m += 1
+    field, places = modulus(m), ranks(domain)
+    reports = []
+    for word in WORDS:
+        rows = [1 + (word >> 24) * (2**m - 1) // 2**40]
+        while len(rows) < signs:
+            following = 2 * rows[-1]
+            rows.append(following if following < 2**m else following - 2**m ^ field - 2**m)
+        told = [word >> i & 1 for i in range(signs)]
+        support = [x for x in range(domain) if [bin(row & places[x]).count("1") % 2 for row in rows] == told]
+        reports.append({"word": word, "rows": rows, "signs": told, "support": support})
+    collision = Fraction(2 ** (m - signs) - 1, 2**m - 1)
+    return {
+        "domain": domain,
+        "signs": signs,
+        "degree": m,
+        "modulus": field,
+        "collision": str(collision),
+        "reports": reports,
+    }
+
+
+def subset(domain: int, size: int) -> dict[str, object]:
+    prime, places = smallest_prime_from(domain), ranks(domain)
+    window = size * 2**32 // prime
+    reports = []
+    for word in WORDS:
+        a, end = 1 + (word >> 32) * (prime - 1) // 2**32, word % 2**32
+        at = [a * rank % prime * 2**32 // prime for rank in places]
+        support = [x for x in range(domain) if (end - at[x]) % 2**32 < window]
+        reports.append({"word": word, "a": a, "end": end, "places": at[:5], "support": support})
+    return {"domain": domain, "size": size, "prime": prime, "window": window, "reports": reports}
+
+
+def texts() -> dict[str, str]:
+    made = {"hadamard": [hadamard(*case) for case in HADAMARD], "subset": [subset(*case) for case in SUBSET]}
+    return {name: json.dumps({"format": 1, "cases": cases}) + "\n" for name, cases in made.items()}
+
+
+if __name__ == "__main__":
+    for name, text in texts().items():
+        (HERE / f"{name}.json").write_text(text, encoding="utf-8")
