@@ -70,7 +70,7 @@ def draft(home: Workspace, spec: CollectionSpec, progress: Progress) -> Collecti
 
 
 def _planned(document: Document, users: int) -> tuple[str, ...]:
-    """What is guaranteed if as many take part as are expected; and with the fewest allowed, which budgets count."""
+    """Guarantees for the expected number of users; and for the minimum, which budgets count."""
     least = claims_of(document, document.minimum).server
     few = (
         f"This is for the {users:,} users who are expected. With no more than the minimum of {document.minimum:,} it "

@@ -1,7 +1,7 @@
-"""What this analyzer's collections give away of each population, from what its store knows of them.
+"""The privacy loss of this analyzer's collections for each population, from its store.
 
 Counted is every collection that users may have answered: one that was given up before its invitation was written is
-not, and one that was aborted later is, since nobody can tell what had been delivered of it.
+not, and one that was aborted later is, since it is unknown what had been delivered of it.
 """
 
 import json

@@ -41,7 +41,7 @@ def result_json(
     lists: dict[str, Any] | None,
     together: dict[str, Any] | None,
 ) -> dict[str, Any]:
-    """What is published. It is put together only if every dummy came out and all parts were of one transcript."""
+    """The published result. It is made only if every dummy came out and all final vectors were of one transcript."""
     mechanism: Mechanism = document.mechanism
     checks: dict[str, bool | None] = {"dummies": True, "digests": True}
     if inspected is not None:  # not every protocol has something to open

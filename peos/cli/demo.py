@@ -88,7 +88,7 @@ def demo(
     console.print(f"the report is {folder / report.REPORT}")
     if not result["ok"]:
         failed = ", ".join(name for name, held in result["checks"].items() if not held)
-        raise PeosError("demo.failed", f"the demo does not hold: {failed}", hint=f"see {folder / 'result.json'}")
+        raise PeosError("demo.failed", f"the demo failed its check: {failed}", hint=f"see {folder / 'result.json'}")
 
 
 def _compare(result: dict[str, Any], values: list[int], clock: "Clock") -> dict[str, Any]:

@@ -305,7 +305,7 @@ class Simulation:
         if (check := self.encryption.delivered_check(sender)) is not None and not check(rows):
             raise RemoteFault(
                 "delivery.not_ciphertexts",
-                "delivered what is no ciphertext",
+                "delivered rows that are not ciphertexts",
                 party=f"shuffler {sender}",
                 step="delivery",
             )
