@@ -14,7 +14,6 @@ from peos.registry import MECHANISMS, POST_PROCESSING
 from tests.raising import raises
 from tests.unit.estimate.post_processing.estimates import drawn, of, olh
 
-
 PURE = [kind.build(24, 1.0) for kind in MECHANISMS.values() if issubclass(kind, PureMechanism)]
 PURE += [LocalHash(24, 1.0, 3), LocalHash(24, 3.0, 12)]
 
