@@ -23,7 +23,6 @@ from analyzer.report import REPORT, write_report
 from analyzer.result import result_json
 from analyzer.store import CollectionRow
 from analyzer.workspace import Workspace
-from peos.collection.claims import claims_of
 from peos.collection.document import Document
 from peos.collection.dummies import LEAST_SENT
 from peos.collection.lifecycle import State
@@ -147,7 +146,7 @@ class Publisher:
             kept.digest,
             document,
             estimate,
-            claims_of(document, users),
+            document.claims(users),
             seconds=round(time.monotonic() - begun, 3),
             sent=len(document.shufflers) * len(kept.proposal) + self._home.store.dummy_bytes(kept.digest),
             received=received,

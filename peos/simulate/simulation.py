@@ -9,7 +9,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peos.collection.claims import claims_of
 from peos.collection.document import (
     ID_BYTES,
     MIN_DUMMIES,
@@ -380,7 +379,7 @@ class Simulation:
         tally = mechanism.tally(reports)
         return Collected(
             estimate=mechanism.estimate(tally, users=users, fakes=document.fakes),
-            guarantees=claims_of(document, users),
+            guarantees=document.claims(users),
             digest=self.digest,
             users=users,
             dropped=submitted - users,
