@@ -97,5 +97,5 @@ def _not_accepted(name: str, answer: Answer, refused: PeosError | None) -> str:
 
 
 def invited(cards: tuple[Card, ...]) -> str:
-    """Who shuffles, for the person who created the collection."""
+    """The shufflers' names, for the analyst."""
     return ", ".join(party(number, card) for number, card in enumerate(cards, start=1))

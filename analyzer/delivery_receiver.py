@@ -137,7 +137,7 @@ class IncomingVector:
         self._folder = folder
         self._check = encryption.delivered_check(header.header.sender)
         self._path = folder / f"{uuid.uuid4().hex}.coming"
-        self._file = open(  # noqa: SIM115 - it is closed by whoever is done with the vector, chunks later
+        self._file = open(  # noqa: SIM115 - closed once the vector is complete, chunks later
             os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb"
         )
 
@@ -174,7 +174,7 @@ class IncomingVector:
                 if not holds(rows.reshape(-1, length)):
                     raise RemoteFault(
                         "delivery.not_ciphertexts",
-                        "delivers what is no ciphertext of this key",
+                        "delivers rows that are not ciphertexts of this key",
                         party=f"shuffler {self.header.header.sender}",
                         step="delivery",
                     )

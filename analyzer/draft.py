@@ -7,7 +7,6 @@ from analyzer.ledger import ledger_of
 from analyzer.store import CollectionRow
 from analyzer.workspace import Workspace, pack_dummies
 from peos.cli.progress import Progress
-from peos.collection.claims import claims_of
 from peos.collection.document import (
     ID_BYTES,
     MIN_DUMMIES,
@@ -70,13 +69,13 @@ def draft(home: Workspace, spec: CollectionSpec, progress: Progress) -> Collecti
 
 
 def _planned(document: Document, users: int) -> tuple[str, ...]:
-    """What is guaranteed if as many take part as are expected; and with the fewest allowed, which budgets count."""
-    least = claims_of(document, document.minimum).server
+    """Guarantees for the expected number of users; and for the minimum, which budgets count."""
+    least = document.claims(document.minimum).server
     few = (
         f"This is for the {users:,} users who are expected. With no more than the minimum of {document.minimum:,} it "
         f"would be ε_c = {rounded_up(least.epsilon)}, and that is what a budget counts until there is a result."
     )
-    return (*claims_of(document, users).in_words(), few)
+    return (*document.claims(users).in_words(), few)
 
 
 def _encryption(

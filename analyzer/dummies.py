@@ -57,7 +57,7 @@ class Dummies:
     def send(self, kept: CollectionRow, number: int) -> None:
         """Send one, and note it once every shuffler has acknowledged it; PeosError names whom it waits for."""
         kept = self._home.store.get(kept.digest)
-        assert kept.parts is not None, "they are kept before the collection is open to anybody"
+        assert kept.parts is not None, "they are kept before the collection is open"
         parts = self._home.open_parts(kept, kept.parts)[number]
         with ExitStack() as stack:
             cards = self._reached(kept, stack)

@@ -42,9 +42,7 @@ def enrol(
     from analyzer.config import read
 
     if (count is None) == (keys is None):
-        raise WrongInput(
-            "input.tickets_how", "either --count or --keys says which tickets to make", hint="give one of the two"
-        )
+        raise WrongInput("input.tickets_how", "exactly one of --count and --keys is needed", hint="give one of the two")
     users = read_keys(keys) if keys is not None else []
     count = count or len(users)
     home = Workspace(read(config))
@@ -71,7 +69,7 @@ def read_keys(path: Path) -> list[bytes]:
     if len(set(found)) < len(found):
         raise WrongInput(
             "input.keys_repeated",
-            "a public key is there twice",
+            "a public key appears twice",
             hint="one ticket a user: leave the second line out",
             where=str(path),
         )
@@ -89,7 +87,7 @@ def mint_tickets(
     if kept.state not in (State.DRAFT, State.OPEN):
         raise Closed(
             "ticket.closed",
-            f"{collection} is {kept.state}: tickets would be of no use",
+            f"{collection} is {kept.state}: tickets would be useless",
             hint="create another collection",
         )
     partial = out.with_name(f".{out.name}.partial")
@@ -108,21 +106,21 @@ def mint_tickets(
                     progress.waiting(f"minting tickets: {number:,} of {count:,}")
             file.flush()
             os.fsync(descriptor)
-        home.store.note("tickets minted", kept.digest, count=count)  # before anybody can be given one
+        home.store.note("tickets minted", kept.digest, count=count)  # before any is handed out
         partial.rename(out)
     except OSError as error:
         partial.unlink(missing_ok=True)
         raise WrongInput(
             "input.file_unwritable", f"{out} cannot be written: {in_words(error)}", hint="give --out another file"
         ) from None
-    except BaseException:  # an interrupt: nobody was given these
+    except BaseException:  # an interrupt: none was handed out
         partial.unlink(missing_ok=True)
         raise
 
 
 def _tickets(home: Workspace, scope: bytes, users: Iterable[bytes | None]) -> Iterator[str]:
     for user in users:
-        id_ = home.rng.bytes(ID_BYTES)  # never derived from the key: it stands beside her in every list
+        id_ = home.rng.bytes(ID_BYTES)  # never derived from the key: every list shows it
         fresh = Identity.generate(home.rng) if user is None else None
         signature = mint(home.keys.enrolment, scope, id_, fresh.public if fresh else user or b"")
         yield ":".join(field.hex() for field in (id_, signature, *((fresh.secret,) if fresh else ()))) + "\n"

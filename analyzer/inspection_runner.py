@@ -35,7 +35,7 @@ _ROWS_A_SECOND: Final = 5_000
 
 @dataclass(frozen=True)
 class Inspected:
-    """What came of it: what was found, and whose rows were not seen."""
+    """The inspection's outcome: its findings, and the shufflers whose rows were not seen."""
 
     dummies: int  # whose rows were opened
     missing: tuple[int, ...]  # who showed nothing, or less than the others
@@ -124,7 +124,7 @@ class InspectionRunner:
         return silent or tuple(everybody)  # or more than c of them deviate
 
     def judged(self, kept: CollectionRow, vectors: Mapping[int, U64 | Packed]) -> Inspected:
-        """What the openings that are here show."""
+        """The findings of the openings received so far."""
         document = self._home.signed(kept).document
         openings = self._openings(kept, len(document.shufflers))
         rows, start = len(next(iter(vectors.values()))), common_start(document.schedule, openings)

@@ -1,4 +1,4 @@
-"""What an analyzer is known by: its identity, its peer certificate and its enrolment key, in one encrypted file."""
+"""An analyzer's keys: its identity, its peer certificate and its enrolment key, in one encrypted file."""
 
 import json
 from dataclasses import dataclass, field
@@ -57,7 +57,7 @@ def make(config: Config, rng: Randomness) -> Keys:
 
 
 def load(config: Config, rng: Randomness) -> Keys:
-    """What `make` wrote, opened with the passphrase."""
+    """Read the keys, with the passphrase."""
     file = config.folder / KEYS
     if not file.is_file():
         raise WrongInput(

@@ -1,7 +1,7 @@
-"""What this analyzer's collections give away of each population, from what its store knows of them.
+"""The privacy loss of this analyzer's collections for each population, from its store.
 
 Counted is every collection that users may have answered: one that was given up before its invitation was written is
-not, and one that was aborted later is, since nobody can tell what had been delivered of it.
+not, and one that was aborted later is, since it is unknown what had been delivered of it.
 """
 
 import json
@@ -9,7 +9,6 @@ from typing import Any
 
 from analyzer.store import CollectionRow
 from analyzer.workspace import Workspace
-from peos.collection.claims import hiding_fakes
 from peos.collection.lifecycle import State
 from peos.privacy.composition import Release
 from peos.privacy.ledger import Budget, Ledger
@@ -80,5 +79,5 @@ def _release(home: Workspace, kept: CollectionRow, users: int | None = None) -> 
     document = home.signed(kept).document
     if users is None:
         users = int(json.loads(kept.result)["users"]) if kept.result else document.minimum
-    hiding, fakes = max(0, users - 1), hiding_fakes(document)
+    hiding, fakes = max(0, users - 1), document.hiding_fakes
     return Release(kept.name, document.mechanism, hiding, fakes, least=document.minimum - 1)

@@ -31,7 +31,7 @@ def abort(home: Workspace, kept: CollectionRow, reason: str = "the analyst abort
     """End a collection: here at once and for good, then with every shuffler."""
     analysis.check_abort(kept.name, kept.state)
     home.store.move(kept.digest, State.ABORTED, reason)
-    home.store.erase(kept.digest)  # the key first: whatever still arrives, nobody can decrypt it
+    home.store.erase(kept.digest)  # the key first: whatever still arrives cannot be decrypted
     _tell(home, kept, abort=True)
 
 
@@ -63,6 +63,6 @@ def _tell(home: Workspace, kept: CollectionRow, *, abort: bool) -> None:
         what = "abort" if abort else "close"
         raise PeosError(
             "collection.order_missed",
-            f"not every shuffler was told to {what} {kept.name}: {'; '.join(map(str, missed))}",
-            hint="give the same order again; those that were told have carried it out",
+            f"not every shuffler received the order to {what} {kept.name}: {'; '.join(map(str, missed))}",
+            hint="repeat the order; the other shufflers have carried it out",
         )

@@ -23,7 +23,6 @@ from analyzer.report import REPORT, write_report
 from analyzer.result import result_json
 from analyzer.store import CollectionRow
 from analyzer.workspace import Workspace
-from peos.collection.claims import claims_of
 from peos.collection.document import Document
 from peos.collection.dummies import LEAST_SENT
 from peos.collection.lifecycle import State
@@ -54,7 +53,7 @@ class Publisher:
         self._engine = engine
         self._log = log
         self._withheld: dict[bytes, tuple[frozenset[int], frozenset[int]]] = {}  # what had been shown and said then
-        self._clearing = threading.Lock()  # whoever turns the collections over sees an end before its thread is through
+        self._clearing = threading.Lock()  # the scheduler sees an end before its thread has finished
 
     def publish(self, kept: CollectionRow) -> float:
         """From delivered to published, or to aborted with the reason; then nothing of the reports is left here.
@@ -97,7 +96,7 @@ class Publisher:
         return found
 
     def clear(self, kept: CollectionRow) -> None:
-        """What follows from an end: result.json and report.html, and everything else erased. May be repeated."""
+        """Finish an ended collection: write result.json and report.html, erase everything else. May be repeated."""
         with self._clearing:
             if kept.result is not None:
                 path = self._home.folder(kept) / RESULT
@@ -147,7 +146,7 @@ class Publisher:
             kept.digest,
             document,
             estimate,
-            claims_of(document, users),
+            document.claims(users),
             seconds=round(time.monotonic() - begun, 3),
             sent=len(document.shufflers) * len(kept.proposal) + self._home.store.dummy_bytes(kept.digest),
             received=received,
@@ -176,7 +175,7 @@ class Publisher:
         if time.time() >= document.erase_by:
             raise RemoteFault(
                 "result.not_seen_in_time",
-                f"the rows of {whom} were not seen, and by the time to erase by nobody said to publish without them",
+                f"the rows of {whom} were not seen, and no order to publish without them came before erasure",
                 step="the inspection",
                 hint="create another collection",
             )
@@ -184,7 +183,7 @@ class Publisher:
         self._log.of(kept.digest).warning("not published: rows were not seen", peer=whom)
 
     def _parts(self, kept: CollectionRow) -> tuple[dict[int, FinalVector], int]:
-        """What was delivered, by sender, and how many bytes it is."""
+        """The delivered vectors by sender, and their size in bytes."""
         holder = self._home.signed(kept).document.schedule.last[0]
         found = self._receiving.vectors(kept)
         parts = {

@@ -12,10 +12,11 @@ from rich.table import Table
 
 from analyzer.inspection_runner import Inspected
 from analyzer.report import page
-from analyzer.report.formatting import CERTAIN, FOUND, OF_THE_RAW
+from analyzer.report.formatting import CERTAIN, FOUND
 from peos.collection.document import Document
 from peos.errors import WrongInput, in_words
 from peos.estimate.frequency import Estimate
+from peos.estimate.post_processing import OF_THE_RAW
 from peos.ldp.base import Mechanism
 from peos.privacy.guarantees import Guarantees, rounded_up
 from peos.protocols import protocol_named
@@ -40,7 +41,7 @@ def result_json(
     lists: dict[str, Any] | None,
     together: dict[str, Any] | None,
 ) -> dict[str, Any]:
-    """What is published. It is put together only if every dummy came out and all parts were of one transcript."""
+    """The published result. It is made only if every dummy came out and all final vectors were of one transcript."""
     mechanism: Mechanism = document.mechanism
     checks: dict[str, bool | None] = {"dummies": True, "digests": True}
     if inspected is not None:  # not every protocol has something to open

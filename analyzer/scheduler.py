@@ -76,7 +76,7 @@ class Scheduler:
         self._changed.set()
 
     async def run(self, noticed: Callable[[Sequence[CollectionRow]], float]) -> None:
-        """`noticed` is told at each turn which collections are live, and says when it wants to be told again."""
+        """`noticed` gets the live collections at each turn, and returns when it wants the next."""
         self._observer.note(Began())
         try:
             self._uncleared = await asyncio.to_thread(self._publishing.uncleared)

@@ -1,4 +1,4 @@
-"""The analyzer, started and drained: its port, and its collections moved on until it is told to stop."""
+"""The analyzer, started and drained: its port, and its collections advanced until it is stopped."""
 
 import asyncio
 import contextlib

@@ -19,7 +19,7 @@ from peos.wire.parties import sign_order
 
 STATUS_TIMEOUT: Final = 5.0
 PROPOSE_TIMEOUT: Final = 60.0  # a shuffler checks the key, which takes a while
-A_FEW: Final = Retry(attempts=4, base=0.5)  # an order may be given again by whoever gave it
+A_FEW: Final = Retry(attempts=4, base=0.5)  # the analyst may repeat an order
 
 
 class ShufflerClients:
@@ -73,7 +73,7 @@ class ShufflerClients:
         return list(await asyncio.gather(*(one(caller) for caller, _ in self._callers)))
 
     async def frozen_lists(self, collection: bytes) -> list[FrozenLists | PeosError]:
-        """What each shows of the lists that were frozen, asked once."""
+        """Each shuffler's frozen lists, asked for once."""
 
         async def one(caller: Caller) -> FrozenLists | PeosError:
             try:

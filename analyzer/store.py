@@ -1,4 +1,4 @@
-"""What an analyzer has durably, in one SQLite file: collections, sealed secrets, deliveries, receipts, results.
+"""The analyzer's durable state, in one SQLite file: collections, sealed secrets, deliveries, receipts, results.
 
 The serving process and the commands write to it at the same time: every change is one transaction, synchronous before
 it returns, and a state changes only as the life-cycle table allows. Vectors are files beside it (`receiving`).
@@ -104,7 +104,7 @@ class Store:
         self._base.require_sound()
 
     def close(self) -> None:
-        """Let go of the file; a thread that is still at work meets an error, not a database that vanishes under it."""
+        """Close the database; a thread that is still at work gets an error, not a database that vanishes under it."""
         self._base.close()
 
     def add(

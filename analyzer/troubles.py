@@ -1,4 +1,4 @@
-"""What the serving process cannot do at the moment, in a file that `status`, another process, shows.
+"""Current failures of the serving process, in a file that `status`, another process, reads.
 
 The file is whole at every moment, and gone when the process has ended in order. A disk without room keeps it out; the
 log has everything.
@@ -42,7 +42,7 @@ class Troubles:
         return is_new
 
     def follow(self, collection: bytes, event: Event) -> None:
-        """What the serving process notes, as far as it is about what it cannot do."""
+        """The observer that keeps failures and their ends."""
         match event:
             case StoreUnread(error):
                 self.note(None, _TURN, error)
@@ -74,7 +74,7 @@ class Troubles:
 
 
 def told(folder: Path, digest: bytes) -> str:
-    """What the serving process last said that it could not do for a collection; nothing if all is well."""
+    """The serving process's current failures for a collection; empty if there are none."""
     try:
         found = json.loads((folder / _NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -47,7 +47,7 @@ class Workspace:
         return f"Workspace({self.config.folder})"
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         self.store.close()
 
     def kept(self, name: str) -> CollectionRow:
@@ -73,7 +73,7 @@ class Workspace:
         return self.config.folder / _COLLECTIONS / name
 
     def proposal(self, kept: CollectionRow) -> Proposal:
-        """What was proposed to the shufflers: the signed document and everybody's card."""
+        """The proposal to the shufflers: the signed document and every party's card."""
         return decode_proposal(kept.proposal)
 
     def signed(self, kept: CollectionRow) -> SignedDocument:
@@ -131,7 +131,7 @@ class Admission:
         self._home = home
         self._trust = trust
         self._known: set[bytes] = set()
-        self._leaving: list[tuple[float, bytes]] = []  # a heap: when nobody can ask about a collection any more
+        self._leaving: list[tuple[float, bytes]] = []  # a heap: when no party can ask about a collection any more
         now = time.time()
         for digest, proposal in home.store.over_proposals():
             until = erase_by_of(decode_proposal(proposal).document)
@@ -168,7 +168,7 @@ def pack_dummies(dummies: list[Dummy]) -> bytes:
 
 
 def unpack_dummies(content: bytes, words: int) -> list[Dummy]:
-    """What `pack_dummies` packed."""
+    """The inverse of `pack_dummies`."""
     size = _SALT_BYTES + ID_BYTES + 8 * words
     rows = [content[at : at + size] for at in range(0, len(content), size)]
     head = _SALT_BYTES + ID_BYTES

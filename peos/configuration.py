@@ -64,7 +64,7 @@ def compute(found: Settings) -> Choice:
         raise WrongInput(
             "config.scheduler",
             "compute.scheduler is missing",
-            hint="it is where the cluster is: tls://host:port",
+            hint="the address of the cluster's scheduler: tls://host:port",
             where=str(found.path),
         )
     if 0 < len(files) < len(_TLS):
@@ -81,7 +81,7 @@ def compute(found: Settings) -> Choice:
 
 
 def read_passphrase(path: Path, file: Path) -> bytes:
-    """The passphrase that the configuration `path` names, from a file that nobody else can open.
+    """The passphrase that the configuration `path` names, from a file that only its owner can open.
 
     A newline at its end does not count.
     """

@@ -34,7 +34,7 @@ _given: set[int] = set()
 def free_port() -> int:
     """A port that was free a moment ago, never given twice by this process.
 
-    It lies below those that systems choose for outgoing connections, so that nobody has it while its party restarts.
+    It lies below the ports of outgoing connections, so that no other process takes it while its party restarts.
     """
     from peos.crypto.randomness import system
 
@@ -283,7 +283,7 @@ class LocalCluster:
 
 
 def _read(out: IO[str], printed: list[str]) -> None:
-    """All that a command prints; whoever was interrupted meanwhile has closed it under this thread."""
+    """All that a command prints; an interrupt may have closed the stream under this thread."""
     with contextlib.suppress(OSError, ValueError):
         printed.append(out.read())
 

@@ -21,7 +21,7 @@
     zero_pool          zeros made while a collection is open
     spill              vectors in files, outside memory
     store_thread       the store behind its one thread
-    background         heavy work beside the event loop
+    background         heavy work off the event loop
     meter              bytes sent and received
     cli                the command line
 

@@ -1,4 +1,4 @@
-"""Heavy work beside the event loop, in threads that do not hold up the end of the process.
+"""Heavy work off the event loop, in threads that do not delay the end of the process.
 
 `asyncio.to_thread` would: its threads are waited for, and a pass over many ciphertexts takes minutes. Nothing that is
 worked here is durable, so at the end it is simply left.
@@ -15,7 +15,7 @@ _NAME: Final = "heavy work"
 
 
 async def in_background(work: Callable[[], R]) -> R:
-    """What `work` returns or raises."""
+    """The result of `work`, or its exception."""
     loop = asyncio.get_running_loop()
     settled: asyncio.Future[R] = loop.create_future()
 
@@ -31,7 +31,7 @@ async def in_background(work: Callable[[], R]) -> R:
             how: Callable[[], None] = lambda: settled.set_exception(caught)  # noqa: E731 - one of two
         else:
             how = lambda: settled.set_result(result)  # noqa: E731
-        with contextlib.suppress(RuntimeError):  # the loop has ended, and nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the loop has ended: there is no waiter left
             loop.call_soon_threadsafe(settle, how)
 
     threading.Thread(target=run, name=_NAME, daemon=True).start()
@@ -39,5 +39,5 @@ async def in_background(work: Callable[[], R]) -> R:
 
 
 def is_left() -> bool:
-    """Whether work is still going on that nobody waits for."""
+    """Whether abandoned work is still going on."""
     return any(thread.name == _NAME for thread in threading.enumerate())

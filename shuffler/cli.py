@@ -120,7 +120,7 @@ def _line(line: dict[str, Any]) -> "Line":
 
 
 def _status(folder: Path) -> tuple[list[dict[str, Any]], float | None]:
-    """What the running process writes when it is asked; of one that is not running what it wrote last, and its age."""
+    """The running process's status; of a stopped one the last that it wrote, with its age."""
     from peos.store.bell import ring
     from shuffler.server import STATUS
 

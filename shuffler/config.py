@@ -59,7 +59,9 @@ class Config(File):
     # Re-randomise without assuming an honestly made key, at a hundred times the price.
     statistical: bool = setting("encryption.statistical", FLAG, False)
 
-    step_seconds: float = setting("limits.step_seconds", at_least(1.0), 60.0)  # of a step, beside what its rows take
+    step_seconds: float = setting(
+        "limits.step_seconds", at_least(1.0), 60.0
+    )  # of a step, on top of the time for its rows
     workers: int | None = setting("limits.workers", count(1), None)  # for passes over ciphertexts; else one a core
     zeros_megabytes: int = setting("limits.zeros_megabytes", count(0), MEGABYTES)  # of zeros made ahead, in memory
     user_connections: int = setting("limits.user_connections", count(1), 1000)  # fewer where descriptors are few

@@ -1,4 +1,4 @@
-"""What an inspection needs, on the disk before anything is delivered, so that a restart excuses nobody.
+"""Evidence for the inspection, on the disk before anything is delivered, so that a restart excuses no shuffler.
 
 All of it is sealed under a key of the collection's, and that key under the vault's. What can be recomputed is kept all
 the same: beside the ciphertexts, which cannot, it is little. It is overwritten when the inspection is over, when the
@@ -38,7 +38,7 @@ Told = tuple[Header, NDArray[np.uint8]]
 
 @dataclass(frozen=True, repr=False)
 class Found:
-    """What was kept of an attempt."""
+    """The evidence kept of an attempt."""
 
     record: Record
     vectors: Mapping[Handle, Vector]
@@ -88,7 +88,7 @@ class Evidence:
         self._attempt = attempt
 
     def load(self, room: Callable[[int, int], Packed]) -> Found | None:
-        """What was kept, if it is whole; `room` gives rows of so many bytes for ciphertexts."""
+        """The evidence, if it is complete; `room` allocates rows of so many bytes for ciphertexts."""
         content = self._content()
         vault = self._opened()
         if content is None or vault is None:
@@ -106,7 +106,7 @@ class Evidence:
         return Found(Record(tuple(zip(self._actions(), tasks, strict=True)), said), vectors)
 
     def hear(self, header: Header, rows: NDArray[np.uint8]) -> None:
-        """Keep what another shuffler told, before it is answered: it will not be told again."""
+        """Persist another shuffler's message before acknowledging it: it will not be sent again."""
         vault = self._opened()
         if vault is None:
             return
@@ -179,7 +179,7 @@ class Evidence:
                 rows[where] = np.frombuffer(content, np.uint8).reshape(-1, width)
 
     def _actions(self) -> list[Leave | Hide | HandOver]:
-        """What this shuffler worked, in its order; the tasks belong to these."""
+        """This shuffler's script, in order; the tasks belong to its steps."""
         script = [one.holds if isinstance(one, Deliver) else one for one in self._schedule.script(self._me)]
         return [one for one in script if one is not None]
 

@@ -55,7 +55,7 @@ class FreezeRunner:
             yield stretch
 
     async def signed(self) -> FrozenDigest:
-        """What this shuffler froze, signed."""
+        """The signed digest of what this shuffler froze."""
         if self._signed is None:
             raise NotYet("freeze.not_frozen", "the list is not frozen yet")
         return self._signed
@@ -83,7 +83,7 @@ class FreezeRunner:
         return fields
 
     async def collect(self, callers: Mapping[int, Caller]) -> tuple[bytes, ...]:
-        """What all shufflers hold, each list as it was announced to all."""
+        """The announcements that all shufflers hold."""
         for who, caller in callers.items():
             await self._compare(who, caller)
         for who in self._freeze.uncompared:
@@ -144,7 +144,7 @@ class FreezeRunner:
             listing = self._freeze.listing(who)
             async for stretch in caller.stream(GET_LIST, self._collection, step=_LIST, timeout=LIST_TIMEOUT):
                 if stretch.first != listing.count or (listing.count and stretch.total != self.total):
-                    raise BadEncoding("freeze.list_gap", "showed a list with a gap", party=caller.party, step=_LIST)
+                    raise BadEncoding("freeze.list_gap", "sent a list with a gap", party=caller.party, step=_LIST)
                 self.total = stretch.total
                 with self._watching(caller, RemoteFault, forgive=False):
                     self._require_this(stretch.collection, caller)
@@ -152,7 +152,7 @@ class FreezeRunner:
                 self.done = listing.count
             if listing.count != self.total:
                 raise BadEncoding(
-                    "freeze.list_short", "showed a list that ends too early", party=caller.party, step=_LIST
+                    "freeze.list_short", "sent a list that ends too early", party=caller.party, step=_LIST
                 )
         with self._watching(caller, RemoteFault):
             listing.finish()
@@ -183,7 +183,7 @@ class FreezeRunner:
 
 
 class Frozen:
-    """What others may still want to see of a freeze that is over here, out of the store."""
+    """A finished freeze, read from the store for shufflers that are not finished."""
 
     def __init__(self, collection: bytes, store: StoreThread, identity: Identity, frozen: Kept) -> None:
         self._collection = collection
@@ -211,5 +211,5 @@ class Frozen:
                 return
 
     async def signed(self) -> FrozenDigest:
-        """What this shuffler froze, signed."""
+        """The signed digest of what this shuffler froze."""
         return self._signed

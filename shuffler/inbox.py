@@ -15,7 +15,7 @@ from shuffler.workbench import InProcess
 
 
 class Inbox:
-    """What other shufflers are sending at the moment."""
+    """Vectors that other shufflers are sending at the moment."""
 
     def __init__(self, bench: InProcess, schedule: Schedule, me: int) -> None:
         self._bench = bench
@@ -44,7 +44,7 @@ class Inbox:
         if (place.step, place.sender) not in self._awaited:
             raise RemoteFault(
                 "shuffle.unexpected",
-                "sends what this step does not have",
+                "sent an unexpected message for this step",
                 party=f"shuffler {place.sender}",
                 step=str(place.step),
             )

@@ -84,7 +84,7 @@ class InspectionRunner:
 
     @property
     def waiting(self) -> tuple[int, ...]:
-        """Which shufflers have not shown their rows; nobody, where this one does not look."""
+        """The shufflers that have not shown their rows; empty where this one does not inspect."""
         inspection = self._inspection
         return tuple(who for who in inspection.waiting if who != self._number) if inspection else ()
 
@@ -163,7 +163,7 @@ class InspectionRunner:
         return inspection.told(header.sender, header.step.round, *inspections.decode_path(rows))
 
     def _heard(self) -> list[Told]:
-        """What others had told before this process was started."""
+        """Replay the messages of other shufflers from before this process started."""
         return list(self._evidence.heard(self.context)) if self._evidence else []
 
     async def _revealed(self, frozen: Sequence[bytes]) -> Case | None:
@@ -262,7 +262,7 @@ class InspectionRunner:
         found = [str(finding) for finding in self._inspection.findings]
         self.findings += found
         for finding in found:
-            self._log.error("the shuffle was not done as it must be", reason=finding)
+            self._log.error("the shuffle was done incorrectly", reason=finding)
 
     def _others(self) -> list[int]:
         return [who for who in range(1, len(self._document.shufflers) + 1) if who != self._number]

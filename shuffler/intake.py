@@ -29,7 +29,7 @@ WAITING_BYTES: Final = 64 << 20
 _NOTE_EVERY: Final = 1.0  # seconds; a flood of bad parts must not become one of transactions
 _REASON: Final = 200  # characters, the store's limit
 _CONFLICT: Final = "another submission was made under this ticket"
-_TROUBLE: Final = "this shuffler could not keep the part, for a reason of its own"
+_TROUBLE: Final = "internal error: this shuffler could not store the part"
 _AGAIN: Final = "send the same part again in a while"
 
 Settled = asyncio.Future[Answer]
@@ -73,15 +73,13 @@ class Intake:
     def offer(
         self, part: Part, document: Document, collection: bytes, encryption: Encryption, me: int
     ) -> Answer | Settled:
-        """What became of a part, or what will say so once it is durable; never raises for what a user did."""
+        """The answer to a part, or a future that resolves once it is durable; never raises for a user's mistake."""
         try:
             row = check_part(part, document, collection, encryption, me)
         except PeosError as error:
             return self._refuse(part, error)
         if len(self._waiting) >= WAITING or self._bytes >= WAITING_BYTES:
-            return self._refuse(
-                part, Full("submit.full", "more parts wait than can be kept at the moment", hint=_AGAIN)
-            )
+            return self._refuse(part, Full("submit.full", "too many parts are waiting to be stored", hint=_AGAIN))
         answer: Settled = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(Submission(collection, row, part.share), part.user_key, answer))
         self._bytes += len(part.share)
@@ -98,7 +96,7 @@ class Intake:
         except asyncio.CancelledError:
             raise
         except Exception as error:
-            # The store's own troubles are for the operator; users are told that the same part is welcome later.
+            # The store's own faults are for the operator; users learn only that they may retry the same part.
             self._log.error("submissions could not be kept", error, count=len(group))
             later = error if isinstance(error, Full) else Full("submit.trouble", _TROUBLE, hint=_AGAIN)
             answers = [self._answer(submission, later) for submission in submissions]

@@ -1,4 +1,4 @@
-"""What a shuffler is known by: its identity and the certificates of its two ports, in its own folder.
+"""A shuffler's keys: its identity and the certificates of its two ports, in its own folder.
 
 With a passphrase every secret lies sealed under the key of the vault, which alone lies under the passphrase; without
 one they all lie there as they are.
@@ -46,7 +46,7 @@ def make(config: Config) -> Keys:
     """Draw everything and write it down; refused if all of it is there already, as it is to lie there.
 
     What is missing after an `init` that was cut off is drawn now. The card is written last: as long as there is none,
-    nobody has been shown what was drawn before. Where a passphrase has come since, what lies open is sealed.
+    the keys drawn before have not been published. Where a passphrase has come since, what lies open is sealed.
     """
     folder, rng = config.folder, system()
     private_folder(folder)
@@ -76,7 +76,7 @@ def make(config: Config) -> Keys:
 
 
 def load(config: Config) -> Keys:
-    """What `make` wrote; the card follows the configuration, should an address have changed."""
+    """Read the keys; rewrite the card if an address of the configuration has changed."""
     folder = config.folder
     if not folder.is_dir():
         raise WrongInput("key.no_folder", f"the folder {folder} does not exist", hint="`peos shuffler init` makes it")
@@ -131,7 +131,7 @@ def _complete(config: Config, port: str, name: str, rng: Randomness, vault: Vaul
 
 
 def _vault(config: Config, rng: Randomness) -> Vault:
-    """What opens the other files, and seals what an inspection needs."""
+    """The vault of the other key files and of the evidence."""
     path, file = config.folder / _VAULT, config.passphrase_file
     if is_locked(path.read_bytes()) and file is None:
         raise WrongInput(

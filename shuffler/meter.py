@@ -1,4 +1,4 @@
-"""What this process has sent and received of one collection: the bytes of messages, without what carries them."""
+"""Bytes of one collection's messages sent and received by this process, without transport overhead."""
 
 
 class Meter:

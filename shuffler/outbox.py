@@ -1,4 +1,4 @@
-"""What goes out to the other shufflers: each message again and again until it is there, or its attempt is over.
+"""Outgoing messages to the other shufflers, each retried until it is acknowledged or its attempt is over.
 
 The same bytes at each try. Nothing here is durable: after a restart the attempt is left, and notices are asked for.
 """
@@ -32,7 +32,7 @@ async def send_vector(
     transcript: bytes = b"",
     progress: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Stream a vector: its header as metadata, then its chunks. `progress` is told how many rows have left."""
+    """Stream a vector: its header as metadata, then its chunks. `progress` gets the number of rows sent."""
     first = next(shuffles.encode_vector(header, rows, transcript=transcript))
 
     def chunks() -> Iterator[bytes]:
@@ -66,7 +66,7 @@ class Outbox:
         self._send(header, lambda caller: send_vector(caller, CARRY, header, rows))
 
     def notice(self, signed: SignedNotice, receiver: int) -> None:
-        """Send a notice, once: whoever needs it and did not get it asks."""
+        """Send a notice, once: a shuffler that needs it and did not get it asks."""
         if (signed.notice, receiver) not in self._told:
             self._told.add((signed.notice, receiver))
             self._keep(self._once(signed, receiver), _ANY_ATTEMPT)

@@ -66,7 +66,7 @@ class PeerService:
         await self._registry.propose(proposal)
 
     async def close(self, order: Order, _: Context) -> None:
-        """Close now, or abort: the analyzer's signature says so, whoever brings it."""
+        """Close now, or abort, by the analyzer's signed order, whichever caller brings it."""
         session = await self._registry.find(order.collection)
         if not parties.order_verifies(order, session.document.analyzer.identity):
             raise Refused("collection.order", "the order is not signed by the collection's analyzer")
@@ -80,7 +80,7 @@ class PeerService:
             return Status(digest, state="", known=False)
         members = (*session.document.shufflers, session.document.analyzer)
         if peer_fingerprint(context) not in {member.certificate for member in members}:
-            raise Refused("status.caller", "where a collection stands is told to those who take part in it")
+            raise Refused("status.caller", "status is given to the collection's members only")
         return await status(session)
 
     async def announcements(self, digest: bytes, context: Context) -> Announcements:
@@ -93,7 +93,7 @@ class PeerService:
             yield stretch
 
     async def frozen_digest(self, digest: bytes, context: Context) -> FrozenDigest:
-        """What this shuffler froze, signed."""
+        """The signed digest of what this shuffler froze."""
         shown = await self._freezing(digest, context)
         _require_going_on(await self._registry.find(digest))
         return await shown.signed()
@@ -183,7 +183,7 @@ def _vector_header(context: Context) -> bytes:
 
 
 def _require_going_on(session: CollectionSession) -> None:
-    """Whoever waits for a collection that has ended here is told so, and why."""
+    """Refuse calls about a collection that has ended here, with the reason."""
     if session.state in OVER:
         raise Closed(
             "collection.ended",

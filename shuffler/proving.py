@@ -1,4 +1,4 @@
-"""What users may ask once the lists are frozen: whether their rows are in them (protocol.md §6.4).
+"""Proofs to users, once the lists are frozen, that their rows are in them or not (protocol.md §6.4).
 
 The trees of one collection are kept in memory while it is asked about: 64 bytes a row.
 """

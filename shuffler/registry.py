@@ -1,7 +1,7 @@
 """All collections of this shuffler: proposals taken in, sessions kept going, ended ones found when they are asked for.
 
 A collection that has ended here has no task and no channels, and is not decoded: it is read from the store when
-another party asks about it. What is left of it to remember is when nobody can ask any more.
+another party asks about it. Only the time after which no party can ask is kept in memory.
 """
 
 import asyncio
@@ -71,7 +71,7 @@ class CollectionRegistry:
         self._observer = observer
         self._tasks: dict[bytes, asyncio.Task[None]] = {}
         self._asked_for: dict[bytes, CollectionSession] = {}  # the one used last at the end
-        self._leaving: list[tuple[float, bytes]] = []  # a heap: when nobody can ask about a collection any more
+        self._leaving: list[tuple[float, bytes]] = []  # a heap: when no party can ask about a collection any more
         self._showing: dict[bytes, CollectionSession] = {}  # ended in a freeze that others are still in
         self._left = asyncio.Event()  # the two above have grown
         self._ended: set[bytes] = set()  # what is in the store, and not live
@@ -133,7 +133,7 @@ class CollectionRegistry:
         return await self.store(lambda store: store.collection(digest).signed)
 
     def _require_known(self, digest: bytes) -> None:
-        """The store is not asked for what anybody might name."""
+        """Refuse unknown digests without asking the store: any caller may invent them."""
         if digest not in self.live and digest not in self._ended:
             raise self.refusal(digest)
 
@@ -168,8 +168,8 @@ class CollectionRegistry:
             if not document.protocol.is_own_key(document, number, self._keys.card.onion_key):
                 raise Refused(
                     "policy.onion_key",
-                    "the collection is not accepted: another onion key than this shuffler's stands in its place",
-                    hint="give the analyzer this shuffler's card of today",
+                    "the collection is not accepted: the document names a different onion key for this shuffler",
+                    hint="send the analyzer this shuffler's current card",
                 )
             try:
                 self._trust.check(self._others(proposal.cards))
@@ -211,7 +211,7 @@ class CollectionRegistry:
                 path.unlink()
 
     async def forget(self, forgotten: Callable[[bytes], None]) -> None:
-        """Let nobody in and erase what is kept for users once nobody can have anything to ask; runs on."""
+        """Close collections to callers and erase what is kept for users, once no question can come; runs on."""
         while True:
             self._left.clear()
             now, pause = time.time(), LOOK
@@ -307,7 +307,7 @@ class CollectionRegistry:
                 await asyncio.sleep(AGAIN)
         await session.close_when_sent()
         self._past[digest] = _line(await status(session), session.meter)
-        if isinstance(session.freezing, FreezeRunner):  # whoever signed two lists is shown to all that ask
+        if isinstance(session.freezing, FreezeRunner):  # a shuffler that signed two lists is shown to all that ask
             self._showing[digest] = session
         del self.live[digest], self._tasks[digest]
         self._ended.add(digest)

@@ -85,7 +85,7 @@ async def _serve(
     log: Log,
 ) -> None:
     proving = Proving(registry.store, keys.identity)
-    await registry.resume()  # before the ports open: nobody is told that a collection is unknown which is only late
+    await registry.resume()  # before the ports open: no caller hears that a known collection is unknown
     running = (intake.run(), attendant.run(registry), registry.forget(proving.forget))
     beside = [asyncio.ensure_future(one) for one in running]
     ports: list[Running] = []
@@ -113,7 +113,7 @@ async def _serve(
 
 
 def _limits(config: Config, log: Log) -> tuple[Limits, Limits]:
-    """What the two ports take, and together not more than leaves descriptors for the disk and for calls to others."""
+    """Limits of the two ports, which together leave descriptors for the disk and for calls to others."""
     found = descriptors()
     wanted = Limits.for_users(config.user_connections, config.connections_per_address), Limits(config.peer_connections)
     users, peers = fitted(found, *wanted)
@@ -156,7 +156,7 @@ class Attendant:
     async def run(self, registry: CollectionRegistry) -> None:
         """Until it is cancelled."""
         bell = Bell(self._folder, self._ring)
-        self._look.set()  # for what was left while nobody heard
+        self._look.set()  # for orders left before the bell was heard
         trouble = ""
         try:
             while True:

@@ -347,7 +347,7 @@ class CollectionSession:
     # The shuffle.
 
     def _frozen(self) -> Kept:
-        """What was frozen, which is shown from then on."""
+        """The frozen rows and announcements, which are shown from then on."""
         frozen = self._kept.frozen
         if frozen is None:
             raise LocalFault("store.frozen_unknown", "the store does not say what was frozen")
@@ -447,7 +447,7 @@ class CollectionSession:
             patience = min(self._step_seconds, max(0.0, self.document.shuffle_by - time.time())) if is_kept else 0.0
             receipt = await receipt_of(self._analyzer, self.document, digest, patience, self._say_stalled)
             if receipt is None:
-                return  # nobody to say it to
+                return  # no other party to answer
             self.inspecting = await self._resumed(receipt)
         has_rows = self.inspecting.has_rows  # else the frozen list may be erased
         rows = await self.store(lambda store: list(store.frozen_rows(digest))) if has_rows else []

@@ -170,7 +170,7 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
             self.reason = f"{why}; before that, {self.trouble}" if self.trouble else why
 
     async def _keep_evidence(self) -> None:
-        """Before anything is said from which a delivery may follow: after it a restart excuses nobody."""
+        """Persist the evidence before any message that may lead to a delivery: a restart is no excuse from then on."""
         evidence, attempt, record = self._evidence, self.machine.delivery_state.attempt, self.machine.finished
         if evidence is None or record is None or evidence.attempt == attempt or DEADLINE in self._passed:
             return
@@ -293,18 +293,18 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
         ):
             if now >= due and name not in self._passed:
                 self._passed.add(name)
-                if self._helpers:  # else it has just begun, and nobody could have said anything yet
+                if self._helpers:  # else it has just begun, and no message can have come yet
                     self.trouble = self.trouble or self._awaited()
                 self.give(event)
 
     def _awaited(self) -> str:
-        """Whom nothing has come from; nothing if it is nobody."""
+        """The step awaited and the shufflers it is awaited from; empty if there are none."""
         waiting = self.machine.waiting
         delivery_state = self.machine.delivery_state
         if waiting is not None:
             what, parties = f"{waiting.step}: nothing", waiting.parties
         elif self.machine.missing:
-            what, parties = "no word on where it stands", self.machine.missing
+            what, parties = "no notice of its delivery state", self.machine.missing
         else:
             is_opened = delivery_state.running or delivery_state.phase is not Phase.FREE or self._number == 1
             what, parties = f"attempt {delivery_state.attempt + 1}: no opening", () if is_opened else (1,)
@@ -325,7 +325,7 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
         return task
 
     async def _watched(self, work: Coroutine[Any, Any, None]) -> None:
-        """No helper ends by an error that nobody hears: `run` raises it, and what is durable is gone on from."""
+        """Pass a helper's error on to `run`, which raises it; the next start resumes from what is durable."""
         try:
             await work
         except Exception as error:

@@ -26,7 +26,7 @@ _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 class _File:
-    """A file that nobody else can open, closed with its last user."""
+    """A file that no other process can open, closed with its last user."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -116,7 +116,7 @@ class SpillFile:
         return SpillFile(self._file, self.shape[0] - row, self.shape[1], at=self._at + row * self.shape[1])
 
     def as_packed(self) -> Packed:
-        """This, for whoever asks no more of packed rows than `peos.shuffle.streaming.Rows` has."""
+        """This file as packed rows, for callers that use only `peos.shuffle.streaming.Rows`."""
         return cast(Packed, self)
 
 
@@ -141,12 +141,12 @@ class SpillWriter:
 
     def whole(self) -> Packed:
         """The vector, once all of it is here."""
-        assert self._here == self._shape[0] * self._shape[1], "whoever reads the chunks has counted them"
+        assert self._here == self._shape[0] * self._shape[1], "the reader of the chunks has counted them"
         return SpillFile(self._file, *self._shape).as_packed()
 
 
 def _answered(folder: Path, call: Callable[[], R]) -> R:
-    """What the system answers, or what that means."""
+    """The system call's result, or its error as one of ours."""
     try:
         return call()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What a shuffler says of a collection: its state, what is waited for, from whom, how far, for how long, and why."""
+"""A shuffler's status of a collection: its state, the step awaited, from which parties, progress, time, trouble."""
 
 import time
 from collections.abc import Mapping
@@ -119,7 +119,7 @@ def _shuffling(session: CollectionSession, conductor: ShuffleRunner) -> Waiting:
             return Waiting("delivery", (_analyzer(session),), sent.rows, sent.total, seconds)
         return Waiting("the receipt", (_analyzer(session),), sent.rows, sent.total, seconds)
     if machine.missing:
-        what = "word that the vector is stored" if machine.delivery_state.phase is Phase.STORED else "word to begin"
+        what = 'the "stored" notice' if machine.delivery_state.phase is Phase.STORED else 'the "open" notice'
         return Waiting(f"attempt {max(attempt, 1)}, {what}", _names(session, machine.missing), seconds=seconds)
     if not machine.delivery_state.running:
         return Waiting(f"attempt {attempt + 1}, its opening", _names(session, (1,)), seconds=seconds)

@@ -174,7 +174,7 @@ class RelayBench(InProcess, Relay):
 
 @dataclass(frozen=True)
 class Benches:
-    """What makes this process's benches, whichever the protocol asks for."""
+    """Factory of this process's benches, of the kind that the protocol asks for."""
 
     identity: Identity
     engine: Engine

@@ -45,7 +45,7 @@ class CollectionZeros:
         self._ahead = ahead
 
     def needed(self, reports: int) -> int:
-        """What one attempt of the shuffle takes from here if so many reports are shuffled."""
+        """The number of zeros that one attempt of the shuffle takes for so many reports."""
         return self._for_fakes + self._a_report * reports
 
     def follow(self, state: State, reports: int = 0) -> None:
@@ -68,7 +68,7 @@ class CollectionZeros:
                 self.log.info("zeros made ahead: done of total were used", done=self.made - left, total=self.made)
 
     def add(self, zeros: Packed) -> None:
-        """What was made for this stock."""
+        """Add zeros that were made for this collection."""
         self.made += self.ready.put(zeros)
 
 

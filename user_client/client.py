@@ -33,7 +33,7 @@ CHUNK: Final = 4096  # submissions between two looks at how it went; bounds memo
 
 
 def _untold(*_: object) -> None:
-    """Whoever does not want to hear of progress."""
+    """Ignore progress."""
 
 
 class BadAnswers(WrongInput):
@@ -69,14 +69,14 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Let go of the memory."""
+        """Close the store."""
         self._memory.close()
 
     def open(self, invitation: bytes | Invitation) -> "Collection":
         """The collection, once every shuffler has described it alike and nothing in it is against her limits."""
         invited = decode_invitation(invitation) if isinstance(invitation, bytes) else invitation
         config = self._config
-        require_pinned(invited, config.shufflers)  # before anybody is asked
+        require_pinned(invited, config.shufflers)  # before any shuffler is asked
         documents = [self._describe(card, invited.collection) for card in invited.shufflers]
         consent = check(invited, documents, config.shufflers, config.limits, self._clock())
         budget = budget_of(self._config.budget)
@@ -91,11 +91,11 @@ class Client:
         return check_proofs(invitation, self._memory.submitted(invitation.collection), root)
 
     def status(self) -> tuple[CollectionStatus, ...]:
-        """Where every collection stands that something was prepared for; asks nobody."""
+        """The status of every collection that a report was prepared for; works offline."""
         return self._memory.standings()
 
     def ledger(self) -> Ledger:
-        """What was spent, and on what."""
+        """The ledger: charges and what they were for."""
         return Ledger(
             budget_of(self._config.budget),
             self._memory.spent(OWNER),
@@ -122,17 +122,17 @@ class Collection:
 
     @property
     def question(self) -> str:
-        """What is asked, fit for a terminal."""
+        """The question, printable."""
         return plain_text(self._consent.document.question)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What each value means, fit for a terminal; none where values are numbers."""
+        """The labels of the values, printable; none where values are numbers."""
         return self._consent.document.labels
 
     @property
     def expected(self) -> str:
-        """What an answer may be, in words."""
+        """The accepted answers, in words."""
         return expected(self.labels, self.domain)
 
     @property
@@ -174,7 +174,7 @@ class Collection:
         """The answers of many users, each with memory, budget and randomness of her own; results in their order.
 
         What all shufflers have acknowledged is not sent again: whatever broke off is resumed by the same call.
-        `progress` is told how many are done, and of how many; `waiting`, who keeps them waiting.
+        `progress` gets the number done and the total; `waiting`, a sentence about the shuffler awaited.
         """
         known = self._memory.tickets(self.digest)
         values = self._values(answers, known, progress)
@@ -215,7 +215,7 @@ class Collection:
             self.sent += sending.sent
 
     def _values(self, answers: Answers, known: Container[bytes], progress: Progress) -> list[int]:
-        """What was answered, as numbers; BadAnswers if anything is wrong with any of it."""
+        """The answers as numbers; BadAnswers names every one that is wrong."""
 
         def looked_at(position: int) -> None:
             if not position % BATCH:

@@ -28,7 +28,7 @@ def _identities(value: Any) -> tuple[bytes, ...]:
             )
         found.append(identity)
     if len(set(found)) < len(found):
-        raise WrongInput("config.same_identity", "one identity is there twice", hint="name each organisation once")
+        raise WrongInput("config.same_identity", "an identity appears twice", hint="name each organisation once")
     if len(found) < MIN_SHUFFLERS:
         raise WrongInput(
             "config.few_identities",

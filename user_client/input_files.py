@@ -1,4 +1,4 @@
-"""Tickets and values as people and files give them. What is wrong is told by line, and a value is never repeated."""
+"""Tickets and values as people and files give them. Faults are reported by line, and never repeat a value."""
 
 import json
 import re

@@ -12,7 +12,7 @@ from user_client.store import Submitted
 
 @dataclass(frozen=True)
 class Checked:
-    """What came of one report: whether it was counted (None: not shown either way), and what to ask whom."""
+    """The check of one report: whether it was counted (None: unproved), and the findings."""
 
     row: bytes
     counted: bool | None

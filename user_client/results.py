@@ -1,4 +1,4 @@
-"""What a user is told: what became of her report, where it stands, what she has spent."""
+"""Results for a user: the outcome of her submission, its status, her ledger."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from peos.net.submit import Refusal
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one submission.
+    """The outcome of one submission.
 
     `repeated` says that the answer had been given before: the value was not used, and nothing was randomised again.
     """

@@ -7,7 +7,7 @@ Once every shuffler has acknowledged a submission, its parts (shares, salts, tic
 the output they would tell her answer to who takes her device. What stays says that she took part, and lets her ask
 whether she was counted: her row, the shufflers' receipts, and a signature that is good for asking alone.
 
-A user is the folder's owner (`OWNER`), or in `submit-file` whoever holds the ticket, by the ticket's id.
+A user is the folder's owner (`OWNER`), or in `submit-file` a ticket's holder, by the ticket's id.
 """
 
 import json
@@ -88,7 +88,7 @@ class StoredSubmission:
 
 @dataclass(frozen=True)
 class Submitted:
-    """What is kept of a submission for asking about it: its row and, by shuffler, who acknowledged it."""
+    """What is stored of a submission for `verify`: its list row and the acknowledgements, by shuffler."""
 
     row: bytes
     user_key: bytes
@@ -116,7 +116,7 @@ class ClientStore:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file, and leave nothing that was deleted in its log if no other process reads it."""
+        """Close the database, and leave nothing deleted in its log if no other process reads it."""
         with suppress(PeosError):  # the next client does it again; what is kept is kept
             self._base.empty_log()
         self._base.close()
@@ -133,7 +133,7 @@ class ClientStore:
         self._base.run("INSERT OR IGNORE INTO collections VALUES (?, ?, ?, ?)", *row)
 
     def find(self, collection: bytes, ticket: bytes) -> StoredSubmission | None:
-        """What was prepared under a ticket."""
+        """The submission stored under a ticket."""
         key = (collection, ticket)
         if not self._base.rows("SELECT 1 FROM submissions WHERE collection = ? AND ticket = ?", *key):
             return None
@@ -185,7 +185,7 @@ class ClientStore:
         )
 
     def ledger(self, user: bytes, mechanism: bytes, budget: int) -> Ledger:
-        """What decides whether a user may answer a question."""
+        """A user's charges and answers, which decide whether she may answer a question."""
         spent = self.spent(user)
         return Ledger(budget, spent, self.answered(user, mechanism), self.charges(user) if spent else ())
 
@@ -225,11 +225,11 @@ class ClientStore:
         return max((spent for (spent,) in rows), default=0)
 
     def charges(self, user: bytes) -> tuple[Charge, ...]:
-        """What a user was charged for."""
+        """A user's charges."""
         return self._charges("user = ?", user)
 
     def charges_of_others(self) -> tuple[Charge, ...]:
-        """What all but the owner were charged for, by collection."""
+        """The charges of all users but the owner, by collection."""
         return self._charges("user <> ?", OWNER)
 
     def standings(self) -> tuple[CollectionStatus, ...]:

@@ -39,7 +39,7 @@ class Respondent:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is to be sent; `repeated` if it was prepared before, whatever the value now."""
+    """A submission to send; `repeated` if it was prepared before, whatever the value now."""
 
     remembered: StoredSubmission
     repeated: bool
@@ -54,7 +54,7 @@ class Preparer:
         self._splitter: Splitter | None = None
 
     def prepare(self, respondents: Sequence[Respondent], *, expected: int) -> list[Prepared | Refused]:
-        """What each of them sends, durable before this returns; `expected` is how many new ones there are in all."""
+        """Their submissions, durable before this returns; `expected` is the total number of new ones."""
         found: list[Prepared | Refused] = []
         with self._memory.transaction():
             document = self._consent.document
@@ -74,7 +74,7 @@ class Preparer:
             return Prepared(known, repeated=True)
         ledger = self._memory.ledger(user, self._mechanism.digest, self._budget)
         charge(self._consent, ledger)  # before a splitter is made, which takes seconds
-        own = self._fresh()  # nobody's randomness tells anything of another's
+        own = self._fresh()  # one user's randomness is independent of another's
         made = answer(self._consent, respondent.value, ticket, ledger, own, self._split_by(expected))
         self._memory.keep(digest, self._mechanism.digest, user, made)
         return Prepared(StoredSubmission(ticket.id, made.parts, made.encoded, frozenset()), repeated=False)
@@ -108,7 +108,7 @@ class Sending:
         self.sent = 0  # bytes of the parts that were given out, each once
 
     def run(self, respondents: Sequence[Respondent], *, rng: Randomness, deadline: float | None) -> list[Result]:
-        """What became of each, in their order."""
+        """The results, in the submissions' order."""
         try:
             outcomes = send_parts(
                 self._consent.cards,

@@ -54,7 +54,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Drawing:
-    """What report.html draws; heights in pixels, widths in per cent."""
+    """Measures of the drawing in report.html: heights in pixels, widths in per cent."""
 
     order: str
     ticks: tuple[Tick, ...]

@@ -1,4 +1,4 @@
-"""Who took part, what each party spent and what was checked, as the page shows it."""
+"""Facts on the page: parties, costs and checks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class Processed:
 
 
 def facts(found: Mapping[str, Any]) -> dict[str, str]:
-    """What was asked, when, and who took part; the page lists the shufflers' names where they are recorded."""
+    """The question, its dates and the parties; the page lists the shufflers' names where they are recorded."""
     about, parameters = found.get("collection") or {}, found["parameters"]
     mechanism = MECHANISMS.get(parameters["mechanism"])
     protocol = protocol_named(parameters["protocol"])

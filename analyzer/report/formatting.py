@@ -11,10 +11,6 @@ NOT_RECORDED: Final = "not recorded"
 FOUND: Final = {True: "yes", False: "no", None: NOT_RECORDED}
 """Whether a value is found, as tables say it; results from before it was looked at do not have it."""
 CERTAIN: Final = "at most 1 in 20 results like this calls any value found that nobody gave"
-OF_THE_RAW: Final = (
-    "Standard errors, intervals and what is found are of the raw estimates, and none is claimed for the others"
-)
-"""Said wherever estimates are shown beside what post-processing makes of them."""
 _KILO: Final = 1000.0
 _UNITS: Final = ("bytes", "kB", "MB", "GB", "TB", "PB")
 

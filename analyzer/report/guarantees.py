@@ -1,4 +1,4 @@
-"""What is guaranteed to each user against each coalition: a card for each, and what several collections come to."""
+"""Guarantees to each user against each coalition, a card for each; and those of several collections together."""
 
 import math
 from collections.abc import Mapping
@@ -54,7 +54,7 @@ def further(found: Mapping[str, Any]) -> list[str]:
 
 
 def together(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """What all collections over the population come to, where the analyzer keeps a ledger and there are several."""
+    """Guarantees of all collections of the population, where the analyzer keeps a ledger and there are several."""
     seen: Mapping[str, Any] | None = found.get("together")
     return None if seen is None or seen["collections"] == 1 else seen
 

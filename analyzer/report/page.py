@@ -19,6 +19,7 @@ from markupsafe import Markup
 from analyzer.report import facts, formatting, guarantees
 from analyzer.report.chart import drawing
 from analyzer.report.values import select
+from peos.estimate.post_processing import OF_THE_RAW
 from peos.privacy.guarantees import rounded_up
 from peos.protocols import protocol_named
 from peos.store.private_files import write_durably
@@ -48,7 +49,7 @@ def page(found: Mapping[str, Any]) -> str:
             drawing=drawing(selection),
             certain=formatting.CERTAIN,
             processed=facts.processed(found),
-            of_the_raw=formatting.OF_THE_RAW,
+            of_the_raw=OF_THE_RAW,
             failed=[str(name).replace("_", " ") for name, held in found["checks"].items() if held is False],
             facts=facts.facts(found),
             costs=facts.costs(found),

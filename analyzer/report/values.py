@@ -39,7 +39,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Selection:
-    """What is shown, and what there is to say of the rest."""
+    """The values shown, and a sentence about the rest."""
 
     shown: tuple[Value, ...]
     left_out: int

@@ -46,7 +46,7 @@ class Measured:
     user_bytes: int
     intake_s: float  # of the average shuffler: tickets and shares checked
     agree_s: float  # the freeze
-    pass_s: float  # of all passes over the ciphertexts, whoever made them
+    pass_s: float  # of all passes over the ciphertexts, of all holders
     shuffle_s: tuple[float, ...]  # of each shuffler, its passes included
     decrypt_s: float
     count_s: float
@@ -112,7 +112,7 @@ class TimedNode(Node):
 
 
 class Timed(Simulation):
-    """A simulation that charges work to whoever does it."""
+    """A simulation that charges work to the party that does it."""
 
     node_type = TimedNode
     received = 0  # bytes, by the analyzer

@@ -88,7 +88,7 @@ def demo(
     console.print(f"the report is {folder / report.REPORT}")
     if not result["ok"]:
         failed = ", ".join(name for name, held in result["checks"].items() if not held)
-        raise PeosError("demo.failed", f"the demo does not hold: {failed}", hint=f"see {folder / 'result.json'}")
+        raise PeosError("demo.failed", f"the demo failed its check: {failed}", hint=f"see {folder / 'result.json'}")
 
 
 def _compare(result: dict[str, Any], values: list[int], clock: "Clock") -> dict[str, Any]:
@@ -122,6 +122,8 @@ def _compare(result: dict[str, Any], values: list[int], clock: "Clock") -> dict[
 def _show(result: dict[str, Any], folder: Path, console: "Console") -> None:
     from rich.table import Table
 
+    from peos.estimate.post_processing import OF_THE_RAW
+
     table = Table(title=f"{result['users']:,} users, {result['fakes']:,} fakes, {result['parameters']['mechanism']}")
     processed = result["post_processed"]
     after = [] if processed is None else [f"after {processed['method']}"]
@@ -134,7 +136,7 @@ def _show(result: dict[str, Any], folder: Path, console: "Console") -> None:
         also = [f"{processed['frequency'][value]:.4f}" for _ in after]
         table.add_row(*row, *also, f"{result['truth'][value]:.4f}", "yes" if result["significant"][value] else "no")
     console.print(table)
-    for sentence in processed["notes"] if processed else ():
+    for sentence in (OF_THE_RAW, *processed["notes"]) if processed else ():
         console.print(sentence)
     if len(result["truth"]) > SHOWN:
         console.print(

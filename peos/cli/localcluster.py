@@ -23,7 +23,7 @@ def localcluster(
     from peos.wire.parties import decode_card
 
     if not analyzer.is_file():
-        raise WrongInput("card.missing", f"{analyzer} is no file", hint=_CARD)
+        raise WrongInput("card.missing", f"{analyzer} is not a file", hint=_CARD)
     try:
         decode_card(analyzer.read_bytes())
     except BadEncoding as bad:

@@ -21,7 +21,7 @@ from peos.ending import end_with_starter, ending_signals
 from peos.errors import PeosError, WrongInput, in_words
 from peos.hardening import harden
 
-PEOS: Final = "peos"  # the command above the roles: it plans and measures, and holds nobody's secrets
+PEOS: Final = "peos"  # the command above the roles: it plans and measures, and holds no secrets
 INTERRUPTED: Final = 130
 FAILED: Final = PeosError.exit_code
 WRONG_INPUT: Final = WrongInput.exit_code
@@ -60,7 +60,7 @@ def run(app: typer.Typer, given: Sequence[str], name: str) -> int:
         return WRONG_INPUT
     except (KeyboardInterrupt, typer.Abort):
         outcome = INTERRUPTED
-    except BrokenPipeError:  # whoever read the results has seen enough
+    except BrokenPipeError:  # the reader of the results has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
@@ -69,7 +69,7 @@ def run(app: typer.Typer, given: Sequence[str], name: str) -> int:
         _report(given, where, PeosError("program.system", found, hint="look at that file or disk, and try again"))
         return FAILED
     except Exception as error:  # its text may hold a value, its place does not
-        found = f"a mistake of this program: {type(error).__name__} at {_place(error.__traceback__)}"
+        found = f"internal error (bug): {type(error).__name__} at {_place(error.__traceback__)}"
         hint = "please report this line; what was acknowledged is kept"
         _report(given, where, PeosError("program.mistake", found, hint=hint))
         return FAILED

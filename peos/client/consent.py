@@ -52,7 +52,7 @@ def check(
             _described(number, card, data, invitation.collection)
             raise RemoteFault(
                 "consent.signature",
-                "gave another signature of the document",
+                "sent a different signature of the document",
                 party=party(number, card),
                 step=_STEP,
                 hint="nothing was sent; tell the organisations, whose documents must be the same",
@@ -99,7 +99,7 @@ def _described(number: int, card: Card, data: bytes, collection: bytes) -> Signe
         found = decode_signed_document(data)
     except BadEncoding as bad:
         raise RemoteFault(
-            "consent.document", f"sent what is no document: {bad}", party=who, step=_STEP, hint=bad.hint
+            "consent.document", f"sent an invalid document: {bad}", party=who, step=_STEP, hint=bad.hint
         ) from None
     if found.digest != collection:
         raise RemoteFault(
@@ -107,7 +107,7 @@ def _described(number: int, card: Card, data: bytes, collection: bytes) -> Signe
             "describes another collection than the invitation",
             party=who,
             step=_STEP,
-            hint="nothing was sent; fetch the invitation again, and if it stays so tell the organisations",
+            hint="nothing was sent; fetch the invitation again, and if the error persists, tell the organisations",
         )
     return found
 

@@ -69,7 +69,7 @@ def _answered(consent: Consent, collection: bytes, ticket: bytes) -> Refused:
         return Refused(
             "consent.answered",
             f"this collection was answered already, under the ticket {ticket.hex()[:8]}…",
-            hint="one answer a person: a second one would make the first less private",
+            hint="one answer per person: a second one would make the first less private",
         )
     return Refused(
         "consent.answered_question",

@@ -315,7 +315,7 @@ def check_publish(
         raise WrongInput(
             "input.unopened_seen",
             f"--unopened names {whom}, whose rows were seen",
-            hint=f"not seen: {_list(unseen) or 'nobody'}",
+            hint=f"not seen: {_list(unseen) or 'none'}",
         )
     if left := {who: why for who, why in unseen.items() if who not in unopened}:
         named = ", ".join(f"shuffler {who} ({why})" for who, why in sorted(left.items()))

@@ -77,5 +77,5 @@ def check_shufflers_keys(document: Document, cards: tuple[Card, ...]) -> None:
                 "proposal.onion_key",
                 f"the document's onion key of {card.name} is not the one of its card",
                 party="analyzer",
-                hint="its operator may have drawn its keys anew; the analyzer needs the card of today",
+                hint="its operator may have generated new keys; the analyzer needs the current card",
             )

@@ -35,7 +35,7 @@ def check_delivery(document: Document, collection: bytes, encryption: Encryption
 
 
 def require_sender(document: Document, sender: int, certificate: bytes) -> None:
-    """Whoever calls as shuffler `sender` shows the certificate that the document names for it."""
+    """Refused unless the caller shows the certificate that the document names for shuffler `sender`."""
     if not 1 <= sender <= len(document.shufflers) or document.shufflers[sender - 1].certificate != certificate:
         raise Refused(
             "delivery.caller",

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from peos.collection.labels import require_labels
 from peos.crypto.identity import PUBLIC_BYTES
@@ -24,6 +24,9 @@ from peos.ldp import from_parameters
 from peos.ldp.base import Mechanism, Question
 from peos.protocols import DEFAULT, Assignment, Encryption, ShuffleProtocol
 from peos.shuffle.schedule import Schedule
+
+if TYPE_CHECKING:  # a user's client need not load it
+    from peos.privacy.guarantees import Guarantees
 
 _LAST_SHOWN: Final = 253_402_300_799  # the end of the year 9999, beyond which no calendar here goes
 MIN_DUMMIES: Final = 32
@@ -110,6 +113,15 @@ class Document:
             raise WrongInput(
                 "document.times", "a collection closes first, shuffles by a later time and erases by a still later one"
             )
+
+    def claims(self, users: int) -> "Guarantees":
+        """The guarantees if so many honest users are counted."""
+        return self.protocol.claims(self.mechanism, users, self.fakes, self.delta, len(self.shufflers))
+
+    @property
+    def hiding_fakes(self) -> int:
+        """The fakes that hide a user although as many shufflers collude as PEOS allows for."""
+        return self.protocol.hiding_fakes(self.fakes, len(self.shufflers))
 
     def closing(self, now: float) -> str:
         """When it closes, beside what a clock says: to the person who reads both, a clock that is wrong shows."""

@@ -102,7 +102,7 @@ class Freeze:
         return next((tuple(held) for held in self._held.values() if len(held) > 1), ())
 
     def heard(self, who: int, held: Sequence[Announcement]) -> None:
-        """What another shuffler holds; RemoteFault names who signed two lists, or who passes on what nobody signed."""
+        """Take in another shuffler's announcements; RemoteFault if one signed two lists or is unsigned."""
         self._require_other(who)
         for one in held:
             known = self._held.get(one.shuffler, [])
@@ -130,7 +130,7 @@ class Freeze:
 
     @property
     def may_show_list(self) -> bool:
-        """Whether all hold the same announcements, so that showing the list lets nobody choose another by it."""
+        """Whether all hold the same announcements, so that no shuffler can choose its list by another's."""
         return not self.uncompared and not self.evidence
 
     @property
@@ -262,7 +262,7 @@ def sign_frozen(identity: Identity, collection: bytes, frozen: bytes) -> FrozenD
 
 
 def check_minimum(counted: int, dummies: int, minimum: int) -> None:
-    """Refuse to shuffle too few, whatever the analyzer asks: dummies hide nobody."""
+    """Refuse to shuffle too few reports, whatever the analyzer asks: dummies do not count."""
     if counted - dummies < minimum:
         raise Refused(
             "freeze.minimum",

@@ -51,7 +51,7 @@ def value_of(text: str, labels: Sequence[str], domain: int) -> int | None:
 
 
 def expected(labels: Sequence[str], domain: int) -> str:
-    """What an answer may be, in words."""
+    """The accepted answers, in words."""
     if not labels:
         return f"a whole number from 0 to {domain - 1}"
     named = ", ".join(labels[:_SHOWN]) + (f" and {len(labels) - _SHOWN} more" if len(labels) > _SHOWN else "")

@@ -21,7 +21,7 @@ _LABEL: Final = "membership"
 
 @dataclass(frozen=True)
 class MembershipRequest:
-    """A user asks one shuffler about her row; nobody else has its receipt and her key's signature."""
+    """A user's request to one shuffler about her row, signed with her key, with its receipt."""
 
     collection: bytes
     row: bytes

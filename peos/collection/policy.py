@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from peos.collection.claims import claims_of
 from peos.collection.document import Document
 from peos.errors import Refused
 from peos.privacy.guarantees import Claim, rounded_up
@@ -129,7 +128,7 @@ class Policy:
     def _check_guarantees(self, document: Document) -> None:
         if self.most_eps_server is None and self.most_eps_users is None:
             return
-        found = claims_of(document, document.minimum)  # which its dummies do not count towards (check_minimum)
+        found = document.claims(document.minimum)  # which its dummies do not count towards (check_minimum)
         for claim, most in ((found.server, self.most_eps_server), (found.users, self.most_eps_users)):
             if most is not None and claim.epsilon > most:
                 raise _refused(

@@ -36,7 +36,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Line:
-    """A collection with one party. `name` says which collection, or which party; `reports` is None if nobody counts."""
+    """A collection with one party. `name` is the collection's or the party's; `reports` is None without a count."""
 
     name: str
     state: str

@@ -85,7 +85,7 @@ def bind(collection: bytes, ticket: Ticket, shares: tuple[bytes, ...], rng: Rand
 def check_part(part: Part, document: Document, collection: bytes, encryption: Encryption, me: int) -> bytes:
     """Its row, once all that a shuffler asks of a part holds; RemoteFault says which condition fails.
 
-    What passes can spoil the sender's own report and nobody else's.
+    A part that passes can spoil its sender's own report only.
     """
     if part.collection != collection:
         raise _refused(
@@ -124,7 +124,7 @@ def check_part(part: Part, document: Document, collection: bytes, encryption: En
         raise _refused(
             "submit.ticket",
             "the ticket is not valid for this collection, id and user key",
-            "ask whoever enrols users for a ticket",
+            "ask the analyst for a ticket",
         )
     if not verifies(part.user_key, part.signature, "submission", part.digest):
         raise _refused(

@@ -3,7 +3,8 @@
 The scope is the collection's digest. The id is drawn by the organisation that enrols, and the user's key signs her
 submission: a shuffler that sees her ticket before the others cannot use it there (protocol.md §6.3).
 
-Whoever can mint tickets can fill a collection with users of its own; the fakes answer that (ε_s), not the tickets.
+The holder of the enrolment key can fill a collection with users of its own; against that there are the fakes (ε_s), not
+the tickets.
 """
 
 from dataclasses import dataclass

@@ -5,7 +5,7 @@ them are sealed (`peos.compute.dask_worker`): it has ciphertexts, and knows how 
 lost loses the chunk that it was at, which dask has worked again elsewhere, from the same sealed bytes: nobody has seen
 what was made of them before.
 
-What this does not protect from: whoever may submit tasks to a cluster can run anything in its workers. A cluster
+What this does not protect from: a client that may submit tasks to a cluster can run anything in its workers. A cluster
 belongs to one party, like the machines that its process runs on.
 """
 
@@ -70,7 +70,7 @@ class Dask(Engine):
             raise self._lost() from None
 
     def close(self) -> None:
-        """Let go of the cluster; a call under way in another thread gets LocalFault."""
+        """Close the connections to the cluster; a call under way in another thread gets LocalFault."""
         with self._lock:
             self._closed, client, self._client = True, self._client, None
         if client is not None:
@@ -210,7 +210,7 @@ class _Work:
             if self._strangers > _TRIES:
                 raise LocalFault(
                     "compute.unstable",
-                    "the cluster's workers change faster than they can be met",
+                    "the cluster's workers change faster than they can be set up",
                     hint="look at their logs",
                 )
             self._engine._introduce(self._client)
@@ -221,7 +221,7 @@ class _Work:
             return self._engine._open(number, sealed)
         except BadEncoding:
             raise LocalFault(
-                "compute.result", "the cluster gave back something else than its worker's result"
+                "compute.result", "the cluster returned something other than its worker's result"
             ) from None
 
     def _write(self, where: slice, result: bytes) -> None:

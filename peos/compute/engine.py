@@ -210,6 +210,6 @@ def given_up() -> LocalFault:
     """What a caller gets whose work was ended by `close`: nothing is wrong with the work, it can be done again."""
     return LocalFault(
         "compute.stopped",
-        "the work was given up, because this process is about to end",
-        hint="it goes on at the next start",
+        "the work was cancelled: this process is stopping",
+        hint="it resumes at the next start",
     )

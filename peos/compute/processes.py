@@ -89,7 +89,7 @@ class Processes(Engine):
             if waiting and broken == _TRIES:
                 raise LocalFault(
                     "compute.workers_died",
-                    f"{_TRIES} times in a row the worker processes ended before they had worked anything",
+                    f"{_TRIES} times in a row the worker processes died before they finished anything",
                     hint="the system may be short of memory; see its log for processes that it killed",
                 )
 

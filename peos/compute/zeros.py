@@ -1,8 +1,8 @@
 """Zeros: a worker's own supply, and those made ahead of their use, in memory only, each given out once.
 
-Made while a collection is open, they cut a pass to one multiplication a ciphertext. Whoever learns a zero can link the
-ciphertext that it hid before and after the pass, and a zero that is used for two rows links them to each other. So a
-zero leaves the supply before it is used and never comes back, whatever becomes of the work that took it; it is never
+Made while a collection is open, they cut a pass to one multiplication a ciphertext. A party that learns a zero can link
+the ciphertext that it hid before and after the pass, and a zero used for two rows links them to each other. So a zero
+leaves the supply before it is used and never comes back, whatever becomes of the work that took it; it is never
 written to a file; and what was not used is overwritten at the end.
 """
 
@@ -47,7 +47,7 @@ class ReadyZeros:
             return len(kept)
 
     def take(self, count: int) -> Packed:
-        """Up to `count` zeros, which nobody else will get."""
+        """Up to `count` zeros, given out once."""
         taken = np.empty((count, self.public.ciphertext_bytes), np.uint8)
         filled = 0
         with self._lock:

@@ -171,7 +171,7 @@ def read_point(point: bytes) -> EllipticCurvePublicKey:
             raise ValueError
         return EllipticCurvePublicKey.from_encoded_point(_CURVE, point)
     except ValueError:
-        raise BadEncoding("key.onion_public", "an onion key is no compressed point of P-256") from None
+        raise BadEncoding("key.onion_public", "an onion key is not a compressed point of P-256") from None
 
 
 def without_copies(rows: Rows) -> Rows:

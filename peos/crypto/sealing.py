@@ -25,7 +25,7 @@ _LABEL: Final = b"peos1\x07sealing"
 
 
 class Receiver:
-    """Whoever can open what is sealed to `point`."""
+    """The holder of the private key of `point`."""
 
     def __init__(self, rng: Randomness) -> None:
         self._private = X25519PrivateKey.from_private_bytes(rng.bytes(KEY_BYTES))
@@ -51,7 +51,7 @@ def seal(receiver: bytes, message: bytes, rng: Randomness) -> bytes:
     try:
         secret = fresh.exchange(X25519PublicKey.from_public_bytes(receiver))
     except ValueError:  # not 32 bytes, or a point of small order
-        raise BadEncoding("key.point", "a receiver's point is none") from None
+        raise BadEncoding("key.point", "the receiver's public key is not a point of the curve") from None
     return point + _once(secret, point, receiver).encrypt(bytes(NONCE_BYTES), message, None)
 
 

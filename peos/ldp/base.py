@@ -152,7 +152,7 @@ class Mechanism(ABC):
     @property
     @abstractmethod
     def epsilon_local(self) -> float:
-        """ε_l of one report, rounded up: what holds whoever colludes."""
+        """ε_l of one report, rounded up: the guarantee if everyone else colludes."""
 
     @property
     @abstractmethod

@@ -189,7 +189,7 @@ class Acceptor:
         self._thread.start()
 
     def stop_accepting(self) -> None:
-        """Let nobody in any more, from now on; those who are in stay."""
+        """Accept no new connection; those that are open stay."""
         with self._ending:
             if self._thread.is_alive():
                 done = threading.Event()
@@ -197,7 +197,7 @@ class Acceptor:
                 done.wait()
 
     def close(self) -> None:
-        """Let go of everything; once more does nothing."""
+        """Close all connections; a repeated call does nothing."""
         self.stop_accepting()
         with self._ending:
             if self._thread.is_alive():

@@ -29,7 +29,7 @@ Meter = Callable[[int, int], None]
 """Told how many bytes of messages were (sent, received)."""
 
 CollectionMeter = Callable[[bytes, int, int], None]
-"""The same with the collection in front. Messages that name none are not counted: chunks are for whoever reads them."""
+"""The same with the collection in front. Messages that name none are not counted; chunks are, by their reader."""
 
 
 @dataclass(frozen=True)
@@ -224,4 +224,4 @@ class Caller:
 
 
 def _uncounted(_sent: int, _received: int) -> None:
-    """Nobody counts."""
+    """No meter."""

@@ -152,7 +152,7 @@ def require_pair(own: Certificate) -> None:
 
 
 def require_current(own: Certificate, port: str, *, hint: str) -> None:
-    """WrongInput unless the certificate is valid by this machine's clock: whoever connects would be told nothing."""
+    """WrongInput unless the certificate is valid by this machine's clock: callers would fail without a reason."""
     if is_expired(own.pem):
         raise WrongInput(
             "certificate.own_expired", f"the certificate of the port for {port} is {validity(own.pem)}", hint=hint

@@ -16,7 +16,7 @@ _OPTIONS: Final = (
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 10_000),  # how long a connection may take: three turns of a line that is slow
     ("grpc.max_reconnect_backoff_ms", 5_000),
-    ("grpc.enable_http_proxy", 0),  # parties talk through nobody else
+    ("grpc.enable_http_proxy", 0),  # no proxy between parties
 )
 
 

@@ -45,7 +45,7 @@ class Row(NamedTuple):
 
 _Code = grpc.StatusCode
 _OURS: Final = "its operator finds the reason in its log"
-_OURS_TEXT: Final = "could not do this, for a reason of its own"
+_OURS_TEXT: Final = "had an internal error; its log has the details"
 TABLE: Final[dict[type[PeosError], Row]] = {
     PeosError: Row(_Code.INTERNAL, _OURS_TEXT, False, _OURS, RemoteFault, "network.internal"),
     WrongInput: Row(
@@ -67,7 +67,7 @@ _BY_NAME: Final = {type_.__name__: type_ for type_ in TABLE}
 
 @dataclass(frozen=True)
 class Public:
-    """What may be told of an error to whoever called: also the fields of an `Answer` that refuses a part."""
+    """The fields of an error that a caller may see, also in an `Answer` that refuses a part."""
 
     status: grpc.StatusCode
     text: str

@@ -24,7 +24,7 @@ RESERVED: Final = 96  # descriptors at least that no connection may take; a quar
 
 @dataclass(frozen=True)
 class Limits:
-    """What one port takes at a time. `strangers`: anybody may finish a handshake here, as on a port for users."""
+    """What one port takes at a time. `strangers`: callers need no certificate, as on a port for users."""
 
     connections: int = 256
     per_address: int = 128
@@ -38,7 +38,7 @@ class Limits:
 
     @classmethod
     def for_users(cls, connections: int, per_address: int) -> "Limits":
-        """A port that anybody may call: few calls a connection, so that no address has many."""
+        """Limits of a port for users: few calls a connection, so that no address has many."""
         streams = 4  # a client has one stream of parts, and asks for the document
         return cls(connections, per_address, streams, connections * streams, strangers=True)
 

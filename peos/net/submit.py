@@ -54,7 +54,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one submission."""
+    """The outcome of one submission."""
 
     id: bytes
     refusals: tuple[Refusal, ...] = ()
@@ -89,7 +89,7 @@ def prove(number: int, card: Card, requests: Iterable[MembershipRequest]) -> lis
                 raise from_rpc_error(error, who, "membership") from None
             except BadEncoding as bad:
                 raise RemoteFault(
-                    "membership.proof", f"sent what is no proof: {bad}", party=who, step="membership"
+                    "membership.proof", f"sent an invalid proof: {bad}", party=who, step="membership"
                 ) from None
     return found
 

@@ -91,7 +91,7 @@ class SubmitStream:
         self._resume_at = self._heard_at = self._progress_at = 0.0
         self._why: PeosError = RemoteFault(
             "submit.time_over",
-            "could not be sent to in the time that was given",
+            "did not take the part within the time limit",
             party=self._who,
             step=STEP,
             hint=AGAIN,
@@ -111,7 +111,7 @@ class SubmitStream:
 
     @property
     def trouble(self) -> str:
-        """Why parts have to be sent again, if they have; for whoever waits."""
+        """The reason for the current retry, if there is one."""
         with self._changed:
             return str(self._why) if self._pauses else ""
 
@@ -159,7 +159,7 @@ class SubmitStream:
                     self._take_back()
         except PeosError as fault:
             self._events.put(Lost(self._number, fault))
-        except Exception as error:  # whoever waits for this lane would wait for ever
+        except Exception as error:  # else the caller would wait for this stream for ever
             sentence = f"sending to {self._who} broke off with {type(error).__name__}"
             self._events.put(Lost(self._number, LocalFault("submit.broke_off", sentence)))
 
@@ -235,11 +235,11 @@ class SubmitStream:
         try:
             answer: Answer = SUBMIT_MANY.decode_response(encoded)
         except BadEncoding as bad:
-            raise RemoteFault("submit.answer", f"sent what is no answer: {bad}", party=self._who, step=STEP) from None
+            raise RemoteFault("submit.answer", f"sent an invalid answer: {bad}", party=self._who, step=STEP) from None
         with self._changed:
             if not self._in_flight or self._in_flight[0].id != answer.id:
                 raise RemoteFault(
-                    "submit.other_part", "answered another part than the one it was sent", party=self._who, step=STEP
+                    "submit.other_part", "acknowledged a different part than the one sent", party=self._who, step=STEP
                 )
             self._heard_at = time.monotonic()
             item = self._in_flight.popleft()

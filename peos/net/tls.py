@@ -124,7 +124,7 @@ class Trust:
 
 
 def user_port(own: Certificate) -> grpc.ServerCredentials:
-    """A port that shows `own` and takes anybody in; what users may do, their tickets say."""
+    """A port that shows `own` and asks callers for no certificate; users are admitted by their tickets."""
     require_pair(own)
     return grpc.ssl_server_credentials([(own.key, own.pem)])
 

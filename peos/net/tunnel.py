@@ -39,7 +39,9 @@ class Proxy:
         found = _FORM.fullmatch(text)
         if not found or not 0 < int(found[3]) < 1 << 16:
             raise WrongInput(
-                "config.proxy", f"{text[:80]!r} is no proxy", hint="a proxy is socks5://host:port or http://host:port"
+                "config.proxy",
+                f"{text[:80]!r} is not a proxy",
+                hint="a proxy is socks5://host:port or http://host:port",
             )
         return cls(found[1], found[2].strip("[]"), int(found[3]))
 

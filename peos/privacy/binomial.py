@@ -8,7 +8,6 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc
 
 Floats = NDArray[np.float64]
 
@@ -46,6 +45,8 @@ def at_least(hits: ArrayLike, trials: ArrayLike, chance: ArrayLike) -> Floats:
         np.asarray(hits, dtype=float), np.asarray(trials, dtype=float), np.asarray(chance, dtype=float)
     )
     possible = (x >= 1) & (x <= n)
+    from scipy.special import betainc  # loaded here: a user's device has guarantees, and computes none
+
     tail: Floats = betainc(np.where(possible, x, 1.0), np.where(possible, n - x + 1, 1.0), p)
     return np.asarray(np.where(possible, tail, (x < 1).astype(float)))
 

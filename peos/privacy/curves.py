@@ -36,7 +36,7 @@ def asked_of(server: float) -> tuple[float, ...]:
 
 
 def curves_of(planned: Plan, server: float, *, others: float | None, local: float | None) -> Iterator[list[Curve]]:
-    """The curves, again after each ε_c, so that whoever waits sees how far it is; fakes are the plan's own number."""
+    """The curves, again after each ε_c, so that the caller can show progress; fakes are the plan's own number."""
     exact: list[tuple[float, float]] = []
     theorem: list[tuple[float, float]] = []
     alone: list[tuple[float, float]] = []

@@ -67,7 +67,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Guarantees:
-    """One claim per coalition; `local` is ε_l, which holds whoever colludes."""
+    """One claim per coalition; `local` is ε_l, which holds if everyone else colludes."""
 
     server: Claim
     users: Claim

@@ -12,7 +12,6 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx
 
 Floats = NDArray[np.float64]
 
@@ -47,6 +46,8 @@ class Saddle:
         exponent = others * np.log1p(γ * np.expm1(self.least)) + (fakes + 1) * self.least
         variance = self.curvature * (others * shrunk / (1 - γ + shrunk) + fakes + 1)
         λ = self.tilt * np.sqrt(variance)
+        from scipy.special import erfcx  # as in `binomial`
+
         shape = 1 / math.sqrt(2 * math.pi) - 0.5 * λ * erfcx(λ / math.sqrt(2))
         with np.errstate(divide="ignore"):
             over = np.log(np.maximum(shape, 1e-300)) + 0.5 * np.log(variance)

@@ -1,4 +1,4 @@
-"""What a shuffle protocol answers for: everybody else asks these objects, and nobody asks which of them it is.
+"""The interface of shuffle protocols: all other code asks these objects, and never which of them it has.
 
 A `ShuffleProtocol` has no state. With the keys that a collection's document names it makes an `Encryption`: how long
 shares are, how they are made and checked, what a shuffler works them on, and how the output is opened.

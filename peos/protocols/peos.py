@@ -172,7 +172,7 @@ class Peos(ShuffleProtocol):
         return ()
 
     def is_own_key(self, terms: Terms, number: int, shown: bytes) -> bool:  # noqa: ARG002 - there are none
-        """Nothing stands in anybody's place."""
+        """Always true: there are no keys of shufflers."""
         return True
 
     def key_shown(self, identity: Identity) -> bytes:  # noqa: ARG002 - nothing is needed
@@ -183,11 +183,11 @@ class Peos(ShuffleProtocol):
         """All fakes count against every coalition."""
         return guarantees(mechanism, users, fakes, delta, shufflers)
 
-    def hiding_fakes(self, fakes: int, shufflers: int) -> int:  # noqa: ARG002 - whoever colludes
+    def hiding_fakes(self, fakes: int, shufflers: int) -> int:  # noqa: ARG002 - for every coalition
         """All."""
         return fakes
 
-    def plans_with(self, fakes: str, shufflers: int) -> str:  # noqa: ARG002 - whoever colludes
+    def plans_with(self, fakes: str, shufflers: int) -> str:  # noqa: ARG002 - for every coalition
         """All."""
         return fakes
 

@@ -12,7 +12,7 @@ from peos.crypto.kdf import Context
 
 
 def commitment(context: Context, round_: int, sender: int, contribution: bytes) -> bytes:
-    """What a hider says before anybody reveals."""
+    """A hider's commitment, before any contribution is revealed."""
     return hashlib.sha256(b"commit" + _place(context, round_) + bytes([sender]) + contribution).digest()
 
 

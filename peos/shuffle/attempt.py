@@ -29,7 +29,7 @@ class Completed:
 
 @dataclass(frozen=True)
 class Waiting:
-    """What keeps this shuffler from going on, and whom it waits for (nobody: its own work)."""
+    """The step that this shuffler waits for, and from which shufflers (none: its own work)."""
 
     step: Step
     parties: tuple[int, ...]
@@ -138,7 +138,10 @@ class Attempt:
     def _check_awaited(self, step: Step, sender: int) -> None:
         if (step, sender) not in self._awaited:
             raise RemoteFault(
-                "shuffle.unexpected", "sent what this step does not have", party=f"shuffler {sender}", step=str(step)
+                "shuffle.unexpected",
+                "sent an unexpected message for this step",
+                party=f"shuffler {sender}",
+                step=str(step),
             )
 
     def _advance(self) -> list[Effect]:

@@ -45,7 +45,7 @@ def combine(schedule: Schedule, parts: Mapping[int, FinalVector], key: PrivateKe
 
 
 def add_up(schedule: Schedule, parts: Mapping[int, FinalVector], decrypted: U64) -> U64:
-    """`combine` for whoever has decrypted the last holder's ciphertexts elsewhere, into (rows, words)."""
+    """`combine` for a caller that has decrypted the last holder's ciphertexts itself, into (rows, words)."""
     _require_one_output(schedule, parts)
     total = decrypted.copy()
     for who in schedule.last[1:]:
@@ -106,7 +106,7 @@ def without_dummies(
     if found:
         raise RemoteFault(
             "result.shuffle_wrong",
-            f"the shuffle was not done as it must be; {found}",
+            f"the shuffle was done incorrectly; {found}",
             step="inspection",
             hint=_NOT_USED,
         )

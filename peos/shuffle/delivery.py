@@ -1,8 +1,8 @@
 """At most one output: what a shuffler does between attempts (protocol.md §6.5).
 
 A second output with one row changed gives a victim away, one with other fakes strips them. So a last hider sends
-attempt a only when all last hiders have signed that they stored a with one transcript; whoever may still send a never
-leaves it, and nobody opens a + 1 before all have left a.
+attempt a only when all last hiders have signed that they stored a with one transcript; one that may still send a never
+leaves it, and a + 1 is not opened before all have left a.
 
              all stored(a), equal           receipt
     stored ─────────────────────▶ sending ──────────▶ done
@@ -177,7 +177,7 @@ class Delivery:
     def _send_if_all_stored(self) -> Decision:
         said = [notice for notice in self.heard if notice.sender in self._fellows]
         stored = [notice.transcript for notice in said if notice.kind is NoticeKind.STORED]
-        # In both cases nobody can ever send this attempt: that needs stored(a) of all, with one transcript.
+        # In both cases this attempt can never be sent: that needs stored(a) of all, with one transcript.
         if len({self.delivery_state.transcript, *stored}) > 1:
             after, effects = self._leave()
             return after, (Report("the last hiders were told different roots of one vector"), *effects)
@@ -208,10 +208,10 @@ class Delivery:
         return opened, (Persist(opened.delivery_state), Notify(Notice(NoticeKind.OPEN, self.me, attempt), self._others))
 
     def _ask(self) -> tuple[Effect, ...]:
-        """Ask whoever is waited for, and say again that an attempt was left, or opened.
+        """Ask the awaited shufflers, and repeat that an attempt was left, or opened.
 
-        One that is sending needs no question, its transport retries. But whoever has done its part of an attempt waits
-        for nobody: if a lost(a) did not reach it, only hearing it again takes it out. And who died before an opening
+        One that is sending needs no question, its transport retries. But a shuffler that has finished its part of an
+        attempt waits for none: if it missed lost(a), only a repeat releases it. And who died before an opening
         was durable knows of nothing that it could ask for, while the others wait for its words.
         """
         delivery_state, missing = self.delivery_state, self.missing

@@ -1,4 +1,4 @@
-"""The one place where effects are told apart: whoever drives a machine says what each kind of effect means to it.
+"""Dispatch of effects: each driver of a machine implements one method for each kind of effect.
 
 A process answers each with a coroutine, a simulation and a recorder at once with nothing. A kind of effect that is new
 has to be answered by all of them before anything type-checks.

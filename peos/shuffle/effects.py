@@ -170,7 +170,7 @@ class Restarted:
 
 @dataclass(frozen=True)
 class Tick:
-    """Some time has passed: ask again whoever is waited for."""
+    """Some time has passed: ask the awaited shufflers again."""
 
 
 @dataclass(frozen=True)

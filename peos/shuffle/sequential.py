@@ -5,7 +5,7 @@ and hands over; the last delivers to the analyzer. It is the same machine as tha
 with another schedule: r rounds without hiders, a pass in each, and one last hider.
 
 What it lacks is what PEOS is for: a shuffler draws its fakes as it likes, replaces rows and is noticed by dummies only,
-and its fakes hide nobody from whoever it works with.
+and its fakes hide no user from its accomplices.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from peos.shuffle.schedule import HandOver, Leave, Schedule
 
 @dataclass(frozen=True)
 class SequentialSchedule(Schedule):
-    """Round i is shuffler i's alone: nobody hides with it, and nothing has to be agreed on."""
+    """Round i is shuffler i's alone, without other hiders: nothing has to be agreed on."""
 
     @property
     def threshold(self) -> int:
@@ -62,7 +62,7 @@ class SequentialAttempt(Attempt):
         onions = self._held(over)
         if onions is None:
             return []
-        # Drawn anew in each attempt, and known to nobody else.
+        # Drawn anew in each attempt, and known to this shuffler alone.
         permutation = derive(self._rng.bytes(STATEMENT_BYTES), "permutation", self.context, round_=over.round)
         task = self._begin(Step(over.round, Kind.CIPHER_ROOT))
         out = self._name("pass", over.hop)

@@ -135,7 +135,7 @@ class Workbench(AbstractBench):
             self.vectors[handle] = as_words(rows[:])
 
     def work(self, task: Task) -> bytes:
-        """Do what an effect asks; returns the root of the result (nothing for a split, which nobody commits to)."""
+        """Do what an effect asks; returns the root of the result (empty for a split, which has no root)."""
         match task:
             case Split():
                 remainder = self.plain(task.source).copy()

@@ -9,7 +9,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peos.collection.claims import claims_of
 from peos.collection.document import (
     ID_BYTES,
     MIN_DUMMIES,
@@ -305,7 +304,7 @@ class Simulation:
         if (check := self.encryption.delivered_check(sender)) is not None and not check(rows):
             raise RemoteFault(
                 "delivery.not_ciphertexts",
-                "delivered what is no ciphertext",
+                "delivered rows that are not ciphertexts",
                 party=f"shuffler {sender}",
                 step="delivery",
             )
@@ -380,7 +379,7 @@ class Simulation:
         tally = mechanism.tally(reports)
         return Collected(
             estimate=mechanism.estimate(tally, users=users, fakes=document.fakes),
-            guarantees=claims_of(document, users),
+            guarantees=document.claims(users),
             digest=self.digest,
             users=users,
             dropped=submitted - users,

@@ -126,7 +126,7 @@ class ShufflerStore(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of it; what was acknowledged stays."""
+        """Close the store; what was acknowledged stays."""
 
     @abstractmethod
     def settle(self) -> None:

@@ -1,6 +1,6 @@
 """A bell in a party's folder: a command rings it, and the process that serves the folder looks at once.
 
-It is a named pipe: the process need not look again and again, and a command learns whether anybody heard.
+It is a named pipe: the process need not look again and again, and a command learns whether a process heard.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ def ring(folder: Path) -> bool:
     """Have the process that serves this folder look; False if there is none."""
     try:
         pipe = os.open(folder / NAME, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:  # no bell, or nobody who hears it
+    except OSError:  # no bell, or no process that listens
         return False
     try:
         with contextlib.suppress(BlockingIOError):  # full of rings that were not heard yet

@@ -66,7 +66,7 @@ class Database:
                 raise
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._sentences():
             self._connection.close()
 

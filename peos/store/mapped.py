@@ -19,7 +19,7 @@ def mapped(path: Path, rows: int, width: int) -> NDArray[np.uint8]:
 
 
 class OneWayReader:
-    """A mapped vector for whoever reads it from one end to the other: what was read does not stay in memory."""
+    """A mapped vector for a reader that goes from one end to the other: what was read does not stay in memory."""
 
     def __init__(self, vector: NDArray[np.uint8]) -> None:
         self._vector = vector

@@ -34,7 +34,7 @@ def settle_witness(
         raise LocalFault(
             "store.older",
             f"{reason}: it was restored from a backup, or is lost",
-            hint="look for the newer one; without it, say `restored`, which gives up what was unfinished",
+            hint="restore the newer one, or accept this one with --restored, which abandons its unfinished collections",
         )
     with database.transaction():
         given_up = sum(

@@ -111,11 +111,11 @@ class SqliteStore(ShufflerStore):
             pass
         self._tidy()
         for (digest,) in self._database.rows("SELECT digest FROM collections WHERE erased = 1"):
-            with suppress(NotYet):  # whoever reads must not keep the store from opening
+            with suppress(NotYet):  # a reader must not keep the store from opening
                 self.erase(digest)
 
     def close(self) -> None:
-        """Let go of it; what was acknowledged stays."""
+        """Close the store; what was acknowledged stays."""
         for file in self._files.values():
             file.close()
         self._files.clear()

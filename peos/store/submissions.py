@@ -66,7 +66,7 @@ class SubmissionFile:
         self._database = Database(path, LAYOUT)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._database.close()
 
     def submit(self, submissions: Sequence[Submission], refusal: Closed | None) -> list[Judged]:

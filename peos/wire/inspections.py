@@ -1,7 +1,7 @@
 """What is said after the delivery, on the wire: where the dummies' rows went, what is shown of them, whose they are.
 
 Paths and openings travel as vectors do, in chunks and under a hash: to the wire they are vectors of single bytes.
-Each says what dummies its sender was shown, so that nobody is judged by others.
+Each says what dummies its sender was shown, so that no shuffler is judged by other dummies.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

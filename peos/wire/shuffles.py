@@ -174,7 +174,7 @@ def encode_notice(signed: SignedNotice) -> bytes:
 
 
 def decode_notice(data: bytes) -> SignedNotice:
-    """A notice; whoever takes it in verifies the signature under its sender's identity."""
+    """A notice; the caller verifies the signature under its sender's identity."""
     message = parse(pb.Notice, data)
     kind = NoticeKind(within(message.kind, min(NoticeKind), max(NoticeKind), "a notice's kind"))
     notice = Notice(
@@ -202,7 +202,7 @@ def encode_receipt(receipt: SignedReceipt) -> bytes:
 
 
 def decode_receipt(data: bytes) -> SignedReceipt:
-    """A receipt; whoever takes it in verifies the signature under the analyzer's identity."""
+    """A delivery receipt; the caller verifies the signature under the analyzer's identity."""
     message = parse(pb.Receipt, data)
     return SignedReceipt(
         _context(message.collection, message.frozen, within(message.attempt, 1, _U32, "a receipt's attempt")),

@@ -15,7 +15,7 @@ VALUES = [value % 4 for value in range(24)]
 DEVIATIONS = {
     "replace rows": ("dummies did not come out", "shuffler 2 has rows that do not follow from those before"),
     "leave zeros out": (
-        "the shuffle was not done as it must be",
+        "the shuffle was done incorrectly",
         "shuffler 2 did not re-randomise its ciphertexts",
     ),
 }

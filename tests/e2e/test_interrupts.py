@@ -117,7 +117,7 @@ def test_create_enrol_submit_freeze_and_result_are_interrupted_and_go_on(town: T
         )
     for _ in range(10):  # who was paused, or was told when the order broke off, may take a moment to come back
         again = command(*freezing)
-        if again.code == 0 or "give the same order again" not in again.err:
+        if again.code == 0 or "repeat the order" not in again.err:
             break
         time.sleep(1.0)
     assert again.out == "pets is closed\n", again.err

@@ -195,7 +195,7 @@ class Calls:
         return found
 
     async def close(self) -> None:
-        """Let go of the channels."""
+        """Close the channels."""
         for port in self._ports:
             await port.channel.close()
 

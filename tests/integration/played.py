@@ -175,7 +175,7 @@ class Played:
         self._server = await serve(f"127.0.0.1:{self.town.port}", credentials, [calls], log=QUIET, trust=trust)
 
     async def close(self) -> None:
-        """Let go of everything."""
+        """Close everything."""
         for caller in self.callers:
             await caller.close()
         if self._server is not None:

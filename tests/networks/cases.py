@@ -136,7 +136,8 @@ def for_good() -> list[Case]:
         return lambda town: town.play(town.cut("shuffler-1", "shuffler-2", phase, seconds=300.0), **asked)
 
     sentence = (
-        r"the time to shuffle by has passed.*shuffler [12] \(shuffler-[12]\)|(nothing|no word .*) from .*shuffler [12]"
+        r"the time to shuffle by has passed.*shuffler [12] \(shuffler-[12]\)"
+        r"|(nothing|no notice .*) from .*shuffler [12]"
     )
     return [Case(f"shufflers 1 and 2 are cut for good, {phase}", never(phase), sentence) for phase in PHASES[1:3]]
 

@@ -120,7 +120,7 @@ def sequential(**changed: bytes) -> bytes:
 def bad_sequential_documents() -> list[tuple[str, str, bytes]]:
     """(name, sentence, document)."""
     off = b"\x02" + b"\xff" * 32
-    alone, points = "the sequential shuffle, and it alone, has onions", "no compressed point of P-256"
+    alone, points = "the sequential shuffle, and it alone, has onions", "not a compressed point of P-256"
     return [
         ("a protocol not known", "the protocol 'tor' is not known", sequential(protocol=blob(17, b"tor"))),
         ("the protocol peos by name", "does not name the protocol peos", document(protocol=blob(17, b"peos"))),

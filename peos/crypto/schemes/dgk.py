@@ -134,9 +134,7 @@ class DGKPrivateKey(PrivateKey):
         logarithm = word_logarithm(gmpy2.powmod(self.g, self.v_p, p), p)
         found = logarithm.of(list(gmpy2.powmod_base_list(powers, f, p)))
         if NONE in found:
-            raise LocalFault(
-                "key.not_ciphertexts", "rows that are no ciphertexts were to be decrypted", hint="check them first"
-            )
+            raise LocalFault("key.not_ciphertexts", "rows to be decrypted are not ciphertexts", hint="check them first")
         unscaled = pow(int(f), -1, _WORD)
         return [word * unscaled % _WORD for word in found]
 

@@ -112,7 +112,7 @@ class JoyeLibertPrivateKey(PrivateKey):
             if NONE in found:
                 # p' kills all but the group of order 2^64, which y^p' generates: only a multiple of p has no word.
                 raise LocalFault(
-                    "key.not_ciphertexts", "rows that are no ciphertexts were to be decrypted", hint="check them first"
+                    "key.not_ciphertexts", "rows to be decrypted are not ciphertexts", hint="check them first"
                 )
             words[block] = found
         return words

@@ -85,7 +85,7 @@ def require_modulus(modulus: mpz, bits: int) -> None:
         raise BadEncoding("key.modulus_prime", "the modulus is prime")
     if _is_nearly_square(modulus):
         raise BadEncoding(
-            "key.primes_close", "the primes of the modulus are so close to each other that anybody finds them"
+            "key.primes_close", "the primes of the modulus are so close to each other that they are easily found"
         )
     if _has_smooth_prime(modulus):
         raise BadEncoding(

@@ -15,7 +15,7 @@ claimed for what comes of a method.
 """
 
 from peos.estimate.post_processing.applied import post_process
-from peos.estimate.post_processing.method import Method, PostProcessed
+from peos.estimate.post_processing.method import OF_THE_RAW, Method, PostProcessed
 from peos.estimate.post_processing.simulation import Choice, choose_by_simulation
 
-__all__ = ["Choice", "Method", "PostProcessed", "choose_by_simulation", "post_process"]
+__all__ = ["OF_THE_RAW", "Choice", "Method", "PostProcessed", "choose_by_simulation", "post_process"]

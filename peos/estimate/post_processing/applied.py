@@ -39,7 +39,7 @@ def method_named(name: str) -> Method:
     if method is None:
         raise WrongInput(
             "post_process.method",
-            f"{str(name)[:60]!r} is no method of post-processing",
+            f"{str(name)[:60]!r} is not a method of post-processing",
             hint=f"choose one of {', '.join(POST_PROCESSING)}",
         )
     return method

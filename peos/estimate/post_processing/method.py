@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,11 @@ from peos.estimate.frequency import Estimate
 
 Floats = NDArray[np.float64]
 Changed = tuple[Floats, tuple[str, ...]]
+
+OF_THE_RAW: Final = (
+    "Standard errors, intervals and what is found are of the raw estimates, and none is claimed for the others"
+)
+"""Said wherever estimates are shown beside what post-processing makes of them."""
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ class Shown:
 
 
 class Nothing(IntEnum):
-    """Why a shuffler shows nothing; whether it is true, nobody else can tell."""
+    """A shuffler's reason for showing nothing, which the others cannot verify."""
 
     LOST = 1  # it was started anew, and what it held is gone
     UNREVEALED = 2  # the analyzer did not show it the dummies as it must

@@ -3,7 +3,7 @@
 Round by round the hiders tell all shufflers where the rows went; nobody opens a row whose place is not agreed on by all
 hiders of the round. Then each shuffler opens the rows at every step to all others and to the analyzer, and judges what
 it was shown. It happens after every delivery, not only after a failed one: a holder that does not re-randomise leaves
-the output right, and would be noticed by nobody.
+the output right, and would go unnoticed.
 """
 
 from collections.abc import Mapping
@@ -99,7 +99,7 @@ class Inspection:
         return self._advance()
 
     def given_up(self) -> list[Effect]:
-        """Nobody is waited for any longer."""
+        """Stop waiting: shufflers that showed nothing count as lost."""
         for who in self.waiting:
             if who != self._me:
                 self._openings[who] = Opening(who, nothing=Nothing.LOST)

@@ -24,7 +24,7 @@ from peos.shuffle.messages import Kind, SignedReveal, Step
 from peos.shuffle.schedule import HandOver, Leave, Schedule
 from peos.shuffle.transcript import Said
 
-MAX_INSPECTED: Final = 64  # dummies: whoever tampers with a tenth of the rows touches one of them but once in 800 times
+MAX_INSPECTED: Final = 64  # dummies: tampering with a tenth of the rows misses all of them once in 800 times
 _BUDGET: Final = 1 << 22  # bytes of ciphertexts
 ANALYZER: Final = 0
 
@@ -331,7 +331,7 @@ def _paths(schedule: Schedule, rows: int, start: Places, openings: Mapping[int, 
 
 
 def common_start(schedule: Schedule, openings: Mapping[int, Opening]) -> tuple[tuple[int, ...], Places] | None:
-    """Which dummies were frozen, and where, for whoever does not know the list: what more than c shufflers say.
+    """Which dummies were frozen, and where, for a party without the list: as more than c shufflers say.
 
     At least one of them is honest. Nothing, if too few have anything left to show.
     """

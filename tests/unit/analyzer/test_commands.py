@@ -10,7 +10,6 @@ import pytest
 
 from analyzer import cli, enrol, orders, status, workspace
 from analyzer.publisher import Publisher
-from analyzer.report.formatting import OF_THE_RAW
 from analyzer.workspace import Workspace
 from peos.cli.running import run
 from peos.collection.lifecycle import State
@@ -18,6 +17,7 @@ from peos.collection.replies import Status
 from peos.collection.ticket import admits
 from peos.compute import Inline
 from peos.crypto.identity import Identity
+from peos.estimate.post_processing import OF_THE_RAW
 from peos.net.logs import Log
 from tests.raising import raises
 from tests.unit.analyzer.fakes import FLOOR
@@ -86,7 +86,7 @@ def test_freeze_closes_with_every_shuffler_and_says_who_was_not_told(world: Worl
     world.shufflers[2].trust.drop()
     with raises("collection.order_missed", "close fruit", "shuffler 3") as caught:
         orders.freeze(opened, kept)
-    assert "again" in caught.value.hint
+    assert "repeat" in caught.value.hint
     assert [len(shuffler.orders) for shuffler in world.shufflers] == [1, 1, 0]
     assert opened.kept("fruit").state is State.OPEN
     world.shufflers[2].trust.admit([opened.keys.certificate.pem])
@@ -294,7 +294,7 @@ A_KEY: Final = Identity(bytes(32)).public.hex()
         (f"{A_KEY}\n{A_KEY[:-1]}\n", "line 2: not a public key"),
         (f"{'00' * 32}\n{A_KEY}\n{'01' + '00' * 31}\n", "line 1, 3: not a public key"),
         (f"{OFF_THE_CURVE}\n", "line 1: not a public key"),
-        (f"{A_KEY}\n{A_KEY}\n", "a public key is there twice"),
+        (f"{A_KEY}\n{A_KEY}\n", "a public key appears twice"),
         ("", "there are no keys"),
     ],
     ids=["short", "of small order", "off the curve", "twice", "empty"],
@@ -315,7 +315,7 @@ def test_keys_that_cannot_be_users_keys_are_named_by_line(
 def test_how_many_tickets_is_said_once(world: World, capsys: pytest.CaptureFixture[str], both: bool) -> None:
     given = ["--config", str(world.file), "--collection", "fruit", "--out", str(world.folder / "t")]
     assert run(enrol.app, [*given, *(("--count", "3", "--keys", "k") if both else ())], "peos enrol") == 2
-    assert "either --count or --keys" in capsys.readouterr().err
+    assert "exactly one of --count and --keys" in capsys.readouterr().err
 
 
 def test_tickets_are_never_written_over_nor_minted_for_what_is_closed(world: World) -> None:

@@ -182,7 +182,7 @@ class _Stopping(Engine):
     ) -> Any:
         """As the engine of a process that is told to end."""
         if not self.blocks:
-            raise LocalFault("compute.stopped", "the work was given up, because this process is about to end")
+            raise LocalFault("compute.stopped", "the work was cancelled: this process is stopping")
         self.blocks -= 1
         self.rows += len(rows)
         self.passes.add(passes)

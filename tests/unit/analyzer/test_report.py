@@ -12,10 +12,11 @@ import pytest
 from rich.console import Console
 
 from analyzer.report import page
-from analyzer.report.formatting import OF_THE_RAW, cut, size
+from analyzer.report.formatting import cut, size
 from analyzer.report.guarantees import guess
 from analyzer.report.values import SHOWN
 from analyzer.result import show
+from peos.estimate.post_processing import OF_THE_RAW
 from peos.estimate.post_processing.published import post_processed
 from peos.protocols import DEFAULT
 from peos.registry import POST_PROCESSING

@@ -10,7 +10,6 @@ from analyzer.report import page
 from analyzer.result import show
 from analyzer.status import status
 from analyzer.workspace import Workspace
-from peos.collection.claims import claims_of
 from peos.collection.document import Document
 from peos.collection.lifecycle import State
 from peos.crypto.onion import ONION, OnionPrivateKey
@@ -38,7 +37,7 @@ def test_the_document_has_the_shufflers_points_and_one_of_its_own(world: World) 
     private = home.private_key(kept)
     assert isinstance(private, OnionPrivateKey)
     assert private.point == document.public_key
-    assert kept.words.splitlines()[:-1] == list(claims_of(document, 60).in_words())
+    assert kept.words.splitlines()[:-1] == list(document.claims(60).in_words())
     assert draft(home, request(**SS), Silent()).digest == kept.digest, "asked again, it goes on"
 
 
@@ -81,7 +80,7 @@ def test_fakes_that_were_asked_for_stay_and_those_of_a_plan_are_scaled_up(world:
     document = drafted(home, name="ss", **planned)
     assert peos.fakes > 0
     assert remaining(document.fakes, 3, 1) >= peos.fakes > remaining(document.fakes - 1, 3, 1)
-    assert claims_of(document, 400).users.epsilon <= 2.0
+    assert document.claims(400).users.epsilon <= 2.0
 
 
 def test_a_card_without_an_onion_key_is_refused_with_what_to_do(world: World) -> None:

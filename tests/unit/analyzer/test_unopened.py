@@ -151,7 +151,7 @@ def test_without_a_word_all_is_erased_in_time(world: World, home: Workspace, mon
     monkeypatch.setattr(time, "time", lambda: float(due))
     made.publish(kept(home))
     assert kept(home).state is State.ABORTED
-    assert "nobody said to publish without them" in kept(home).reason
+    assert "no order to publish without them came" in kept(home).reason
     assert kept(home).key is None
 
 

@@ -120,13 +120,21 @@ def test_the_exit_code_reaches_the_shell_and_no_traceback_does() -> None:
     assert one_sentence(refused.stderr).startswith("peos plan: eps_server = 0.001 ")
 
 
-def test_help_loads_no_numerical_library() -> None:
-    code = (
-        "import sys; from peos.cli import main; main(['plan', '--help']); "
-        "sys.exit(' '.join({'numpy', 'scipy', 'gmpy2', 'cryptography'} & set(sys.modules)) or 0)"
-    )
+def _loaded(code: str, *libraries: str) -> str:
+    """What the code prints in a process of its own, which must not load these libraries."""
+    ends = f"; import sys; sys.exit(' '.join({set(libraries)!r} & set(sys.modules)) or 0)"
     done = subprocess.run(  # noqa: S603 - our own interpreter and code
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code + ends], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, f"loaded for nothing: {done.stderr}"
-    assert "--eps-server" in done.stdout
+    return done.stdout
+
+
+def test_help_loads_no_numerical_library() -> None:
+    shown = _loaded("from peos.cli import main; main(['plan', '--help'])", "numpy", "scipy", "gmpy2", "cryptography")
+    assert "--eps-server" in shown
+
+
+@pytest.mark.parametrize("module", ["user_client.client", "user_client.cli"])
+def test_a_users_client_loads_nothing_that_only_an_analyst_needs(module: str) -> None:
+    _loaded(f"import {module}", "scipy", "dask", "distributed", "jinja2")

@@ -61,7 +61,7 @@ def test_an_end_is_one_sentence_with_its_exit_code(
 def test_a_mistake_of_ours_is_named_by_its_place_and_never_by_its_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(with_command(lambda: raising.deep({"secret": "17"})), [], "peos go") == FAILED
     shown = capsys.readouterr().err
-    assert "a mistake of this program: KeyError at " in shown
+    assert "internal error (bug): KeyError at " in shown
     assert "report this line" in shown
     assert "secret" not in shown
     assert "17" not in shown

@@ -260,7 +260,7 @@ def test_what_is_wrong_with_a_file_is_one_sentence_and_nothing_is_changed(
     require_shown(lines[0], *mistake)
     assert re.search(r"\) \[[a-z_]+\.[a-z_]+\]$", lines[0]), f"it says what to do: {lines[0]}"
     assert "Traceback" not in err
-    assert "a mistake of this program" not in err
+    assert "internal error" not in err
     assert household.state() == before
 
 

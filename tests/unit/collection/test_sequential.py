@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from peos.collection.cards import Card, check_roster
-from peos.collection.claims import claims_of, hiding_fakes
 from peos.collection.document import Document
 from peos.collection.policy import Policy
 from peos.crypto.identity import Identity
@@ -98,8 +97,8 @@ def test_limits_on_guarantees_are_compared_with_the_fakes_of_the_honest() -> Non
 
 def test_claims_follow_the_protocol() -> None:
     for document, found in ((DOCUMENT, guarantees), (ONIONS, sequential_guarantees)):
-        assert claims_of(document, 50) == found(document.mechanism, 50, document.fakes, document.delta, 3)
-    assert (hiding_fakes(DOCUMENT), hiding_fakes(ONIONS)) == (10, 6)
+        assert document.claims(50) == found(document.mechanism, 50, document.fakes, document.delta, 3)
+    assert (DOCUMENT.hiding_fakes, ONIONS.hiding_fakes) == (10, 6)
 
 
 def test_a_scheme_belongs_to_peos() -> None:

@@ -83,7 +83,7 @@ def test_closing_gives_up_a_call_that_is_under_way(rng: Randomness, kind: type[E
     engine.close()
     caller.join(30)
     assert len(ended) == 1, ended
-    assert "given up" in ended[0]
+    assert "cancelled" in ended[0]
 
 
 def test_no_key_is_on_a_workers_command_line_or_in_its_environment(eager: Eager, rng: Randomness) -> None:

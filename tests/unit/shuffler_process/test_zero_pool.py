@@ -222,9 +222,7 @@ class Failing(Worked):
     """Cannot work."""
 
     def zeros(self, *_: Any, **__: Any) -> Any:
-        raise LocalFault(
-            "test.localfault", "3 times in a row the worker processes ended before they had worked anything"
-        )
+        raise LocalFault("test.localfault", "3 times in a row the worker processes died before they finished anything")
 
 
 def test_zeros_that_cannot_be_made_ahead_are_made_by_the_pass(made: Made, rng: Randomness) -> None:

@@ -59,7 +59,7 @@ def test_fakes_may_be_left_out_and_nothing_else(tmp_path: Path) -> None:
         ('folder = "memory"', 'folder = ""', "folder must be a text"),
         ('folder = "memory"', "folder = 5", "folder must be a text"),
         (PINS, f'"{"1" * 64}", "{"2" * 64}"', "2 identities, and at least 3 must shuffle"),
-        (PINS, f'{PINS}, "{"1" * 64}"', "one identity is there twice"),
+        (PINS, f'{PINS}, "{"1" * 64}"', "an identity appears twice"),
         (PINS, f'{PINS}, "{"4" * 63}"', "entry 4 is not an identity of 64 hex digits"),
         (PINS, f'{PINS}, "{"x" * 64}"', "entry 4 is not an identity"),
         (PINS, f"{PINS}, 4", "shufflers must be a list of at least one text"),

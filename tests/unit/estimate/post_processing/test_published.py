@@ -36,6 +36,12 @@ def test_a_result_is_post_processed_as_its_estimate_is(method: str) -> None:
     assert json.loads(json.dumps(made)) == made
 
 
+def test_the_numbers_of_the_file_are_those_that_are_post_processed() -> None:
+    """Rounded ones too, although no counts would bring just these."""
+    rounded = [round(share, 4) for share in RESULT["frequency"]]
+    assert post_processed(RESULT | {"frequency": rounded}, "base")["frequency"] == rounded
+
+
 @pytest.mark.parametrize(("asked", "methods"), [("auto:top:10", {"base", "norm", "base_cut"}), ("auto", {"power_ns"})])
 def test_auto_says_what_it_chose_and_why_and_chooses_the_same_again(asked: str, methods: set[str]) -> None:
     made = post_processed(RESULT, asked)

@@ -9,10 +9,13 @@ from peos.crypto.randomness import system
 from peos.estimate.frequency import Estimate, FrequencyOracle, estimate_frequencies
 from peos.estimate.post_processing import choose_by_simulation, post_process
 from peos.estimate.post_processing.simulation import GOALS, redrawn, whole_users
-from peos.ldp import GRR, SUE, LocalHash, PureMechanism
-from peos.registry import POST_PROCESSING
+from peos.ldp import LocalHash, PureMechanism
+from peos.registry import MECHANISMS, POST_PROCESSING
 from tests.raising import raises
 from tests.unit.estimate.post_processing.estimates import drawn, of, olh
+
+PURE = [kind.build(24, 1.0) for kind in MECHANISMS.values() if issubclass(kind, PureMechanism)]
+PURE += [LocalHash(24, 1.0, 3), LocalHash(24, 3.0, 12)]
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +48,7 @@ def test_the_errors_it_predicts_are_those_there_are(collected: Estimate) -> None
         assert predicted[method] == pytest.approx(real, rel=within)
 
 
-@pytest.mark.parametrize("mechanism", [GRR(24, 1.0), SUE(24, 1.0), LocalHash(24, 1.0, 3), LocalHash(24, 3.0, 12)])
+@pytest.mark.parametrize("mechanism", PURE)
 def test_collections_are_drawn_again_by_the_mechanisms_own_law(mechanism: PureMechanism) -> None:
     """Means and variances of counts and of sums of counts, beside those of reports that the mechanism made."""
     holders, fakes, runs = np.array([200, 100, 40, 10, *([0] * 20)]), 50, 2000
@@ -59,7 +62,7 @@ def test_collections_are_drawn_again_by_the_mechanisms_own_law(mechanism: PureMe
     sums = np.concatenate((np.eye(24), [[1.0] * 24, [1.0] * 12 + [0.0] * 12, [0.0] * 8 + [1.0] * 16]))
     drawn_again, drawn_first = again @ sums.T, real @ sums.T
     error = np.sqrt((drawn_again.var(axis=0) + drawn_first.var(axis=0)) / runs)
-    assert np.all(np.abs(drawn_again.mean(axis=0) - drawn_first.mean(axis=0)) <= 5 * error + 1e-9)
+    assert np.all(np.abs(drawn_again.mean(axis=0) - drawn_first.mean(axis=0)) <= 6 * error + 1e-9)
     # Of all 24 together there may be nothing to vary but what rounding leaves.
     assert drawn_again.var(axis=0) == pytest.approx(drawn_first.var(axis=0), rel=0.25, abs=24 / 12 * 1.5)
 
