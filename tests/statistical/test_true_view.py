@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from peos.crypto.randomness import Randomness
-from peos.ldp import GRR, SUE, LocalHash
+from peos.ldp import GRR, OUE, SUE, HadamardResponse, LocalHash, SubsetSelection
 from peos.ldp.base import PureMechanism
 from peos.ldp.blanket import Blanket
 from peos.privacy.exact import bound, delta, epsilon
@@ -28,6 +28,10 @@ MECHANISMS: list[tuple[PureMechanism, int, int]] = [
     (LocalHash(50, 3.5, d_prime=11), 2000, 200),
     (SUE(8, 3.0), 1000, 0),
     (SUE(8, 3.9), 1000, 200),
+    (HadamardResponse(50, 3.0), 2000, 0),
+    (HadamardResponse(50, 3.5, signs=2), 2000, 200),
+    (SubsetSelection(50, 3.0), 2000, 0),
+    (OUE(8, 3.0), 2000, 200),
 ]
 
 

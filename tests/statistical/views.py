@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
 from peos.crypto.randomness import Randomness
-from peos.ldp import GRR, SUE, LocalHash
+from peos.ldp import GRR, HadamardResponse, LocalHash, SubsetSelection
 from peos.ldp.base import PureMechanism
+from peos.ldp.fields import UnaryFields
 
 Floats = NDArray[np.float64]
 Bits = NDArray[np.bool_]
@@ -89,5 +90,10 @@ def matches(mechanism: PureMechanism, words: NDArray[np.uint64], value: int) -> 
     if isinstance(mechanism, LocalHash):
         seeds, answers = mechanism.decode(words)
         return np.asarray(mechanism.hash(seeds, np.array([value])) == answers)
-    assert isinstance(mechanism, SUE)
+    if isinstance(mechanism, HadamardResponse):
+        rows, signs = mechanism.decode(words)
+        return np.asarray(mechanism.family.signs_at(rows, mechanism._places[value]) == signs)
+    if isinstance(mechanism, SubsetSelection):
+        return mechanism.circle.holds(*mechanism.decode(words), mechanism._ranks[value])
+    assert isinstance(mechanism, UnaryFields)
     return np.asarray(mechanism.decode(words)[:, value])
