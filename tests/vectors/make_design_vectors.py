@@ -1,4 +1,4 @@
-"""Makes hadamard.json and subset.json: `python -m tests.vectors.make_design_vectors` from the checkout's root.
+"""Makes hadamard.json, subset.json and ue.json: `python -m tests.vectors.make_design_vectors` from the checkout's root.
 
 Written from protocol.md §2 in plain integers, matrices and lists, and shares no code with the library.
 """
@@ -12,6 +12,7 @@ from tests.vectors.make_local_hash_vectors import smallest_prime_from, splitmix6
 HERE = Path(__file__).parent
 HADAMARD = [(2, 1), (3, 2), (10, 1), (10, 3), (100, 4), (100, 7), (1000, 2), (1000, 9)]  # domain, signs
 SUBSET = [(2, 1), (3, 2), (10, 1), (10, 4), (100, 50), (1000, 7), (5000, 3)]  # domain, size
+UNARY = [(2, 1, 1), (70, 3, 1), (70, 5, 9), (33, 16, 40_000), (100, 8, 200)]  # domain, field_bits, tau
 WORDS = [0, 1, 2**63, 2**64 - 1, 0x0123456789ABCDEF, 0xFEDCBA9876543210, 0x9E3779B97F4A7C15, 0x00000001FFFFFFFF]
 
 
@@ -69,8 +70,21 @@ def subset(domain: int, size: int) -> dict[str, object]:
     return {"domain": domain, "size": size, "prime": prime, "window": window, "reports": reports}
 
 
+def unary(domain: int, bits: int, tau: int) -> dict[str, object]:
+    count = -(-domain * bits // 64)
+    reports = []
+    for word in WORDS:
+        words = splitmix64(word, count)
+        whole = sum(each * 2 ** (64 * j) for j, each in enumerate(words))
+        fields = [whole // 2 ** (bits * i) % 2**bits for i in range(domain)]
+        support = [i for i, field in enumerate(fields) if field < tau]
+        reports.append({"words": words, "fields": fields[:5], "support": support})
+    return {"domain": domain, "field_bits": bits, "tau": tau, "reports": reports}
+
+
 def texts() -> dict[str, str]:
     made = {"hadamard": [hadamard(*case) for case in HADAMARD], "subset": [subset(*case) for case in SUBSET]}
+    made["ue"] = [unary(*case) for case in UNARY]
     return {name: json.dumps({"format": 1, "cases": cases}) + "\n" for name, cases in made.items()}
 
 

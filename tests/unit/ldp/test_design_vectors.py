@@ -1,4 +1,4 @@
-"""The vectors of Hadamard response and subset selection, made elsewhere: words, rows, signs, places, supports."""
+"""The vectors of Hadamard response, subset selection and unary encoding, made elsewhere: words, fields, supports."""
 
 import json
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from peos.ldp import HadamardResponse, SubsetSelection
+from peos.ldp import UE, HadamardResponse, SubsetSelection
 from peos.ldp.binary_field import modulus
 from tests.vectors import make_design_vectors as generator
 
 CASES: dict[str, list[dict[str, Any]]] = {
     name: json.loads((generator.HERE / f"{name}.json").read_text(encoding="utf-8"))["cases"]
-    for name in ("hadamard", "subset")
+    for name in ("hadamard", "subset", "ue")
 }
 
 
@@ -47,3 +47,15 @@ def test_words_have_the_pinned_places_and_supports(case: dict[str, Any]) -> None
         assert (int(multiples[at]), int(ends[at])) == (report["a"], report["end"])
         assert m.circle.places(multiples[at : at + 1], m._ranks[:5]).tolist() == report["places"]
         assert np.flatnonzero(m.support_counts(words[at : at + 1])).tolist() == report["support"]
+
+
+@pytest.mark.parametrize("case", CASES["ue"], ids=lambda case: f"d={case['domain']},b={case['field_bits']}")
+def test_words_have_the_pinned_fields_and_supports(case: dict[str, Any]) -> None:
+    m = UE.from_parameters(case["domain"], {"threshold": 2**62, "tau": case["tau"], "field_bits": case["field_bits"]})
+    for report in case["reports"]:
+        words = np.array([report["words"]], dtype=np.uint64)
+        assert np.flatnonzero(m.decode(words)[0]).tolist() == report["support"]
+        assert np.flatnonzero(m.support_counts(words)).tolist() == report["support"]
+        assert [i for i, field in enumerate(report["fields"]) if field < m.tau] == [
+            i for i in report["support"] if i < 5
+        ]
