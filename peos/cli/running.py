@@ -4,10 +4,12 @@ Exit codes: 0 done, 1 failed, 2 wrong input, 3 refused by policy or infeasible, 
 error, so that standard output holds results only; with --json as {"id", "error", "where", "hint"}.
 """
 
+import errno
 import json
 import os
 import signal
 import sys
+import termios
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -53,6 +55,8 @@ def run(app: typer.Typer, given: Sequence[str], name: str) -> int:
     except Ended as ended:
         return ended.code
     except PeosError as error:
+        if _is_hung_up():
+            return INTERRUPTED
         _report(given, where, error)
         return error.exit_code
     except _MISUSE as error:
@@ -64,6 +68,8 @@ def run(app: typer.Typer, given: Sequence[str], name: str) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
+        if _is_hung_up():
+            return INTERRUPTED
         about = f": {error.filename}" if error.filename else ""
         found = f"the system refuses: {in_words(error)}{about}"
         _report(given, where, PeosError("program.system", found, hint="look at that file or disk, and try again"))
@@ -76,6 +82,17 @@ def run(app: typer.Typer, given: Sequence[str], name: str) -> int:
     if outcome == INTERRUPTED:
         _report(given, where, PeosError("program.interrupted", "interrupted"))
     return outcome if isinstance(outcome, int) else 0
+
+
+def _is_hung_up() -> bool:
+    """Whether this command's terminal was closed: what failed then, failed since nothing can be written any more."""
+    for descriptor in range(3):
+        try:
+            termios.tcgetattr(descriptor)
+        except termios.error as error:
+            if error.args[0] == errno.EIO:
+                return True
+    return False
 
 
 def _report(given: Sequence[str], command: str, error: PeosError) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from peos.localcluster import LocalCluster
+from peos.store.bell import NAME as BELL
 from tests.disks import fill, small_disk
 from tests.e2e.town import Town, says, until
 
@@ -23,7 +24,7 @@ def test_an_output_that_finds_no_room_is_published_once_there_is_some(tmp_path: 
         cluster.init(most_eps_local=48.0, least_reports=2)
         analyzer = cluster.analyzer
         assert analyzer is not None
-        shutil.copytree(analyzer.folder / "state", disk / "state")
+        shutil.copytree(analyzer.folder / "state", disk / "state", ignore=shutil.ignore_patterns(BELL))
         text = analyzer.config.read_text(encoding="utf-8").replace('"state"', f'"{disk / "state"}"')
         analyzer.config.write_text(text, encoding="utf-8")
         cluster.start()

@@ -11,6 +11,7 @@ from peos.collection.replies import Answer
 from peos.crypto.randomness import Randomness
 from peos.localcluster import Party
 from peos.net.submit import send_parts
+from peos.store.bell import NAME as BELL
 from tests.disks import fill, small_disk
 from tests.integration.played import Town, played
 
@@ -39,7 +40,7 @@ def town(disk: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]
 def moved(town: Town, party: Party, disk: Path) -> None:
     """Its folder is on this disk from now on."""
     party.stop()
-    shutil.copytree(party.folder / "state", disk / "state")
+    shutil.copytree(party.folder / "state", disk / "state", ignore=shutil.ignore_patterns(BELL))
     text = party.config.read_text(encoding="utf-8").replace('folder = "state"', f'folder = "{disk / "state"}"')
     party.config.write_text(text, encoding="utf-8")
     town.cluster.restart(party)

@@ -66,7 +66,7 @@ def without_masks_and_seeds(recording: Recording, held: Held, shares: list[U64])
 
     Shuffler 3 sent a stream to 1 and the rest to 2, who knows share 3; shuffler 2 sent a stream to 1 itself.
     """
-    from_three = shares[2] - held["attempt 1, round 1, part, from 3 to 2"]
+    from_three = shares[2] - held["attempt 1, round 1, piece, from 3 to 2"]
     (split,) = [task for who, task in recording.asked if who == 2 and isinstance(task, Split)]
     first = of(recording.output_permutations[0])
     entering = (shares[0] + from_three)[first] + split.streams[0].stream().uint64(2 * PAIRS)
