@@ -14,13 +14,12 @@ from experiments.methods import ideal_hash, olh, rap, rap_removal, sh, solh
 from experiments.populations import IPUMS, Counts, DataSet, zipf
 from experiments.report import Result, Row, number
 from experiments.running import main, progress
-from experiments.setting import Setting, claims, measured, pure, rebuilt, setting
+from experiments.setting import Setting, claims, measured, planned_best, pure, rebuilt, setting
 from experiments.shortcuts import by_position
 from peos.crypto.randomness import Randomness
 from peos.drawing import Line, chart
 from peos.estimate.frequency import FrequencyOracle
 from peos.ldp.base import PureMechanism
-from peos.privacy import plan
 
 PAPER = "Figure 9.3 (thesis §9.6.2): MSE varying ε_c on the IPUMS data set"
 TARGETS: Final = tuple(round(0.1 * step, 1) for step in range(1, 11))
@@ -43,10 +42,10 @@ def run(quick: bool, rng: Randomness) -> Result:
 
 def _mechanisms(target: float, given: Setting) -> Iterator[Row]:
     """The methods that peos.ldp has, at full size for what they claim and at the run's size for what they err."""
-    n, d, delta = IPUMS.users, IPUMS.domain, IPUMS.delta
+    d = IPUMS.domain
     hashing = solh(target, IPUMS, d)
-    free = plan(n, d, delta, eps_server=target, fakes=0)
-    same = plan(n, d, delta, eps_server=target, eps_local=hashing.epsilon_local, fakes=0)
+    free = planned_best(IPUMS, eps_server=target)
+    same = planned_best(IPUMS, eps_server=target, eps_local=hashing.epsilon_local)
     built: dict[str, tuple[PureMechanism, float | None]] = {
         "SH": (sh(target, IPUMS, d), target),
         "SOLH": (hashing, target),

@@ -9,7 +9,9 @@ from experiments.populations import Counts, DataSet, zipf
 from experiments.report import Row, shortened
 from peos.crypto.randomness import Randomness
 from peos.estimate.frequency import FrequencyOracle
+from peos.ldp import GRR, LocalHash
 from peos.ldp.base import Mechanism, PureMechanism
+from peos.privacy import Plan, plan
 from peos.privacy.exact import epsilon as exact_epsilon
 
 QUICK_STEPS: Final = 4e6
@@ -41,6 +43,16 @@ class Setting:
 def setting(size: DataSet, quick: bool, rng: Randomness) -> Setting:
     """A hundred repeats of everything at full size, or a quick look with few steps."""
     return Setting(zipf(size.users, size.domain), 20 if quick else 100, QUICK_STEPS if quick else math.inf, quick, rng)
+
+
+def planned_best(size: DataSet, *, eps_server: float, eps_local: float | None = None) -> Plan:
+    """Our best plan without fakes among the thesis' own mechanisms, which is what its figures are compared with."""
+    asked = {"eps_server": eps_server, "eps_local": eps_local, "fakes": 0}
+    plans = (
+        plan(size.users, size.domain, size.delta, mechanism=kind.name, **asked)  # type: ignore[arg-type] # by name
+        for kind in (GRR, LocalHash)
+    )
+    return min(plans, key=lambda one: one.mse)
 
 
 def rebuilt(mechanism: Mechanism, domain: int) -> PureMechanism:

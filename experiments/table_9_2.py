@@ -13,12 +13,11 @@ from experiments.methods import blanket_mean, ideal_hash, local_hash, rap_remova
 from experiments.populations import KOSARAK, Counts, DataSet, values_of
 from experiments.report import AGREES, ALPHA, DIFFERS, Result, Row, integer, number, shortened
 from experiments.running import main, progress
-from experiments.setting import Setting, at_average, claims, measured, pure, rebuilt, setting
+from experiments.setting import Setting, at_average, claims, measured, planned_best, pure, rebuilt, setting
 from experiments.shortcuts import by_position, chance_of_counts
 from peos.crypto.randomness import Randomness
 from peos.drawing import Line, chart
 from peos.ldp import SUE
-from peos.privacy import plan
 
 PAPER = "Table 9.2 (thesis §9.6.2): SOLH and RAP_R in Kosarak"
 TARGETS: Final = (0.2, 0.4, 0.6, 0.8)
@@ -132,7 +131,7 @@ def shortcut_row(built: SUE, truth: Counts, rng: Randomness, label: str) -> Row:
 def _ours(target: float, given: Setting) -> Iterator[Row]:
     same = local_hash(target, solh_cells(target, KOSARAK), KOSARAK, given.domain).epsilon_local
     for limit, label in ((None, "no limit on ε_l"), (same, f"ε_l ≤ SOLH's {same:.2f}")):
-        planned = plan(KOSARAK.users, KOSARAK.domain, KOSARAK.delta, eps_server=target, eps_local=limit, fakes=0)
+        planned = planned_best(KOSARAK, eps_server=target, eps_local=limit)
         built = rebuilt(planned.randomizer, given.domain)
         yield number(
             f"ours by exact accounting, {label}, ε_c = {target:g}",

@@ -140,7 +140,7 @@ def test_closing_gives_up_a_call_that_is_under_way(cluster: Cluster, rng: Random
     engine.close()
     caller.join(30)
     assert len(ended) == 1, ended
-    assert "given up" in ended[0]
+    assert "cancelled" in ended[0]
 
 
 def test_the_choice_of_a_configuration_is_met_at_once(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -295,7 +295,7 @@ def test_closing_gives_up_zeros_that_are_being_made() -> None:
     engine.close()
     maker.join(10)
     assert len(ended) == 1, "it went on"
-    assert "given up" in ended[0]
+    assert "cancelled" in ended[0]
 
 
 def test_the_repr_shows_how_many_and_nothing_else(rng: Randomness) -> None:

@@ -198,7 +198,7 @@ def test_a_wrong_argument_gets_one_sentence(make: Callable[[], object], mistake:
 
 DOCUMENTS: list[tuple[str, Any, Mapping[str, Any], tuple[str, ...]]] = [
     ("oracle", 10, {"threshold": 1}, ("mechanism.name", "grr, solh, sue")),
-    ("olh", 10, {"threshold": 2**63, "cells": 8}, ("mechanism.name", "grr, solh, sue, hadamard, subset")),
+    ("olh", 10, {"threshold": 2**63, "cells": 8}, ("mechanism.name", "grr", "solh", "sue", "hadamard", "subset")),
     ("hadamard", 10, {"threshold": 2**63}, ("mechanism.parameters", "hadamard", "threshold", "signs")),
     ("hadamard", 10, {"threshold": 2**63, "signs": 0}, ("mechanism.range", "signs of hadamard")),
     ("hadamard", 10, {"threshold": 2**63, "signs": 5}, ("mechanism.range", "signs", "4", "5")),
