@@ -64,6 +64,7 @@ MECHANISMS: Final[Registry[type["Mechanism"]]] = Registry(
         "ue": "peos.ldp.ue:UE",
         "oue": "peos.ldp.ue:OUE",
         "the": "peos.ldp.the:THE",
+        "rmp": "peos.ldp.rmp:RandomMatrixProjection",
     }
 )
 """By the name that planners are asked for. It is the one in documents too, but for one that makes another's members

@@ -16,6 +16,7 @@ from peos.ldp.hadamard import HadamardResponse
 from peos.ldp.local_hash import LocalHash
 from peos.ldp.mixture import MAX_EPSILON
 from peos.ldp.olh import BLH, OLH
+from peos.ldp.rmp import RandomMatrixProjection
 from peos.ldp.subset import SubsetSelection
 from peos.ldp.sue import SUE
 from peos.ldp.the import THE
@@ -37,6 +38,7 @@ __all__ = [
     "Mechanism",
     "PureMechanism",
     "Question",
+    "RandomMatrixProjection",
     "SubsetSelection",
     "from_parameters",
 ]
