@@ -5,7 +5,7 @@ One word, a bit for each of up to 64 values: uniform with probability γ, else u
 
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Final, Self
@@ -29,6 +29,7 @@ from peos.simulate import Simulation, run_collection
 from peos.wire.documents import decode_document, encode_document
 from tests.keys import small_key
 from tests.raising import raises
+from tests.registered import registered
 
 ASKED: Final = {"users": 3000, "domain": 16, "delta": 1e-6, "eps_server": 0.2, "eps_local": 3.0}
 
@@ -111,12 +112,13 @@ class Toy(PureMechanism):
 
 
 @pytest.fixture
-def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(MECHANISMS, Toy.name, Toy)
+def known() -> Iterator[None]:
+    with registered(MECHANISMS, Toy):
+        yield
 
 
 @pytest.mark.usefixtures("known")
-def test_a_plan_tries_it_builds_it_and_says_what_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_tries_it_builds_it_and_says_what_holds() -> None:
     found = plan(**ASKED, mechanism="toy")  # type: ignore[arg-type] # numbers by name
     assert (found.mechanism, found.d_prime) == ("toy", None)
     assert isinstance(found.randomizer, Toy)
@@ -126,7 +128,7 @@ def test_a_plan_tries_it_builds_it_and_says_what_holds(monkeypatch: pytest.Monke
     assert 0.2 < found.eps_local < 3.0
     assert found.mse == found.randomizer.variance(users=3000, fakes=found.fakes)
     for balanced in ("hadamard", "subset"):  # better than any plain bits
-        monkeypatch.delitem(MECHANISMS, balanced)
+        del MECHANISMS[balanced]
     # At a small ε_l a half is the best chance of a match, so that it comes first or next without being asked for.
     offered = plan(**{**ASKED, "domain": 64, "eps_local": 0.4})  # type: ignore[arg-type]
     assert offered.runner_up is not None
@@ -204,3 +206,10 @@ def test_unknown_it_is_refused_everywhere_and_taken_for_nothing_else(rng: Random
         decode_document(encode_document(document), floor=256)
     with raises("document.unusable", "grr, solh, sue"):
         run_collection([1, 2], mechanism=Toy(16, 3.0), key=small_key(), rng=rng)
+
+
+def test_a_registry_that_a_test_changed_has_its_order_again() -> None:
+    before = list(MECHANISMS.items())
+    with registered(MECHANISMS, Toy):
+        del MECHANISMS["hadamard"]
+    assert list(MECHANISMS.items()) == before

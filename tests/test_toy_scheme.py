@@ -3,6 +3,7 @@
 Words in the exponent modulo one prime p = 2^64·p' + 1, under zeros of order p': everybody could decrypt.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -33,6 +34,7 @@ from peos.simulate import Simulation
 from peos.wire.documents import decode_document, encode_document
 from tests.keys import small_key
 from tests.raising import raises
+from tests.registered import registered
 
 BITS = 256
 
@@ -125,8 +127,9 @@ class Toy(Scheme):
 
 
 @pytest.fixture
-def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(SCHEMES, Toy.name, Toy)
+def known() -> Iterator[None]:
+    with registered(SCHEMES, Toy):
+        yield
 
 
 ASKED: dict[str, Any] = {"users": 1000, "domain": 8, "delta": 1e-6, "eps_local": 3.0, "scheme": "toy"}
