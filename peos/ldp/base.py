@@ -89,9 +89,13 @@ def checked_parameters(
 
 def require_collectable(name: str) -> None:
     """Refuse a mechanism that is for the local model alone."""
-    kind = LOCAL_ONLY.get(name)
-    if kind is not None:
-        raise WrongInput("mechanism.local_only", kind.local_only, hint="ask for sue")
+    if (kind := LOCAL_ONLY.get(name)) is not None:
+        raise no_collection(kind)
+
+
+def no_collection(kind: "type[Mechanism]") -> WrongInput:
+    """Why no collection has it, and what to take."""
+    return WrongInput("mechanism.local_only", kind.local_only, hint="ask for sue")
 
 
 class Mechanism(ABC):

@@ -22,7 +22,7 @@ from peos.chunks import chunks
 from peos.crypto.randomness import U64, Randomness
 from peos.errors import WrongInput
 from peos.estimate.frequency import Floats, Frequencies
-from peos.ldp.base import UNASKED, Counts, Mechanism, Question, require_collectable, whole_number
+from peos.ldp.base import UNASKED, Counts, Mechanism, Question, no_collection, whole_number
 from peos.ldp.mixture import MAX_EPSILON, checked_epsilon, logarithm_up, power_of_e
 
 MAX_DOMAIN: Final = 1 << 20
@@ -116,7 +116,10 @@ class SumEstimate(Frequencies):
 
 
 class SHE(Mechanism):
-    """Every cell of (0, …, 1, …, 0) with noise of variance 8/ε², within 0.13 % up to ε = 4. `epsilon` is met from below."""
+    """Every cell of (0, …, 1, …, 0) with noise of variance 8/ε², within 0.13 % up to ε = 4.
+
+    `epsilon` is met from below.
+    """
 
     name = "she"
     short = "summation with histogram encoding"
@@ -151,8 +154,7 @@ class SHE(Mechanism):
         question: Question = UNASKED,  # noqa: ARG003 - whatever it is
     ) -> Self:
         """Refused: no document may have it."""
-        require_collectable(cls.name)
-        raise AssertionError("it is registered as one that is refused")
+        raise no_collection(cls)
 
     @classmethod
     def build(cls, domain: int, epsilon: float, size: int = 0) -> "SHE":  # noqa: ARG003 - it has none
@@ -197,7 +199,7 @@ class SHE(Mechanism):
     def estimate(self, tally: Counts, users: int, fakes: int = 0) -> SumEstimate:
         """Unbiased frequencies; of reports with fakes among them there are none."""
         if fakes:
-            require_collectable(self.name)
+            raise no_collection(type(self))
         frequency = np.asarray((tally - users * self._zero) / (users * (self._one - self._zero)))
         at = np.clip(frequency, 0.0, 1.0)
         return SumEstimate(frequency, self._variance(at, users), users, 0)
@@ -205,7 +207,7 @@ class SHE(Mechanism):
     def variance(self, users: int, fakes: int = 0, frequency: float = 0.0) -> float:
         """Exact variance of one estimated frequency whose true value is `frequency`."""
         if fakes:
-            require_collectable(self.name)
+            raise no_collection(type(self))
         return float(self._variance(np.float64(frequency), users))
 
     def _variance(self, frequency: Floats | np.float64, users: int) -> Floats:
