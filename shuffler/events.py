@@ -282,6 +282,68 @@ class ReceiptOfAnotherAttempt(Event):
     attempt: int
 
 
+# The inspection.
+
+
+@dataclass(frozen=True)
+class NothingToOpen(Event):
+    """This shuffler has nothing left of the attempt."""
+
+    sentence: ClassVar[str] = "nothing to open"
+    level: ClassVar[Level] = Level.WARNING
+    reason: str
+
+
+@dataclass(frozen=True)
+class OpeningUnread(Failure):
+    """Another shuffler's path or opening has a wrong form, and counts as none."""
+
+    sentence: ClassVar[str] = "shown in a wrong form"
+    peer: str
+
+
+@dataclass(frozen=True)
+class DummiesNotShown(Failure):
+    """The analyzer's dummies are not those of the document."""
+
+    sentence: ClassVar[str] = "the dummies are not shown as they must be"
+    level: ClassVar[Level] = Level.ERROR
+
+
+@dataclass(frozen=True)
+class InspectionIncomplete(Event):
+    """A party did not take part in time."""
+
+    sentence: ClassVar[str] = "the inspection is not complete"
+    level: ClassVar[Level] = Level.WARNING
+    reason: str
+
+
+@dataclass(frozen=True)
+class NotInspected(Failure):
+    """This shuffler cannot take part."""
+
+    sentence: ClassVar[str] = "the inspection cannot be made"
+
+
+@dataclass(frozen=True)
+class InspectionOver(Event):
+    """The analyzer has ended the collection."""
+
+    sentence: ClassVar[str] = "the inspection is over"
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ShuffleWrong(Event):
+    """The inspection found a deviation."""
+
+    sentence: ClassVar[str] = "the shuffle was done incorrectly"
+    level: ClassVar[Level] = Level.ERROR
+    reason: str
+
+
 # The process.
 
 

@@ -426,8 +426,8 @@ class CollectionSession:
             evidence=self._evidence,
             post=self._post,
             analyzer=self._analyzer,
-            patience=self._step_seconds,
-            log=self._observer.log,
+            step_seconds=self._step_seconds,
+            observer=self._observer,
         )
 
     async def _inspect(self) -> None:
@@ -435,7 +435,7 @@ class CollectionSession:
         digest = self.digest
         if self.inspecting is None or not self.inspecting.has_rows:
             is_kept = self._evidence is not None and self._evidence.attempt
-            patience = min(self._step_seconds, max(0.0, self.document.shuffle_by - time.time())) if is_kept else 0.0
+            patience = max(0.0, self.document.shuffle_by - time.time()) if is_kept else 0.0
             receipt = await receipt_of(self._analyzer, self.document, digest, patience, self._say_stalled)
             if receipt is None:
                 return  # no other party to answer

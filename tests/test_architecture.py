@@ -48,7 +48,7 @@ OF_KINDS = frozenset(
     | {"Relay", "RelayBench", "Workbench", "Bench", "Peos", "Sequential"}
 )
 NAMES_THEM = ("peos/registry.py", "peos/bench/overhead.py")  # the latter quotes the rows of the thesis' table
-WRITES_LINES = ("peos/net/observer.py", "peos/net/logs.py", "peos/net/acceptor.py", "shuffler/inspection_runner.py")
+WRITES_LINES = ("peos/net/observer.py", "peos/net/logs.py")
 EXPERIMENTS_TESTED = ("tests", "unit", "experiments")
 CEILING = 500
 MEDIAN = 200

@@ -62,6 +62,23 @@ class Listens(Event):
 
 
 @dataclass(frozen=True)
+class NotAccepting(Failure):
+    """The system gives no connection; the port tries again."""
+
+    sentence: ClassVar[str] = "no connection can be accepted"
+
+
+@dataclass(frozen=True)
+class PortFull(Event):
+    """So many connections were turned away since the last line."""
+
+    sentence: ClassVar[str] = "a port is full: connections were turned away"
+    level: ClassVar[Level] = Level.WARNING
+    port: int
+    count: int
+
+
+@dataclass(frozen=True)
 class CallerTurnedAway(Event):
     """A caller without TLS 1.3, or without a certificate that is trusted here."""
 

@@ -76,7 +76,7 @@ async def serve(
     )
     server.add_generic_rpc_handlers([service.handler for service in offered])
     inner = server.add_secure_port(f"{_LOOPBACK}:0", credentials)
-    acceptor = Acceptor(address, (_LOOPBACK, inner), limits, observer.log)
+    acceptor = Acceptor(address, (_LOOPBACK, inner), limits, observer)
     running = Running(server, acceptor, tuple(service.name for service in offered))
     await server.start()
     await running.set_serving(True)
