@@ -22,7 +22,7 @@ from peos.crypto.kdf import Context
 from peos.crypto.randomness import system
 from peos.errors import BadEncoding, Closed, Full, NotYet, PeosError, Refused, RemoteFault
 from peos.net.calls import Caller
-from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.net.retry import Retry, is_refused, retrying
 from peos.protocols import Encryption
 from peos.shuffle.inspect.evidence import Nothing, Opening, open_rows
@@ -34,6 +34,15 @@ from peos.wire.inspections import RevealedPart
 from peos.wire.methods import DELIVER, GET_DUMMIES, GET_RECEIPT
 from peos.wire.shuffles import VectorReader
 from shuffler.background import in_background
+from shuffler.events import (
+    DummiesNotShown,
+    InspectionIncomplete,
+    InspectionOver,
+    NothingToOpen,
+    NotInspected,
+    OpeningUnread,
+    ShuffleWrong,
+)
 from shuffler.evidence import Evidence, Told
 from shuffler.outbox import Outbox, send_vector
 from shuffler.workbench import InProcess
@@ -58,7 +67,7 @@ class InspectionRunner:
         post: Outbox,
         analyzer: Caller,
         step_seconds: float,
-        log: Log,
+        observer: Observer,
     ) -> None:
         self.context: Context = receipt.context
         self.findings: list[str] = []
@@ -74,7 +83,7 @@ class InspectionRunner:
         self._post = post
         self._analyzer = analyzer
         self._patience = 2 * step_seconds + (bench.rows / _ROWS_A_SECOND if bench else 0.0)
-        self._log = log
+        self._observer = observer
         self._came: asyncio.Queue[tuple[Header, NDArray[np.uint8]]] = asyncio.Queue(maxsize=2000)
         self._inspection: Inspection | None = None
 
@@ -94,7 +103,7 @@ class InspectionRunner:
         try:
             async with asyncio.timeout(max(self._patience, self._document.shuffle_by - time.time())):
                 if self._record is None or self._bench is None:
-                    self._log.warning("nothing to open", reason=str(Nothing.LOST))
+                    self._observer.note(NothingToOpen(str(Nothing.LOST)))
                     await self._show(Opening(self._number, nothing=Nothing.LOST))
                 else:
                     await self._inspect(self._record, self._bench, frozen)
@@ -102,7 +111,7 @@ class InspectionRunner:
             self._say_incomplete("the analyzer did not take part in the inspection in time")
         except Closed as over:
             self.trouble = str(over)
-            self._log.info("the inspection is over", id=over.id, reason=str(over))
+            self._observer.note(InspectionOver(over.id, str(over)))
         except Exception as error:
             self._cannot(error)
         if self._inspection is not None:
@@ -113,7 +122,7 @@ class InspectionRunner:
 
     def _say_incomplete(self, why: str) -> None:
         self.trouble = why
-        self._log.warning("the inspection is not complete", reason=why)
+        self._observer.note(InspectionIncomplete(why))
 
     async def take(self, vector: VectorHeader, chunks: AsyncIterator[bytes]) -> None:
         """A path or an opening from another shuffler; acknowledged once it is whole."""
@@ -148,7 +157,7 @@ class InspectionRunner:
             try:
                 effects = self._read(inspection, header, rows)
             except PeosError as error:  # as good as nothing shown
-                self._log.warning("shown in a wrong form", error, peer=f"shuffler {header.sender}")
+                self._observer.note(OpeningUnread(error, f"shuffler {header.sender}"))
                 effects = inspection.opened(header.sender, Opening(header.sender, nothing=Nothing.LOST))
             await self._carry_out(effects, inspection, record, bench)
         await self._sent()
@@ -182,7 +191,7 @@ class InspectionRunner:
             raise
         except (RemoteFault, Refused) as fault:
             self.findings.append(str(fault))
-            self._log.error("the dummies are not shown as they must be", fault)
+            self._observer.note(DummiesNotShown(fault))
             is_proof = signed is not None and signed.verifies(self._document.analyzer.identity, self.context)
             shown = signed if is_proof else None
             await self._show(Opening(self._number, revealed=shown, nothing=Nothing.UNREVEALED))
@@ -256,14 +265,14 @@ class InspectionRunner:
 
     def _cannot(self, error: Exception) -> None:
         self.trouble = str(error) if isinstance(error, PeosError) else type(error).__name__
-        self._log.warning("the inspection cannot be made", error)
+        self._observer.note(NotInspected(error))
 
     def _judge(self) -> None:
         assert self._inspection is not None, "there is something to judge"
         found = [str(finding) for finding in self._inspection.findings]
         self.findings += found
         for finding in found:
-            self._log.error("the shuffle was done incorrectly", reason=finding)
+            self._observer.note(ShuffleWrong(finding))
 
     def _others(self) -> list[int]:
         return [who for who in range(1, len(self._document.shufflers) + 1) if who != self._number]

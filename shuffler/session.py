@@ -21,16 +21,7 @@ from peos.crypto.randomness import system
 from peos.crypto.vault import Vault
 from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, Refused
 from peos.net.calls import Caller
-from peos.net.observer import (
-    ChangeIsThere,
-    EvidenceFound,
-    Observer,
-    ReportsLeftOut,
-    StateReached,
-    StepFailed,
-    TwoListsSigned,
-    Waits,
-)
+from peos.net.observer import Observer, StateReached
 from peos.protocols import Assignment
 from peos.shuffle.delivery_state import DeliveryState
 from peos.shuffle.effects import Heard, Notify, Persist
@@ -41,6 +32,7 @@ from peos.store.base import Frozen as Kept
 from peos.wire.documents import SignedDocument
 from peos.wire.freezes import encode_announcements
 from shuffler.background import in_background
+from shuffler.events import ChangeIsThere, EvidenceFound, ReportsLeftOut, StepFailed, TwoListsSigned, Waits
 from shuffler.evidence import Evidence
 from shuffler.freeze_runner import FreezeRunner, Frozen
 from shuffler.inspection_runner import InspectionRunner, receipt_of
@@ -99,14 +91,13 @@ class CollectionSession:
         self._folder = folder
         self._analyzer = analyzer
         self._observer = observer.of(self.digest)
-        self._log = self._observer.log
         inspects = self.document.protocol.inspects
         self._stock = (
-            ahead.stock(self.document, self.encryption.public, number, self._log)
+            ahead.stock(self.document, self.encryption.public, number, self._observer)
             if ahead and self.encryption.public is not None
             else None
         )
-        self._post = Outbox(callers, self._log)
+        self._post = Outbox(callers, self._observer)
         evidence = Evidence(folder, vault, number, self.document.schedule, self.digest)
         self._evidence = evidence if inspects else None
         self._machine = life.Session(number, self.document, _durable(kept), inspects=inspects, retry=RETRY)
@@ -400,7 +391,7 @@ class CollectionSession:
             analyzer=self._analyzer,
             evidence=self._evidence,
             step_seconds=self._step_seconds,
-            log=self._log,
+            observer=self._observer,
         )
         self.conductor = conductor
         try:
@@ -436,7 +427,7 @@ class CollectionSession:
             post=self._post,
             analyzer=self._analyzer,
             step_seconds=self._step_seconds,
-            log=self._log,
+            observer=self._observer,
         )
 
     async def _inspect(self) -> None:

@@ -27,7 +27,7 @@ from typing import Any, Final
 
 from peos.errors import WrongInput
 from peos.net.limits import Limits
-from peos.net.logs import Log
+from peos.net.observer import NotAccepting, Observer, PortFull
 
 _CHUNK: Final = 256 << 10
 _BACKLOG: Final = 512
@@ -173,12 +173,12 @@ class Acceptor:
     for the one who made it; everything else happens in that thread.
     """
 
-    def __init__(self, address: str, inner: tuple[str, int], limits: Limits, log: Log) -> None:
+    def __init__(self, address: str, inner: tuple[str, int], limits: Limits, observer: Observer) -> None:
         self._listeners = _listeners(address)
         self.loop = asyncio.new_event_loop()
         self.inner = inner
         self._limits = limits
-        self._log = log
+        self._observer = observer
         # In the order in which they were heard of last, the longest silent first.
         self._unsettled: dict[_Passage, None] = {}
         self._settled: dict[_Passage, None] = {}
@@ -347,14 +347,14 @@ class Acceptor:
         for listener in self._listeners:
             self.loop.remove_reader(listener)
         self.loop.call_later(_REST, self._listen)
-        self._log.warning("no connection can be accepted", error)
+        self._observer.note(NotAccepting(error))
 
     def _tell(self) -> None:
         """A port that is full is told to the operator, but not for each connection."""
         self._turned_away += 1
         now = self.loop.time()
         if now - self._told_at >= _TOLD_EVERY:
-            self._log.warning("a port is full: connections were turned away", port=self.port, count=self._turned_away)
+            self._observer.note(PortFull(self.port, self._turned_away))
             self._told_at, self._turned_away = now, 0
 
 
