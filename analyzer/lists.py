@@ -4,19 +4,14 @@ With them every user can check that what her shufflers show her is what the resu
 """
 
 import asyncio
-import time
-from typing import Any, Final
+from typing import Any
 
 from analyzer.shuffler_clients import ShufflerClients
 from analyzer.store import CollectionRow
 from analyzer.workspace import Workspace
 from peos.collection.membership import FrozenLists
 from peos.errors import PeosError
-from peos.net.errors import is_retryable
 from peos.net.logs import Log
-
-_TRIES: Final = 5
-_PAUSE: Final = 2.0
 
 
 def lists_of(home: Workspace, kept: CollectionRow, frozen: bytes, log: Log) -> dict[str, Any] | None:
@@ -27,20 +22,13 @@ def lists_of(home: Workspace, kept: CollectionRow, frozen: bytes, log: Log) -> d
     document = home.signed(kept).document
     identities = [member.identity for member in document.shufflers]
     shown: dict[int, FrozenLists] = {}
-    for tried in range(_TRIES):
-        if tried:
-            time.sleep(_PAUSE)
-        again = False
-        for number, found in enumerate(asyncio.run(_asked(home, kept)), start=1):
-            if isinstance(found, PeosError):
-                again |= is_retryable(found)
-                log.warning("a shuffler does not show its lists", found)
-            elif found.is_signed(number, kept.digest, identities) and found.frozen.digest == frozen:
-                shown[number] = found
-            else:
-                log.warning("a shuffler shows lists that are not those of the output", peer=f"shuffler {number}")
-        if not again:
-            break
+    for number, found in enumerate(asyncio.run(_asked(home, kept, log)), start=1):
+        if isinstance(found, PeosError):
+            log.warning("a shuffler does not show its lists", found)
+        elif found.is_signed(number, kept.digest, identities) and found.frozen.digest == frozen:
+            shown[number] = found
+        else:
+            log.warning("a shuffler shows lists that are not those of the output", peer=f"shuffler {number}")
     if not shown:
         return None
     first = next(iter(shown.values()))
@@ -64,6 +52,8 @@ def lists_of(home: Workspace, kept: CollectionRow, frozen: bytes, log: Log) -> d
     }
 
 
-async def _asked(home: Workspace, kept: CollectionRow) -> list[FrozenLists | PeosError]:
+async def _asked(home: Workspace, kept: CollectionRow, log: Log) -> list[FrozenLists | PeosError]:
     async with ShufflerClients(home.keys, home.proposal(kept).cards[:-1]) as peers:
-        return await peers.frozen_lists(kept.digest)
+        return await peers.frozen_lists(
+            kept.digest, lambda error, _: log.warning("a shuffler does not show its lists", error)
+        )

@@ -32,13 +32,15 @@ from peos.net.observer import (
     StoreRead,
     StoreUnread,
 )
+from peos.net.retry import Retry
 
 ASK_EVERY: Final = analysis.ASK_EVERY
-FIRST_PAUSE: Final = 0.5  # seconds after an error
+SETTLE: Final = 0.5  # seconds, while another process reads what is to be erased
 _STEP: Final = "the next step is tried again"
 _DUMMIES: Final = "its dummies are sent again"
 _PUBLISHING: Final = "the publishing is tried again"
-TRY_AGAIN: Final = 30.0  # seconds at most after an error; and between looks at the clock, which somebody may set
+GLANCE: Final = 30.0  # seconds between looks at the clock, which may be set
+ERRORS: Final = Retry(base=0.5, ceiling=30.0)  # of a collection, or of the store: none is final, the pauses grow
 
 
 class Scheduler:
@@ -78,17 +80,19 @@ class Scheduler:
     async def run(self, noticed: Callable[[Sequence[CollectionRow]], float]) -> None:
         """`noticed` gets the live collections at each turn, and returns when it wants the next."""
         self._observer.note(Began())
+        failures = 0
         try:
             self._uncleared = await asyncio.to_thread(self._publishing.uncleared)
             while True:
                 self._changed.clear()
-                due = self._clock() + TRY_AGAIN
+                due = self._clock() + GLANCE
                 try:
                     due = min(due, await self._turn(noticed))
-                    self._trouble = ""
+                    self._trouble, failures = "", 0
                     self._observer.note(StoreRead())
                 except Exception as error:  # of the store: it is asked again, and nothing ends by it
-                    due = self._clock() + FIRST_PAUSE
+                    failures += 1
+                    due = self._clock() + ERRORS.pause(failures, self._home.rng)
                     if str(error) != self._trouble:
                         self._trouble = str(error)
                         self._observer.note(StoreUnread(error))
@@ -106,7 +110,7 @@ class Scheduler:
         """Look at every collection for which something is left to do; when to look again."""
         due = math.inf
         if not await asyncio.to_thread(self._home.store.settle):
-            due = self._clock() + FIRST_PAUSE
+            due = self._clock() + SETTLE  # no retry: what is left is settled at the next turn
         # Those of the last turn too: one that a command has ended since is still to be cleared.
         live = await asyncio.to_thread(self._home.store.live, self._uncleared | self._sessions.keys())
         due = min(due, noticed(live))
@@ -123,8 +127,8 @@ class Scheduler:
             raise
         except Exception as error:  # the other collections go on; the operator finds this in the log and in `status`
             self._observer.of(kept.digest).note(NotMovedOn(error, kept.state.value, what))
-            pause = min(TRY_AGAIN, FIRST_PAUSE * 2.0 ** min(self._failed[kept.digest], 16))
             self._failed[kept.digest] += 1
+            pause = ERRORS.pause(self._failed[kept.digest], self._home.rng)
             self._rest_until[kept.digest] = time.monotonic() + pause
             return self._clock() + pause
         for done in (_STEP, _DUMMIES, _PUBLISHING) if kept.state in OVER else (what,):

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from peos.collection.document import Document
@@ -10,7 +11,7 @@ from peos.crypto.randomness import system
 from peos.errors import NotYet, PeosError
 from peos.net.calls import Caller
 from peos.net.logs import Log
-from peos.net.retry import Retry, retrying
+from peos.net.retry import FOREVER, retrying
 from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.effects import Receipt
 from peos.shuffle.messages import Header, Kind, SignedReceipt, Step
@@ -20,7 +21,7 @@ from shuffler.outbox import send_vector
 from shuffler.store_thread import StoreThread
 
 ANALYZER: Final = 0
-_UNTIL_THERE: Final = Retry(ceiling=30.0, final=lambda _: False)
+_UNTIL_THERE: Final = replace(FOREVER, ceiling=30.0)
 
 
 class DeliveryRunner:
@@ -67,7 +68,7 @@ class DeliveryRunner:
         """Ask for the receipt for as long as there may be one; who passes by learns from it that all is over."""
         last = self._document.schedule.last
         while True:
-            await asyncio.sleep(every)
+            await asyncio.sleep(every)  # no retry: others may have completed the output at any time
             here = delivery_state()
             if here.phase is not Phase.SENDING and (self._number in last or here.attempt == 0):
                 continue

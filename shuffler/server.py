@@ -170,7 +170,7 @@ class Attendant:
                         trouble = str(error)
                         self._observer.note(StatusUnwritten(error))
                     self._look.set()
-                    await asyncio.sleep(AGAIN)
+                    await asyncio.sleep(AGAIN)  # no retry: what is written then is the status of then
         finally:
             bell.close()
 

@@ -3,15 +3,18 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import replace
 from typing import Any, Final
 
 from peos.collection.document import Document
 from peos.collection.session import ENDS
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
+from peos.crypto.randomness import system
 from peos.errors import BadEncoding, Full, LocalFault, PeosError, Refused, RemoteFault
 from peos.net.calls import Caller
 from peos.net.logs import Log
+from peos.net.retry import FOREVER, retrying
 from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.driver import Driver
 from peos.shuffle.effects import (
@@ -40,7 +43,7 @@ from shuffler.store_thread import StoreThread
 from shuffler.workbench import InProcess
 
 TICK: Final = 1.0
-NO_ROOM: Final = 2.0  # seconds between looks whether there is some
+NO_ROOM: Final = replace(FOREVER, ceiling=4.0)  # until there is some, or its attempt is over
 EVENTS: Final = 10_000  # that may wait; an attempt of nine shufflers has fewer statements for each of them
 DEADLINE: Final = "shuffle"
 _ROWS_A_SECOND: Final = 500  # a step may take this much longer the more rows there are
@@ -254,15 +257,16 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
 
     async def _worked(self, task: Task, attempt: int) -> bytes:
         """Do it, and where there is no room, again: until there is some, or the others wait no longer."""
-        while True:
-            try:
-                return await in_background(lambda: self.bench.work(task))
-            except Full as full:
-                if self.bench.left >= attempt:
-                    raise
-                self.trouble = str(full)
-                self._log.warning("waiting", full, attempt=attempt)
-                await asyncio.sleep(NO_ROOM)
+
+        def is_final(error: Exception) -> bool:
+            return not isinstance(error, Full) or self.bench.left >= attempt
+
+        return await retrying(
+            lambda: in_background(lambda: self.bench.work(task)),
+            replace(NO_ROOM, final=is_final),
+            rng=system(),
+            told=lambda error, _: self._wait(error),
+        )
 
     async def _deliver(self, delivery_state: DeliveryState) -> None:
         try:
