@@ -65,7 +65,7 @@ def supports(mechanism: PureMechanism, words: NDArray[np.uint64]) -> Bits:
 
 
 def ratios(mechanism: PureMechanism, values: Counts, found: Bits) -> dict[str, tuple[float, float]]:
-    """Of each set, the variance of its sum over that of pairwise independent supports, and the standard error of that."""
+    """Of each set, its sum's variance over that of pairwise independent supports, and the standard error of that."""
     oracle = mechanism.oracle
     told = 1 - float(mechanism.gamma)
     ideal = FrequencyOracle(p=oracle.p, q=oracle.u, u=oracle.u)
