@@ -6,15 +6,16 @@ With them every user can check that what her shufflers show her is what the resu
 import asyncio
 from typing import Any
 
+from analyzer.events import ListsNotShown, ListsOfAnotherOutput
 from analyzer.shuffler_clients import ShufflerClients
 from analyzer.store import CollectionRow
 from analyzer.workspace import Workspace
 from peos.collection.membership import FrozenLists
 from peos.errors import PeosError
-from peos.net.logs import Log
+from peos.net.observer import Observer
 
 
-def lists_of(home: Workspace, kept: CollectionRow, frozen: bytes, log: Log) -> dict[str, Any] | None:
+def lists_of(home: Workspace, kept: CollectionRow, frozen: bytes, observer: Observer) -> dict[str, Any] | None:
     """For result.json: all announced roots and the frozen one, signed; None if no shuffler shows them.
 
     One shuffler's word is enough, since all lists are signed; those that do not answer are asked a few times.
@@ -22,13 +23,13 @@ def lists_of(home: Workspace, kept: CollectionRow, frozen: bytes, log: Log) -> d
     document = home.signed(kept).document
     identities = [member.identity for member in document.shufflers]
     shown: dict[int, FrozenLists] = {}
-    for number, found in enumerate(asyncio.run(_asked(home, kept, log)), start=1):
+    for number, found in enumerate(asyncio.run(_asked(home, kept, observer)), start=1):
         if isinstance(found, PeosError):
-            log.warning("a shuffler does not show its lists", found)
+            observer.note(ListsNotShown(found))
         elif found.is_signed(number, kept.digest, identities) and found.frozen.digest == frozen:
             shown[number] = found
         else:
-            log.warning("a shuffler shows lists that are not those of the output", peer=f"shuffler {number}")
+            observer.note(ListsOfAnotherOutput(f"shuffler {number}"))
     if not shown:
         return None
     first = next(iter(shown.values()))
@@ -52,8 +53,6 @@ def lists_of(home: Workspace, kept: CollectionRow, frozen: bytes, log: Log) -> d
     }
 
 
-async def _asked(home: Workspace, kept: CollectionRow, log: Log) -> list[FrozenLists | PeosError]:
+async def _asked(home: Workspace, kept: CollectionRow, observer: Observer) -> list[FrozenLists | PeosError]:
     async with ShufflerClients(home.keys, home.proposal(kept).cards[:-1]) as peers:
-        return await peers.frozen_lists(
-            kept.digest, lambda error, _: log.warning("a shuffler does not show its lists", error)
-        )
+        return await peers.frozen_lists(kept.digest, lambda error, _: observer.note(ListsNotShown(error)))

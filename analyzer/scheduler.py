@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from analyzer.delivery_receiver import DeliveryReceiver
 from analyzer.dummies import Dummies
+from analyzer.events import Began, DummyNotIn, Ended, MovedOn, NotMovedOn, StoreRead, StoreUnread
 from analyzer.publisher import Publisher
 from analyzer.shuffler_clients import ShufflerClients
 from analyzer.store import CollectionRow
@@ -21,17 +22,7 @@ from analyzer.workspace import Workspace
 from peos.collection import analysis
 from peos.collection.lifecycle import OVER, State
 from peos.errors import LocalFault, PeosError
-from peos.net.observer import (
-    Began,
-    DummyNotIn,
-    Ended,
-    MovedOn,
-    NotMovedOn,
-    Observer,
-    StateReached,
-    StoreRead,
-    StoreUnread,
-)
+from peos.net.observer import Observer, StateReached
 from peos.net.retry import Retry
 
 ASK_EVERY: Final = analysis.ASK_EVERY

@@ -24,13 +24,14 @@ from peos.errors import Closed, PeosError, Refused, Unknown, WrongInput
 from peos.ldp.base import Question
 from peos.net.calls import Caller
 from peos.net.client import channel
-from peos.net.observer import Finished, Observer, RowsKept, StoppedSession, Unreadable
+from peos.net.observer import Observer
 from peos.net.retry import FOREVER, retrying
 from peos.net.tls import Trust
 from peos.store.base import Collection, ShufflerStore
 from peos.wire.documents import SignedDocument, decode_signed_document, erase_by_of
 from peos.wire.parties import Proposal, decode_proposal, encode_proposal
 from shuffler.config import Config
+from shuffler.events import Finished, RowsKept, StoppedSession, Unreadable
 from shuffler.evidence import sweep
 from shuffler.freeze_runner import FreezeRunner
 from shuffler.keys import Keys

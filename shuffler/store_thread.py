@@ -9,8 +9,10 @@ from typing import TypeVar
 from peos.collection.session import FAULTS
 from peos.crypto.randomness import system
 from peos.errors import Full, Refused
+from peos.net.observer import Event
 from peos.net.retry import FOREVER, retrying
 from peos.store.base import ShufflerStore
+from shuffler.events import SubmissionsKept, SubmissionsNotKept
 
 R = TypeVar("R")
 PERSISTENT = FOREVER  # as long as `persistently` does not call an error final
@@ -52,6 +54,15 @@ class StoreThread:
 
         policy = replace(PERSISTENT, final=is_final)
         return await retrying(lambda: self(work), policy, rng=system(), told=lambda error, _: told(error))
+
+    def follow(self, _: bytes, event: Event) -> None:
+        """Whether submissions are kept is part of the status."""
+        match event:
+            case SubmissionsNotKept(error):
+                later = error if isinstance(error, Full) else "internal error; details are in its log"
+                self.trouble = f"submissions cannot be kept at the moment: {later}"
+            case SubmissionsKept():
+                self.trouble = ""
 
     def close(self) -> None:
         """Finish what was begun and let go."""

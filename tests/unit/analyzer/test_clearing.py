@@ -43,7 +43,7 @@ def delivered(world: World, home: Workspace) -> Publisher:
     values = np.repeat(np.arange(4), [20, 20, 10, 10])
     for sender, sent in world.deliveries(home, kept, world.output(home, kept, values)).items():
         take(receiving, sent, world.certificate(sender))
-    return Publisher(home, receiving, world.inspecting(home), Inline(), Log("tests.analyzer"))
+    return Publisher(home, receiving, world.inspecting(home), Inline(), Observer(Log("tests.analyzer")))
 
 
 def is_in_the_database(world: World, secret: bytes) -> bool:
@@ -199,9 +199,8 @@ def test_what_keeps_a_collection_from_moving_on_is_in_its_status_for_as_long_as_
                 raise error
             return super().publish(kept)
 
-    log = Log("tests.analyzer")
-    observer = Observer(log, Troubles(world.config.folder).followers())
-    made = Troubled(home, world.receiving(home), world.inspecting(home), Inline(), log)
+    observer = Observer(Log("tests.analyzer"), Troubles(world.config.folder).followers())
+    made = Troubled(home, world.receiving(home), world.inspecting(home), Inline(), observer)
 
     def said() -> str:
         """By another process: `peos analyzer status`."""

@@ -29,7 +29,7 @@ from shuffler.store_thread import StoreThread
 from shuffler.workbench import Bench
 from tests.raising import raises
 from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
-from tests.unit.shuffler_process.played import HERE, LOG, ME, Other, Told, memory, run
+from tests.unit.shuffler_process.played import HERE, ME, OBSERVER, Other, Told, memory, run
 from tests.unit.shuffler_process.test_evidence import files, keep, shuffled
 from tests.unit.store.made import TRANSCRIPT
 
@@ -74,7 +74,7 @@ def conducting(
         analyzer=analyzer or Other("the analyzer", {}),
         evidence=evidence,
         step_seconds=step_seconds,
-        log=LOG,
+        observer=OBSERVER,
         clock=clock or (lambda: now),
         tick=0.02,
     )
