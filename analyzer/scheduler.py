@@ -58,6 +58,7 @@ class Scheduler:
         self._changed = asyncio.Event()
         self._uncleared: set[bytes] = set()  # over, and not wholly erased
         self._publish_at: dict[bytes, float] = {}  # when to try again what could not be published
+        self._looks = 0
         self._published: asyncio.Task[None] | None = None  # one at a time: each uses all cores
         self._publishes = b""  # which
         self._dummies = Dummies(home)
@@ -65,6 +66,7 @@ class Scheduler:
 
     def look(self) -> None:
         """Something has changed."""
+        self._looks += 1
         self._publish_at.clear()
         self._changed.set()
 
@@ -203,7 +205,10 @@ class Scheduler:
         async def work() -> float:
             return await asyncio.to_thread(self._publishing.publish, kept)
 
-        self._publish_at[kept.digest] = await self._or_rest(kept, _PUBLISHING, work())
+        looks = self._looks
+        due = await self._or_rest(kept, _PUBLISHING, work())
+        if looks == self._looks:  # else what came meanwhile may have come too late for this try
+            self._publish_at[kept.digest] = due
         self._changed.set()
 
     def _is_publishing(self, kept: CollectionRow) -> bool:
