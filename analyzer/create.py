@@ -88,7 +88,7 @@ async def _until_accepted(
                     hint="run the same command again to go on waiting, or abort the collection",
                 )
             progress.waiting("; ".join(waiting))
-            await asyncio.sleep(every)
+            await asyncio.sleep(every)  # no retry: operators are waited for, who may take hours
 
 
 def _not_accepted(name: str, answer: Answer, refused: PeosError | None) -> str:

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from analyzer.events import OutputComplete, VectorTaken
 from analyzer.store import CollectionRow
 from analyzer.workspace import Workspace
 from peos.chunks import chunks, rows_of
@@ -23,7 +24,7 @@ from peos.collection.submission import Verdict
 from peos.crypto.kdf import Context
 from peos.crypto.schemes.base import Packed
 from peos.errors import Closed, LocalFault, NotYet, Refused, RemoteFault
-from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.protocols import Encryption
 from peos.shuffle.messages import SignedReceipt, VectorHeader
 from peos.store.mapped import mapped, sha256_of
@@ -37,9 +38,9 @@ _TAKES: Final = (State.OPEN, State.CLOSED, State.SHUFFLING)
 class DeliveryReceiver:
     """Takes vectors in, and answers with receipts."""
 
-    def __init__(self, home: Workspace, log: Log) -> None:
+    def __init__(self, home: Workspace, observer: Observer) -> None:
         self._home = home
-        self._log = log
+        self._observer = observer
         self._settling = threading.Lock()  # of two vectors that come in at the same time, one is the last
 
     def begin(self, header: VectorHeader, certificate: bytes) -> "IncomingVector | None":
@@ -70,12 +71,8 @@ class DeliveryReceiver:
                 raise Closed("delivery.ended", "the collection has ended meanwhile")
             incoming.keep()
             self._home.store.add_delivery(header)
-            self._log.of(digest).info(
-                "a vector is here",
-                peer=f"shuffler {header.header.sender}",
-                attempt=header.header.context.attempt,
-                bytes=header.rows * header.row_bytes,
-            )
+            peer, attempt = f"shuffler {header.header.sender}", header.header.context.attempt
+            self._observer.of(digest).note(VectorTaken(peer, attempt, header.rows * header.row_bytes))
             self.settle(self._home.store.get(digest))
 
     def settle(self, kept: CollectionRow) -> bool:
@@ -89,7 +86,7 @@ class DeliveryReceiver:
         first = found[document.schedule.last[0]]
         receipt = SignedReceipt.sign(self._home.keys.identity, first.header.context, first.transcript)
         self._home.store.put_receipt(kept.digest, encode_receipt(receipt))
-        self._log.of(kept.digest).info("the output is complete", attempt=first.header.context.attempt)
+        self._observer.of(kept.digest).note(OutputComplete(first.header.context.attempt))
         return True
 
     def receipt(self, digest: bytes, certificate: bytes) -> SignedReceipt:

@@ -4,22 +4,18 @@ With them every user can check that what her shufflers show her is what the resu
 """
 
 import asyncio
-import time
-from typing import Any, Final
+from typing import Any
 
+from analyzer.events import ListsNotShown, ListsOfAnotherOutput
 from analyzer.shuffler_clients import ShufflerClients
 from analyzer.store import CollectionRow
 from analyzer.workspace import Workspace
 from peos.collection.membership import FrozenLists
 from peos.errors import PeosError
-from peos.net.errors import is_retryable
-from peos.net.logs import Log
-
-_TRIES: Final = 5
-_PAUSE: Final = 2.0
+from peos.net.observer import Observer
 
 
-def lists_of(home: Workspace, kept: CollectionRow, frozen: bytes, log: Log) -> dict[str, Any] | None:
+def lists_of(home: Workspace, kept: CollectionRow, frozen: bytes, observer: Observer) -> dict[str, Any] | None:
     """For result.json: all announced roots and the frozen one, signed; None if no shuffler shows them.
 
     One shuffler's word is enough, since all lists are signed; those that do not answer are asked a few times.
@@ -27,20 +23,13 @@ def lists_of(home: Workspace, kept: CollectionRow, frozen: bytes, log: Log) -> d
     document = home.signed(kept).document
     identities = [member.identity for member in document.shufflers]
     shown: dict[int, FrozenLists] = {}
-    for tried in range(_TRIES):
-        if tried:
-            time.sleep(_PAUSE)
-        again = False
-        for number, found in enumerate(asyncio.run(_asked(home, kept)), start=1):
-            if isinstance(found, PeosError):
-                again |= is_retryable(found)
-                log.warning("a shuffler does not show its lists", found)
-            elif found.is_signed(number, kept.digest, identities) and found.frozen.digest == frozen:
-                shown[number] = found
-            else:
-                log.warning("a shuffler shows lists that are not those of the output", peer=f"shuffler {number}")
-        if not again:
-            break
+    for number, found in enumerate(asyncio.run(_asked(home, kept, observer)), start=1):
+        if isinstance(found, PeosError):
+            observer.note(ListsNotShown(found))
+        elif found.is_signed(number, kept.digest, identities) and found.frozen.digest == frozen:
+            shown[number] = found
+        else:
+            observer.note(ListsOfAnotherOutput(f"shuffler {number}"))
     if not shown:
         return None
     first = next(iter(shown.values()))
@@ -64,6 +53,6 @@ def lists_of(home: Workspace, kept: CollectionRow, frozen: bytes, log: Log) -> d
     }
 
 
-async def _asked(home: Workspace, kept: CollectionRow) -> list[FrozenLists | PeosError]:
+async def _asked(home: Workspace, kept: CollectionRow, observer: Observer) -> list[FrozenLists | PeosError]:
     async with ShufflerClients(home.keys, home.proposal(kept).cards[:-1]) as peers:
-        return await peers.frozen_lists(kept.digest)
+        return await peers.frozen_lists(kept.digest, lambda error, _: observer.note(ListsNotShown(error)))

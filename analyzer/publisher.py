@@ -16,6 +16,7 @@ import numpy as np
 
 from analyzer.decryption import decrypt
 from analyzer.delivery_receiver import VECTORS, DeliveryReceiver
+from analyzer.events import OutputRefused, Published, ReportsNotOpened, Withheld
 from analyzer.inspection_runner import Inspected, InspectionRunner
 from analyzer.ledger import together
 from analyzer.lists import lists_of
@@ -31,7 +32,7 @@ from peos.crypto.onion import Layer
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import Packed, PrivateKey
 from peos.errors import RemoteFault
-from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.shuffle.combine import FinalVector, without_dummies
 from peos.shuffle.vectors import as_words
 from peos.store.private_files import write_durably
@@ -45,13 +46,18 @@ class Publisher:
     """Blocking: the process runs it in a thread, one collection at a time."""
 
     def __init__(
-        self, home: Workspace, receiving: DeliveryReceiver, inspecting: InspectionRunner, engine: Engine, log: Log
+        self,
+        home: Workspace,
+        receiving: DeliveryReceiver,
+        inspecting: InspectionRunner,
+        engine: Engine,
+        observer: Observer,
     ) -> None:
         self._home = home
         self._receiving = receiving
         self._inspecting = inspecting
         self._engine = engine
-        self._log = log
+        self._observer = observer
         self._withheld: dict[bytes, tuple[frozenset[int], frozenset[int]]] = {}  # what had been shown and said then
         self._clearing = threading.Lock()  # the scheduler sees an end before its thread has finished
 
@@ -63,7 +69,7 @@ class Publisher:
         While shufflers may still open their rows nothing is decided: this is called again. Nor is it if the rows of
         some were not seen and nothing is found, until the analyst gives the word, or until all must be erased.
         """
-        log = self._log.of(kept.digest)
+        note = self._observer.of(kept.digest).note
         is_decrypted = kept.total > 0 and kept.done == kept.total
         if is_decrypted and (self._inspecting.is_awaited(kept) or self._is_withheld(kept)):
             return self._again(kept)
@@ -72,11 +78,11 @@ class Publisher:
             if result is None:
                 return self._again(kept)
         except RemoteFault as fault:
-            log.error("the output is not used", fault)
+            note(OutputRefused(fault))
             self._home.store.move(kept.digest, State.ABORTED, str(fault))
         else:
             self._home.store.put_result(kept.digest, result)
-            log.info("published")
+            note(Published())
         self.clear(self._home.store.get(kept.digest))
         return math.inf
 
@@ -152,7 +158,7 @@ class Publisher:
             received=received,
             published_at=int(time.time()),
             inspected=inspected,
-            lists=lists_of(self._home, kept, self._frozen(kept), self._log.of(kept.digest)),
+            lists=lists_of(self._home, kept, self._frozen(kept), self._observer.of(kept.digest)),
             together=together(self._home, kept, users),
         )
         return json.dumps(result, ensure_ascii=False)
@@ -180,7 +186,7 @@ class Publisher:
                 hint="create another collection",
             )
         self._withheld[kept.digest] = self._shown(kept)
-        self._log.of(kept.digest).warning("not published: rows were not seen", peer=whom)
+        self._observer.of(kept.digest).note(Withheld(whom))
 
     def _parts(self, kept: CollectionRow) -> tuple[dict[int, FinalVector], int]:
         """The delivered vectors by sender, and their size in bytes."""
@@ -199,7 +205,7 @@ class Publisher:
         encryption = document.encryption(floor=self._home.floor)
         words, lost = encryption.opened(kept.digest, parts, private, opens)
         if lost:
-            self._log.of(kept.digest).warning("reports did not open", count=lost)
+            self._observer.of(kept.digest).note(ReportsNotOpened(lost))
         return words
 
     def _telling(self, kept: CollectionRow) -> "_Telling":

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from analyzer.delivery_receiver import DeliveryReceiver
 from analyzer.dummies import Dummies
+from analyzer.events import Began, DummyNotIn, Ended, MovedOn, NotMovedOn, StoreRead, StoreUnread
 from analyzer.publisher import Publisher
 from analyzer.shuffler_clients import ShufflerClients
 from analyzer.store import CollectionRow
@@ -21,24 +22,16 @@ from analyzer.workspace import Workspace
 from peos.collection import analysis
 from peos.collection.lifecycle import OVER, State
 from peos.errors import LocalFault, PeosError
-from peos.net.observer import (
-    Began,
-    DummyNotIn,
-    Ended,
-    MovedOn,
-    NotMovedOn,
-    Observer,
-    StateReached,
-    StoreRead,
-    StoreUnread,
-)
+from peos.net.observer import Observer, StateReached
+from peos.net.retry import Retry
 
 ASK_EVERY: Final = analysis.ASK_EVERY
-FIRST_PAUSE: Final = 0.5  # seconds after an error
+SETTLE: Final = 0.5  # seconds, while another process reads what is to be erased
 _STEP: Final = "the next step is tried again"
 _DUMMIES: Final = "its dummies are sent again"
 _PUBLISHING: Final = "the publishing is tried again"
-TRY_AGAIN: Final = 30.0  # seconds at most after an error; and between looks at the clock, which somebody may set
+GLANCE: Final = 30.0  # seconds between looks at the clock, which may be set
+ERRORS: Final = Retry(base=0.5, ceiling=30.0)  # of a collection, or of the store: none is final, the pauses grow
 
 
 class Scheduler:
@@ -65,6 +58,7 @@ class Scheduler:
         self._changed = asyncio.Event()
         self._uncleared: set[bytes] = set()  # over, and not wholly erased
         self._publish_at: dict[bytes, float] = {}  # when to try again what could not be published
+        self._looks = 0
         self._published: asyncio.Task[None] | None = None  # one at a time: each uses all cores
         self._publishes = b""  # which
         self._dummies = Dummies(home)
@@ -72,23 +66,26 @@ class Scheduler:
 
     def look(self) -> None:
         """Something has changed."""
+        self._looks += 1
         self._publish_at.clear()
         self._changed.set()
 
     async def run(self, noticed: Callable[[Sequence[CollectionRow]], float]) -> None:
         """`noticed` gets the live collections at each turn, and returns when it wants the next."""
         self._observer.note(Began())
+        failures = 0
         try:
             self._uncleared = await asyncio.to_thread(self._publishing.uncleared)
             while True:
                 self._changed.clear()
-                due = self._clock() + TRY_AGAIN
+                due = self._clock() + GLANCE
                 try:
                     due = min(due, await self._turn(noticed))
-                    self._trouble = ""
+                    self._trouble, failures = "", 0
                     self._observer.note(StoreRead())
                 except Exception as error:  # of the store: it is asked again, and nothing ends by it
-                    due = self._clock() + FIRST_PAUSE
+                    failures += 1
+                    due = self._clock() + ERRORS.pause(failures, self._home.rng)
                     if str(error) != self._trouble:
                         self._trouble = str(error)
                         self._observer.note(StoreUnread(error))
@@ -106,7 +103,7 @@ class Scheduler:
         """Look at every collection for which something is left to do; when to look again."""
         due = math.inf
         if not await asyncio.to_thread(self._home.store.settle):
-            due = self._clock() + FIRST_PAUSE
+            due = self._clock() + SETTLE  # no retry: what is left is settled at the next turn
         # Those of the last turn too: one that a command has ended since is still to be cleared.
         live = await asyncio.to_thread(self._home.store.live, self._uncleared | self._sessions.keys())
         due = min(due, noticed(live))
@@ -123,8 +120,8 @@ class Scheduler:
             raise
         except Exception as error:  # the other collections go on; the operator finds this in the log and in `status`
             self._observer.of(kept.digest).note(NotMovedOn(error, kept.state.value, what))
-            pause = min(TRY_AGAIN, FIRST_PAUSE * 2.0 ** min(self._failed[kept.digest], 16))
             self._failed[kept.digest] += 1
+            pause = ERRORS.pause(self._failed[kept.digest], self._home.rng)
             self._rest_until[kept.digest] = time.monotonic() + pause
             return self._clock() + pause
         for done in (_STEP, _DUMMIES, _PUBLISHING) if kept.state in OVER else (what,):
@@ -208,7 +205,10 @@ class Scheduler:
         async def work() -> float:
             return await asyncio.to_thread(self._publishing.publish, kept)
 
-        self._publish_at[kept.digest] = await self._or_rest(kept, _PUBLISHING, work())
+        looks = self._looks
+        due = await self._or_rest(kept, _PUBLISHING, work())
+        if looks == self._looks:  # else what came meanwhile may have come too late for this try
+            self._publish_at[kept.digest] = due
         self._changed.set()
 
     def _is_publishing(self, kept: CollectionRow) -> bool:

@@ -18,7 +18,7 @@ from peos.hardening import descriptors
 from peos.net.certificates import require_current
 from peos.net.limits import Limits, fitted
 from peos.net.logs import Log
-from peos.net.observer import Observer
+from peos.net.observer import Drains, Observer, Stopped
 from peos.net.server import serve
 from peos.net.tls import Trust, peer_port
 from peos.store.bell import Bell
@@ -47,7 +47,7 @@ async def run(
             await _serve(home, log, stop or _on_signals(), working, inspecting or InspectionRunner(home))
     finally:
         os.close(held)
-        log.info("stopped")
+        Observer(log).note(Stopped())
 
 
 def _on_signals() -> asyncio.Event:
@@ -60,23 +60,23 @@ def _on_signals() -> asyncio.Event:
 async def _serve(home: Workspace, log: Log, stop: asyncio.Event, working: Engine, inspecting: InspectionRunner) -> None:
     trust = Trust()
     admission = Admission(home, trust)
-    receiving = DeliveryReceiver(home, log)
     observer = Observer(log, Troubles(home.config.folder).followers())
+    receiving = DeliveryReceiver(home, observer)
     live = home.store.live()
     admission.look(live)
     for kept in live:  # before the port is open: what is coming in then is not half written, it is being written
         receiving.sweep(kept)
-    scheduler = Scheduler(home, receiving, Publisher(home, receiving, inspecting, working, log), observer)
+    scheduler = Scheduler(home, receiving, Publisher(home, receiving, inspecting, working, observer), observer)
     bell = Bell(home.config.folder, scheduler.look)
     port = peer_port(home.keys.certificate, trust)
     (limits,) = fitted(descriptors(), Limits(home.config.peer_connections))
     analyst = AnalystService(receiving, inspecting, scheduler.look).service()
-    running = await serve(home.config.peers, port, [analyst], log=log, trust=trust, limits=limits)
+    running = await serve(home.config.peers, port, [analyst], observer=observer, trust=trust, limits=limits)
     keeping = asyncio.ensure_future(scheduler.run(admission.look))
     stopping = asyncio.ensure_future(stop.wait())
     try:
         await asyncio.wait((stopping, keeping), return_when=asyncio.FIRST_COMPLETED)
-        log.info("draining")
+        observer.note(Drains())
     finally:
         await running.stop(GRACE)
         bell.close()

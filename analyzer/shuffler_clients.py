@@ -13,12 +13,13 @@ from peos.crypto.randomness import Randomness, system
 from peos.errors import PeosError, RemoteFault
 from peos.net.calls import Caller
 from peos.net.client import channel
-from peos.net.retry import ONCE, Retry
+from peos.net.retry import ONCE, Retry, Told, retrying
 from peos.wire.methods import CLOSE, GET_FROZEN_LISTS, PROPOSE, STATUS
 from peos.wire.parties import sign_order
 
 STATUS_TIMEOUT: Final = 5.0
 PROPOSE_TIMEOUT: Final = 60.0  # a shuffler checks the key, which takes a while
+LISTS: Final = Retry(attempts=5, base=2.0)  # a result without them is published all the same
 A_FEW: Final = Retry(attempts=4, base=0.5)  # the analyst may repeat an order
 
 
@@ -72,12 +73,14 @@ class ShufflerClients:
 
         return list(await asyncio.gather(*(one(caller) for caller, _ in self._callers)))
 
-    async def frozen_lists(self, collection: bytes) -> list[FrozenLists | PeosError]:
-        """Each shuffler's frozen lists, asked for once."""
+    async def frozen_lists(self, collection: bytes, told: Told) -> list[FrozenLists | PeosError]:
+        """Each shuffler's frozen lists, asked for a few times; `told` hears of each failure that is not the last."""
 
         async def one(caller: Caller) -> FrozenLists | PeosError:
             try:
-                found: FrozenLists = await caller.ask(GET_FROZEN_LISTS, collection, step="lists")
+                found: FrozenLists = await retrying(
+                    lambda: caller.ask(GET_FROZEN_LISTS, collection, step="lists"), LISTS, rng=self._rng, told=told
+                )
             except PeosError as error:
                 return error
             return found

@@ -10,8 +10,9 @@ import os
 from pathlib import Path
 from typing import Final
 
+from analyzer.events import Began, Ended, MovedOn, NotMovedOn, StoreRead, StoreUnread
 from peos.errors import PeosError
-from peos.net.observer import Began, Ended, Event, Follower, MovedOn, NotMovedOn, StoreRead, StoreUnread
+from peos.net.observer import Event, Follower
 
 _NAME: Final = "troubles.json"
 _TURN: Final = "its collections are looked at again"  # what is tried again after an error, as `status` shows it

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from peos.collection.document import Document
@@ -9,25 +10,40 @@ from peos.crypto.kdf import Context
 from peos.crypto.randomness import system
 from peos.errors import NotYet, PeosError
 from peos.net.calls import Caller
-from peos.net.logs import Log
-from peos.net.retry import Retry, retrying
+from peos.net.observer import Failure, Observer
+from peos.net.retry import FOREVER, retrying
 from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.effects import Receipt
 from peos.shuffle.messages import Header, Kind, SignedReceipt, Step
 from peos.store.mapped import OneWayReader
 from peos.wire.methods import DELIVER, GET_RECEIPT
+from shuffler.events import (
+    Delivered,
+    NoReceipt,
+    ReceiptNotSigned,
+    ReceiptOfAnotherAttempt,
+    ReceiptOfAnotherList,
+    VectorNotRead,
+    VectorNotSent,
+)
 from shuffler.outbox import send_vector
 from shuffler.store_thread import StoreThread
 
 ANALYZER: Final = 0
-_UNTIL_THERE: Final = Retry(ceiling=30.0, final=lambda _: False)
+_UNTIL_THERE: Final = replace(FOREVER, ceiling=30.0)
 
 
 class DeliveryRunner:
     """One last hider's part of the output, sent again and again; and the receipt, for every shuffler."""
 
     def __init__(
-        self, number: int, document: Document, context: Context, store: StoreThread, analyzer: Caller, log: Log
+        self,
+        number: int,
+        document: Document,
+        context: Context,
+        store: StoreThread,
+        analyzer: Caller,
+        observer: Observer,
     ) -> None:
         self.rows = 0  # that have left
         self.total = 0
@@ -38,13 +54,13 @@ class DeliveryRunner:
         self._context = context
         self._store = store
         self._analyzer = analyzer
-        self._log = log
+        self._observer = observer
 
     async def send(self, delivery_state: DeliveryState) -> None:
         """Send the stored vector until the analyzer has it whole; LocalFault if it cannot be read any more."""
         collection = self._context.collection
         rows = await self._store.persistently(
-            lambda store: store.final_vector(collection), lambda error: self._note("the vector cannot be read", error)
+            lambda store: store.final_vector(collection), lambda error: self._note(VectorNotRead(error))
         )
         context = Context(self._context.collection, self._context.frozen, delivery_state.attempt)
         header = Header(context, Step(len(self._document.schedule.rounds), Kind.DELIVERY), self._number, ANALYZER)
@@ -56,10 +72,10 @@ class DeliveryRunner:
             ),
             _UNTIL_THERE,
             rng=system(),
-            told=lambda error, _: self._note("not delivered yet", error),
+            told=lambda error, _: self._note(VectorNotSent(error)),
         )
         self.trouble = ""
-        self._log.info("delivered", attempt=delivery_state.attempt, bytes=int(rows.nbytes))
+        self._observer.note(Delivered(delivery_state.attempt, int(rows.nbytes)))
 
     async def watch(
         self, delivery_state: Callable[[], DeliveryState], give: Callable[[Receipt], None], *, every: float
@@ -67,7 +83,7 @@ class DeliveryRunner:
         """Ask for the receipt for as long as there may be one; who passes by learns from it that all is over."""
         last = self._document.schedule.last
         while True:
-            await asyncio.sleep(every)
+            await asyncio.sleep(every)  # no retry: others may have completed the output at any time
             here = delivery_state()
             if here.phase is not Phase.SENDING and (self._number in last or here.attempt == 0):
                 continue
@@ -79,15 +95,15 @@ class DeliveryRunner:
         except NotYet:
             return
         except Exception as error:
-            self._note("no receipt", error)
+            self._note(NoReceipt(error))
             return
         of = receipt.context
         if (of.collection, of.frozen) != (self._context.collection, self._context.frozen):
-            self._log.warning("a receipt of another list")
+            self._observer.note(ReceiptOfAnotherList())
         elif not receipt.verifies(self._document.analyzer.identity):
-            self._log.warning("a receipt with a wrong signature")
+            self._observer.note(ReceiptNotSigned())
         elif here.phase is Phase.SENDING and (of.attempt, receipt.transcript) != (here.attempt, here.transcript):
-            self._log.warning("a receipt of another attempt than the one that is sent", attempt=of.attempt)
+            self._observer.note(ReceiptOfAnotherAttempt(of.attempt))
         else:
             self.receipt = receipt
             give(Receipt(of.attempt))
@@ -95,9 +111,9 @@ class DeliveryRunner:
     def _left(self, rows: int) -> None:
         self.rows = rows
 
-    def _note(self, event: str, error: Exception) -> None:
+    def _note(self, event: Failure) -> None:
         """Each trouble once: a delivery may be tried for days."""
-        trouble = str(error) if isinstance(error, PeosError) else type(error).__name__
+        trouble = str(event.error) if isinstance(event.error, PeosError) else type(event.error).__name__
         if trouble != self.trouble:
             self.trouble = trouble
-            self._log.warning(event, error)
+            self._observer.note(event)

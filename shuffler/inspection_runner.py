@@ -1,11 +1,13 @@
 """After the receipt: this shuffler's part in the inspection of the dummies' rows (protocol.md §7.2).
 
 The output is delivered, and nothing here can spoil it; but it is published only if all have shown their rows, or at the
-analyst's word. One that is not heard of is waited for no longer than a step of the shuffle; then the others show what
-they can.
+analyst's word. Another shuffler that is not heard of is waited for no longer than two steps of the shuffle; then the
+others show what they can. The analyzer, without which there is nothing to show, is waited for until `shuffle_by`, when
+what was kept for the inspection is forgotten.
 """
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
@@ -20,7 +22,7 @@ from peos.crypto.kdf import Context
 from peos.crypto.randomness import system
 from peos.errors import BadEncoding, Closed, Full, NotYet, PeosError, Refused, RemoteFault
 from peos.net.calls import Caller
-from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.net.retry import Retry, is_refused, retrying
 from peos.protocols import Encryption
 from peos.shuffle.inspect.evidence import Nothing, Opening, open_rows
@@ -32,11 +34,20 @@ from peos.wire.inspections import RevealedPart
 from peos.wire.methods import DELIVER, GET_DUMMIES, GET_RECEIPT
 from peos.wire.shuffles import VectorReader
 from shuffler.background import in_background
+from shuffler.events import (
+    DummiesNotShown,
+    InspectionIncomplete,
+    InspectionOver,
+    NothingToOpen,
+    NotInspected,
+    OpeningUnread,
+    ShuffleWrong,
+)
 from shuffler.evidence import Evidence, Told
 from shuffler.outbox import Outbox, send_vector
 from shuffler.workbench import InProcess
 
-_AGAIN: Final = Retry(ceiling=1.0, final=is_refused)
+_AGAIN: Final = Retry(ceiling=2.0, final=is_refused)
 _ROWS_A_SECOND: Final = 500
 
 
@@ -55,8 +66,8 @@ class InspectionRunner:
         evidence: Evidence | None = None,
         post: Outbox,
         analyzer: Caller,
-        patience: float,
-        log: Log,
+        step_seconds: float,
+        observer: Observer,
     ) -> None:
         self.context: Context = receipt.context
         self.findings: list[str] = []
@@ -71,11 +82,10 @@ class InspectionRunner:
         self._evidence = evidence
         self._post = post
         self._analyzer = analyzer
-        self._patience = patience + (bench.rows / _ROWS_A_SECOND if bench else 0.0)
-        self._log = log
+        self._patience = 2 * step_seconds + (bench.rows / _ROWS_A_SECOND if bench else 0.0)
+        self._observer = observer
         self._came: asyncio.Queue[tuple[Header, NDArray[np.uint8]]] = asyncio.Queue(maxsize=2000)
         self._inspection: Inspection | None = None
-        self._is_shown = False
 
     @property
     def has_rows(self) -> bool:
@@ -91,22 +101,17 @@ class InspectionRunner:
     async def run(self, frozen: Sequence[bytes]) -> None:
         """Until all have shown what they have, or are waited for no longer."""
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(max(self._patience, self._document.shuffle_by - time.time())):
                 if self._record is None or self._bench is None:
-                    self._log.warning("nothing to open", reason=str(Nothing.LOST))
+                    self._observer.note(NothingToOpen(str(Nothing.LOST)))
                     await self._show(Opening(self._number, nothing=Nothing.LOST))
                 else:
                     await self._inspect(self._record, self._bench, frozen)
         except TimeoutError:
-            await self._end_waiting()
-            self.trouble = f"the inspection took longer than {self._patience:.0f} s"
-            if self._inspection is not None:
-                missing = ", ".join(f"shuffler {who}" for who in self.waiting) or "the analyzer"
-                self.trouble += f", waiting for {missing}"
-            self._log.warning("the inspection is not complete", reason=self.trouble)
+            self._say_incomplete("the analyzer did not take part in the inspection in time")
         except Closed as over:
             self.trouble = str(over)
-            self._log.info("the inspection is over", id=over.id, reason=str(over))
+            self._observer.note(InspectionOver(over.id, str(over)))
         except Exception as error:
             self._cannot(error)
         if self._inspection is not None:
@@ -115,17 +120,9 @@ class InspectionRunner:
             except Exception as error:
                 self._cannot(error)
 
-    async def _end_waiting(self) -> None:
-        """Show what can be shown without those who are not heard of."""
-        inspection, record, bench = self._inspection, self._record, self._bench
-        try:
-            async with asyncio.timeout(self._patience):
-                if inspection is not None and record is not None and bench is not None:
-                    await self._carry_out(inspection.given_up(), inspection, record, bench)
-                elif record is not None and not self._is_shown:
-                    await self._show(Opening(self._number, nothing=Nothing.UNREVEALED))
-        except (TimeoutError, PeosError) as error:
-            self._log.warning("what could be shown was not taken", error)
+    def _say_incomplete(self, why: str) -> None:
+        self.trouble = why
+        self._observer.note(InspectionIncomplete(why))
 
     async def take(self, vector: VectorHeader, chunks: AsyncIterator[bytes]) -> None:
         """A path or an opening from another shuffler; acknowledged once it is whole."""
@@ -146,16 +143,30 @@ class InspectionRunner:
         if case is None:
             return
         inspection = self._inspection = Inspection(self._number, case, record)
+        ends = asyncio.get_running_loop().time() + self._patience
         await self._carry_out(inspection.start(), inspection, record, bench)
         while inspection.waiting:
-            header, rows = await self._came.get()
+            try:
+                async with asyncio.timeout_at(ends):
+                    header, rows = await self._came.get()
+            except TimeoutError:
+                missing = ", ".join(f"shuffler {who}" for who in inspection.waiting)
+                self._say_incomplete(f"the inspection took longer than {self._patience:.0f} s, waiting for {missing}")
+                await self._carry_out(inspection.given_up(), inspection, record, bench)
+                break
             try:
                 effects = self._read(inspection, header, rows)
             except PeosError as error:  # as good as nothing shown
-                self._log.warning("shown in a wrong form", error, peer=f"shuffler {header.sender}")
+                self._observer.note(OpeningUnread(error, f"shuffler {header.sender}"))
                 effects = inspection.opened(header.sender, Opening(header.sender, nothing=Nothing.LOST))
             await self._carry_out(effects, inspection, record, bench)
-        await self._post.sent()
+        await self._sent()
+
+    async def _sent(self) -> None:
+        """Until the other shufflers have what was shown to them, for no longer than they wait for it."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._patience):
+                await self._post.sent()
 
     def _read(self, inspection: Inspection, header: Header, rows: NDArray[np.uint8]) -> list[Effect]:
         if header.step.kind is Kind.OPENING:
@@ -180,7 +191,7 @@ class InspectionRunner:
             raise
         except (RemoteFault, Refused) as fault:
             self.findings.append(str(fault))
-            self._log.error("the dummies are not shown as they must be", fault)
+            self._observer.note(DummiesNotShown(fault))
             is_proof = signed is not None and signed.verifies(self._document.analyzer.identity, self.context)
             shown = signed if is_proof else None
             await self._show(Opening(self._number, revealed=shown, nothing=Nothing.UNREVEALED))
@@ -232,7 +243,6 @@ class InspectionRunner:
 
     async def _show(self, opening: Opening) -> None:
         """To the other shufflers in the background; to the analyzer, which publishes, until it is there."""
-        self._is_shown = True
         rows = inspections.encode_opening(opening)
         step = Step(len(self._document.schedule.rounds), Kind.OPENING)
         for other in self._others():
@@ -248,21 +258,21 @@ class InspectionRunner:
             return  # it has published without it
         self.trouble = ""
         if opening.nothing:
-            await self._post.sent()
+            await self._sent()
 
     def _told(self, error: Exception, _: float) -> None:
         self.trouble = str(error)
 
     def _cannot(self, error: Exception) -> None:
         self.trouble = str(error) if isinstance(error, PeosError) else type(error).__name__
-        self._log.warning("the inspection cannot be made", error)
+        self._observer.note(NotInspected(error))
 
     def _judge(self) -> None:
         assert self._inspection is not None, "there is something to judge"
         found = [str(finding) for finding in self._inspection.findings]
         self.findings += found
         for finding in found:
-            self._log.error("the shuffle was done incorrectly", reason=finding)
+            self._observer.note(ShuffleWrong(finding))
 
     def _others(self) -> list[int]:
         return [who for who in range(1, len(self._document.shufflers) + 1) if who != self._number]

@@ -18,9 +18,10 @@ from peos.collection.replies import Answer
 from peos.collection.submission import Part, Verdict, check_part
 from peos.crypto.identity import Identity
 from peos.errors import Closed, Full, NotYet, PeosError, RemoteFault, Unknown
-from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.protocols import Encryption
 from peos.store.base import Judged, ShufflerStore, Submission
+from shuffler.events import PartNotJudged, RefusalsNotCounted, SubmissionsKept, SubmissionsNotKept
 from shuffler.store_thread import StoreThread
 
 GROUP: Final = 1024
@@ -49,10 +50,10 @@ class _Waiting(NamedTuple):
 class Intake:
     """One for the process: gathers parts of all collections."""
 
-    def __init__(self, store: StoreThread, log: Log, identity: Identity) -> None:
+    def __init__(self, store: StoreThread, observer: Observer, identity: Identity) -> None:
         self._store = store
         self._identity = identity
-        self._log = log
+        self._observer = observer
         self._waiting: list[_Waiting] = []
         self._bytes = 0
         self._wake = asyncio.Event()
@@ -92,15 +93,14 @@ class Intake:
         submissions = [one.submission for one in group]
         try:
             answers = self._answers(group, await self._store(partial(_submit, submissions)))
-            self._store.trouble = ""
+            self._observer.note(SubmissionsKept())
         except asyncio.CancelledError:
             raise
         except Exception as error:
             # The store's own faults are for the operator; users learn only that they may retry the same part.
-            self._log.error("submissions could not be kept", error, count=len(group))
+            self._observer.note(SubmissionsNotKept(error, len(group)))
             later = error if isinstance(error, Full) else Full("submit.trouble", _TROUBLE, hint=_AGAIN)
             answers = [self._answer(submission, later) for submission in submissions]
-            self._store.trouble = f"submissions cannot be kept at the moment: {later}"
         for waiting, answer in zip(group, answers, strict=True):
             if not waiting.answer.done():  # who asked may have gone; what is kept is kept
                 waiting.answer.set_result(answer)
@@ -131,7 +131,7 @@ class Intake:
             self._refused.setdefault(collection, Counter())[reason] += 1
             self._wake.set()
         elif not (retry or isinstance(error, Unknown)):
-            self._log.error("a part could not be judged", error)
+            self._observer.note(PartNotJudged(error))
             return Answer(collection, id_, b"", _TROUBLE, _AGAIN, retry=True, error_id="submit.trouble")
         return Answer(collection, id_, b"", str(error), error.hint, retry, error_id=error.id)
 
@@ -142,7 +142,7 @@ class Intake:
             try:
                 await self._store(partial(_note, collection, reasons))
             except Exception as error:  # counting is not worth the end of the committing
-                self._log.of(collection).warning("refusals were not counted", error, count=reasons.total())
+                self._observer.of(collection).note(RefusalsNotCounted(error, reasons.total()))
 
 
 def _submit(submissions: list[Submission], store: ShufflerStore) -> list[Judged]:

@@ -10,12 +10,13 @@ from typing import Any, Final
 from peos.crypto.randomness import system
 from peos.errors import Closed
 from peos.net.calls import Caller
-from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.net.retry import Retry, retrying
 from peos.shuffle.messages import Header, Notice, SignedNotice, Statement
 from peos.shuffle.streaming import Rows
 from peos.wire import shuffles
 from peos.wire.methods import CARRY, SAY, TELL, VECTOR_HEADER, Method
+from shuffler.events import MessageNotSent, MessageNotWanted, NoticeNotSent
 
 VECTOR_TIMEOUT: Final = 3600.0
 _UNTIL_THERE: Final = Retry(ceiling=1.0, final=lambda error: isinstance(error, Closed))
@@ -50,9 +51,9 @@ async def send_vector(
 class Outbox:
     """One collection's outgoing messages, by the shuffler they go to."""
 
-    def __init__(self, callers: Mapping[int, Caller], log: Log) -> None:
+    def __init__(self, callers: Mapping[int, Caller], observer: Observer) -> None:
         self._callers = callers
-        self._log = log
+        self._observer = observer
         self._rng = system()
         self._sending: dict[asyncio.Task[None], int] = {}  # with the attempt that each belongs to
         self._told: set[tuple[Notice, int]] = set()  # notices under way
@@ -103,20 +104,20 @@ class Outbox:
         task.add_done_callback(lambda done: self._sending.pop(done, None))
 
     async def _until_there(self, call: Callable[[], Coroutine[Any, Any, Any]], header: Header) -> None:
-        peer = f"shuffler {header.receiver}"
+        step, peer = str(header.step), f"shuffler {header.receiver}"
 
         def told(error: Exception, _: float) -> None:
-            self._log.warning("not delivered yet", error, step=str(header.step), peer=peer)
+            self._observer.note(MessageNotSent(error, step, peer))
 
         try:
             await retrying(call, _UNTIL_THERE, rng=self._rng, told=told)
         except Closed as over:
-            self._log.info("not wanted any more", step=str(header.step), peer=peer, id=over.id, reason=str(over))
+            self._observer.note(MessageNotWanted(step, peer, over.id, str(over)))
 
     async def _once(self, signed: SignedNotice, receiver: int) -> None:
         try:
             await self._callers[receiver].ask(TELL, signed, step="delivery")
         except Exception as error:
-            self._log.warning("a notice was not delivered", error, peer=f"shuffler {receiver}")
+            self._observer.note(NoticeNotSent(error, f"shuffler {receiver}"))
         finally:
             self._told.discard((signed.notice, receiver))

@@ -24,12 +24,14 @@ from peos.errors import Closed, PeosError, Refused, Unknown, WrongInput
 from peos.ldp.base import Question
 from peos.net.calls import Caller
 from peos.net.client import channel
-from peos.net.observer import Finished, Observer, RowsKept, StoppedSession, Unreadable
+from peos.net.observer import Observer
+from peos.net.retry import FOREVER, retrying
 from peos.net.tls import Trust
 from peos.store.base import Collection, ShufflerStore
 from peos.wire.documents import SignedDocument, decode_signed_document, erase_by_of
 from peos.wire.parties import Proposal, decode_proposal, encode_proposal
 from shuffler.config import Config
+from shuffler.events import Finished, RowsKept, StoppedSession, Unreadable
 from shuffler.evidence import sweep
 from shuffler.freeze_runner import FreezeRunner
 from shuffler.keys import Keys
@@ -39,7 +41,7 @@ from shuffler.status import ended, status
 from shuffler.store_thread import StoreThread
 from shuffler.zero_pool import ZeroPool
 
-AGAIN: Final = 2.0  # seconds
+AGAIN: Final = 2.0  # seconds, after rows that could not be erased
 LOOK: Final = 600.0  # seconds between looks at the clock, which somebody may set
 ASKED_FOR: Final = 8  # ended collections that stay decoded after they were asked for
 
@@ -296,15 +298,9 @@ class CollectionRegistry:
     async def _run(self, session: CollectionSession) -> None:
         """Until it is over; then it is left to the store."""
         digest = session.digest
-        while True:
-            try:
-                await session.run()
-                break
-            except asyncio.CancelledError:
-                raise
-            except Exception as error:  # nothing of a collection ends unheard: it goes on from what is durable
-                self._observer.of(digest).note(StoppedSession(error))
-                await asyncio.sleep(AGAIN)
+        # Nothing of a collection ends unheard: it goes on from what is durable.
+        note = self._observer.of(digest).note
+        await retrying(session.run, FOREVER, rng=system(), told=lambda error, _: note(StoppedSession(error)))
         await session.close_when_sent()
         self._past[digest] = _line(await status(session), session.meter)
         if isinstance(session.freezing, FreezeRunner):  # a shuffler that signed two lists is shown to all that ask

@@ -17,13 +17,21 @@ from peos.hardening import descriptors
 from peos.net.certificates import require_current
 from peos.net.limits import Limits, fitted
 from peos.net.logs import Log
-from peos.net.observer import Accepted, Event, Finished, Observer, StateReached, StatusUnwritten
+from peos.net.observer import DescriptorsFound, Drains, Event, FewDescriptors, Observer, StateReached, Stopped
 from peos.net.server import Running, serve
 from peos.net.tls import Trust, peer_port, user_port
 from peos.store.bell import Bell
 from peos.store.sqlite import SqliteStore
 from shuffler import keys as keys_
 from shuffler.config import Config
+from shuffler.events import (
+    Accepted,
+    Finished,
+    NoPassphrase,
+    StatusUnwritten,
+    SubmissionsKept,
+    SubmissionsNotKept,
+)
 from shuffler.intake import Intake
 from shuffler.peer_service import PeerService
 from shuffler.proving import Proving
@@ -60,18 +68,21 @@ async def run(config: Config, log: Log, *, restored: bool = False) -> None:
         raise
     try:
         attendant = Attendant(config.folder, Observer(log))
-        observer = Observer(log, {StateReached: (attendant.follow,), Finished: (attendant.follow,)})
+        changes, keeping = (StateReached, Finished), (SubmissionsKept, SubmissionsNotKept)
+        followers = dict.fromkeys(changes, (attendant.follow,)) | dict.fromkeys(keeping, (store.follow,))
+        observer = Observer(log, followers)
         registry = CollectionRegistry(
             config=config, keys=keys, store=store, trust=trust, engine=workers, observer=observer
         )
         try:
-            await _serve(config, keys, registry, attendant, Intake(store, log, keys.identity), trust, stop, log)
+            intake = Intake(store, observer, keys.identity)
+            await _serve(config, keys, registry, attendant, intake, trust, stop, observer)
         finally:
             await registry.close()
     finally:
         _end(workers)
         store.close()
-        log.info("stopped")
+        Observer(log).note(Stopped())
 
 
 async def _serve(
@@ -82,7 +93,7 @@ async def _serve(
     intake: Intake,
     trust: Trust,
     stop: asyncio.Event,
-    log: Log,
+    observer: Observer,
 ) -> None:
     proving = Proving(registry.store, keys.identity)
     await registry.resume()  # before the ports open: no caller hears that a known collection is unknown
@@ -90,19 +101,19 @@ async def _serve(
     beside = [asyncio.ensure_future(one) for one in running]
     ports: list[Running] = []
     try:
-        to_users, to_peers = _limits(config, log)
+        to_users, to_peers = _limits(config, observer)
         users, peers = (
             UserService(registry, intake, proving, config.silent_seconds).service(),
             PeerService(registry, proving).service(),
         )
-        ports.append(await serve(config.users, user_port(keys.users), [users], log=log, limits=to_users))
+        ports.append(await serve(config.users, user_port(keys.users), [users], observer=observer, limits=to_users))
         mutual = peer_port(keys.peers, trust)
-        ports.append(await serve(config.peers, mutual, [peers], log=log, trust=trust, limits=to_peers))
+        ports.append(await serve(config.peers, mutual, [peers], observer=observer, trust=trust, limits=to_peers))
         if config.passphrase_file is None:
-            log.warning("no passphrase", reason=UNLOCKED)
+            observer.note(NoPassphrase(UNLOCKED))
             sys.stderr.write(f"{config.path} sets no passphrase_file: {UNLOCKED}\n")
         await stop.wait()
-        log.info("draining")
+        observer.note(Drains())
     finally:
         await asyncio.gather(*(port.stop(GRACE) for port in ports))
         for task in beside:
@@ -112,15 +123,15 @@ async def _serve(
             (config.folder / STATUS).unlink()
 
 
-def _limits(config: Config, log: Log) -> tuple[Limits, Limits]:
+def _limits(config: Config, observer: Observer) -> tuple[Limits, Limits]:
     """Limits of the two ports, which together leave descriptors for the disk and for calls to others."""
     found = descriptors()
     wanted = Limits.for_users(config.user_connections, config.connections_per_address), Limits(config.peer_connections)
     users, peers = fitted(found, *wanted)
-    log.info("descriptors", total=found)
+    observer.note(DescriptorsFound(found))
     for port, asked, given in zip(("users", "peers"), wanted, (users, peers), strict=True):
         if given.connections < asked.connections:
-            log.warning("few descriptors: this port takes fewer connections", step=port, count=given.connections)
+            observer.note(FewDescriptors(port, given.connections))
     return users, peers
 
 
@@ -170,7 +181,7 @@ class Attendant:
                         trouble = str(error)
                         self._observer.note(StatusUnwritten(error))
                     self._look.set()
-                    await asyncio.sleep(AGAIN)
+                    await asyncio.sleep(AGAIN)  # no retry: what is written then is the status of then
         finally:
             bell.close()
 

@@ -21,16 +21,7 @@ from peos.crypto.randomness import system
 from peos.crypto.vault import Vault
 from peos.errors import Closed, Full, LocalFault, NotYet, PeosError, Refused
 from peos.net.calls import Caller
-from peos.net.observer import (
-    ChangeIsThere,
-    EvidenceFound,
-    Observer,
-    ReportsLeftOut,
-    StateReached,
-    StepFailed,
-    TwoListsSigned,
-    Waits,
-)
+from peos.net.observer import Observer, StateReached
 from peos.protocols import Assignment
 from peos.shuffle.delivery_state import DeliveryState
 from peos.shuffle.effects import Heard, Notify, Persist
@@ -41,6 +32,7 @@ from peos.store.base import Frozen as Kept
 from peos.wire.documents import SignedDocument
 from peos.wire.freezes import encode_announcements
 from shuffler.background import in_background
+from shuffler.events import ChangeIsThere, EvidenceFound, ReportsLeftOut, StepFailed, TwoListsSigned, Waits
 from shuffler.evidence import Evidence
 from shuffler.freeze_runner import FreezeRunner, Frozen
 from shuffler.inspection_runner import InspectionRunner, receipt_of
@@ -99,14 +91,13 @@ class CollectionSession:
         self._folder = folder
         self._analyzer = analyzer
         self._observer = observer.of(self.digest)
-        self._log = self._observer.log
         inspects = self.document.protocol.inspects
         self._stock = (
-            ahead.stock(self.document, self.encryption.public, number, self._log)
+            ahead.stock(self.document, self.encryption.public, number, self._observer)
             if ahead and self.encryption.public is not None
             else None
         )
-        self._post = Outbox(callers, self._log)
+        self._post = Outbox(callers, self._observer)
         evidence = Evidence(folder, vault, number, self.document.schedule, self.digest)
         self._evidence = evidence if inspects else None
         self._machine = life.Session(number, self.document, _durable(kept), inspects=inspects, retry=RETRY)
@@ -400,7 +391,7 @@ class CollectionSession:
             analyzer=self._analyzer,
             evidence=self._evidence,
             step_seconds=self._step_seconds,
-            log=self._log,
+            observer=self._observer,
         )
         self.conductor = conductor
         try:
@@ -435,8 +426,8 @@ class CollectionSession:
             evidence=self._evidence,
             post=self._post,
             analyzer=self._analyzer,
-            patience=self._step_seconds,
-            log=self._log,
+            step_seconds=self._step_seconds,
+            observer=self._observer,
         )
 
     async def _inspect(self) -> None:
@@ -444,7 +435,7 @@ class CollectionSession:
         digest = self.digest
         if self.inspecting is None or not self.inspecting.has_rows:
             is_kept = self._evidence is not None and self._evidence.attempt
-            patience = min(self._step_seconds, max(0.0, self.document.shuffle_by - time.time())) if is_kept else 0.0
+            patience = max(0.0, self.document.shuffle_by - time.time()) if is_kept else 0.0
             receipt = await receipt_of(self._analyzer, self.document, digest, patience, self._say_stalled)
             if receipt is None:
                 return  # no other party to answer

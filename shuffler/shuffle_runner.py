@@ -3,15 +3,18 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import replace
 from typing import Any, Final
 
 from peos.collection.document import Document
 from peos.collection.session import ENDS
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
+from peos.crypto.randomness import system
 from peos.errors import BadEncoding, Full, LocalFault, PeosError, Refused, RemoteFault
 from peos.net.calls import Caller
-from peos.net.logs import Log
+from peos.net.observer import Observer
+from peos.net.retry import FOREVER, retrying
 from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.driver import Driver
 from peos.shuffle.effects import (
@@ -33,6 +36,7 @@ from peos.shuffle.messages import Header, Notice, NoticeKind, SignedNotice, Stat
 from peos.shuffle.vectors import in_rows
 from shuffler.background import in_background
 from shuffler.delivery_runner import DeliveryRunner
+from shuffler.events import AttemptLeft, AttemptWaits, DeliveryStateReached, EvidenceKept, TaskFailed, VectorLost
 from shuffler.evidence import Evidence
 from shuffler.inbox import Inbox
 from shuffler.outbox import Outbox
@@ -40,7 +44,7 @@ from shuffler.store_thread import StoreThread
 from shuffler.workbench import InProcess
 
 TICK: Final = 1.0
-NO_ROOM: Final = 2.0  # seconds between looks whether there is some
+NO_ROOM: Final = replace(FOREVER, ceiling=4.0)  # until there is some, or its attempt is over
 EVENTS: Final = 10_000  # that may wait; an attempt of nine shufflers has fewer statements for each of them
 DEADLINE: Final = "shuffle"
 _ROWS_A_SECOND: Final = 500  # a step may take this much longer the more rows there are
@@ -64,7 +68,7 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
         analyzer: Caller,
         evidence: Evidence | None = None,
         step_seconds: float,
-        log: Log,
+        observer: Observer,
         clock: Callable[[], float] = time.time,
         tick: float = TICK,
     ) -> None:
@@ -74,7 +78,7 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
         self.trouble = ""  # why the last attempt was left
         self.reason = ""  # why it ended, if not with a receipt
         self.arrivals = Inbox(bench, document.schedule, number)
-        self.delivering = DeliveryRunner(number, document, context, store, analyzer, log)
+        self.delivering = DeliveryRunner(number, document, context, store, analyzer, observer)
         self._number = number
         self._document = document
         self._identity = identity
@@ -82,7 +86,7 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
         self._post = post
         self._evidence = evidence
         self._patience = step_seconds + bench.rows / _ROWS_A_SECOND
-        self._log = log
+        self._observer = observer
         self._clock = clock
         self._pause = tick
         self._events: asyncio.Queue[Event | Exception] = asyncio.Queue()  # an error ends `run`
@@ -176,7 +180,7 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
             return
         begun = time.monotonic()
         await in_background(lambda: evidence.keep(attempt, record, self.bench.vectors))
-        self._log.info("kept for the inspection", attempt=attempt, seconds=round(time.monotonic() - begun, 3))
+        self._observer.note(EvidenceKept(attempt, round(time.monotonic() - begun, 3)))
 
     async def _forget_evidence(self) -> None:
         if self._evidence is not None and self._evidence.attempt:
@@ -229,21 +233,21 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
         rows = in_rows(self.bench.vectors[vector]) if vector else None
         digest = self.context.collection
         await self._store.persistently(lambda store: store.put_delivery_state(digest, delivery_state, rows), self._wait)
-        self._log.info("delivery state", state=delivery_state.phase.value, attempt=delivery_state.attempt)
+        self._observer.note(DeliveryStateReached(delivery_state.phase.value, delivery_state.attempt))
         self.bench.discard(delivery_state.left)  # also what came for an attempt that was never entered here
         if delivery_state.running and self._evidence is not None and delivery_state.attempt != self._evidence.attempt:
             await self._forget_evidence()  # not when an attempt is left: others may deliver it all the same
 
     def _wait(self, error: Exception) -> None:
         self.trouble = str(error) if isinstance(error, PeosError) else type(error).__name__
-        self._log.warning("waiting", error, attempt=self.machine.delivery_state.attempt)
+        self._observer.note(AttemptWaits(error, self.machine.delivery_state.attempt))
 
     async def _work(self, task: Task, attempt: int) -> None:
         try:
             root = await self._worked(task, attempt)
         except Exception as error:  # whatever it is, the machine must not wait for this task for ever
             if self.machine.delivery_state.running and self.machine.delivery_state.attempt == attempt:
-                self._log.error("a step could not be worked", error, attempt=attempt)
+                self._observer.note(TaskFailed(error, attempt))
                 if isinstance(error, Refused) and not isinstance(error, Full):
                     self.abort(str(error))  # too few are left to hide among: no further attempt will have more
                     return
@@ -254,22 +258,23 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
 
     async def _worked(self, task: Task, attempt: int) -> bytes:
         """Do it, and where there is no room, again: until there is some, or the others wait no longer."""
-        while True:
-            try:
-                return await in_background(lambda: self.bench.work(task))
-            except Full as full:
-                if self.bench.left >= attempt:
-                    raise
-                self.trouble = str(full)
-                self._log.warning("waiting", full, attempt=attempt)
-                await asyncio.sleep(NO_ROOM)
+
+        def is_final(error: Exception) -> bool:
+            return not isinstance(error, Full) or self.bench.left >= attempt
+
+        return await retrying(
+            lambda: in_background(lambda: self.bench.work(task)),
+            replace(NO_ROOM, final=is_final),
+            rng=system(),
+            told=lambda error, _: self._wait(error),
+        )
 
     async def _deliver(self, delivery_state: DeliveryState) -> None:
         try:
             await self.delivering.send(delivery_state)
         except LocalFault as fault:
             # Nothing else can be sent in its place, and whether the analyzer has it already is not known here.
-            self._log.error("the stored vector cannot be delivered", fault)
+            self._observer.note(VectorLost(fault))
             self.abort(f"the stored vector cannot be delivered: {fault}")
 
     async def _tick(self) -> None:
@@ -316,7 +321,7 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
 
     def _note(self, why: str) -> None:
         self.trouble = why
-        self._log.warning("an attempt is left", reason=why, attempt=self.machine.delivery_state.attempt)
+        self._observer.note(AttemptLeft(why, self.machine.delivery_state.attempt))
 
     def _help(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(self._watched(work))

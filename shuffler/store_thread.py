@@ -3,14 +3,19 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final, TypeVar
+from dataclasses import replace
+from typing import TypeVar
 
 from peos.collection.session import FAULTS
+from peos.crypto.randomness import system
 from peos.errors import Full, Refused
+from peos.net.observer import Event
+from peos.net.retry import FOREVER, retrying
 from peos.store.base import ShufflerStore
+from shuffler.events import SubmissionsKept, SubmissionsNotKept
 
 R = TypeVar("R")
-AGAIN: Final = 2.0
+PERSISTENT = FOREVER  # as long as `persistently` does not call an error final
 
 
 class StoreThread:
@@ -39,15 +44,25 @@ class StoreThread:
         Room is waited for as long as it takes; of faults the last of `FAULTS` is raised, and a refusal at once.
         """
         faults = 0
-        while True:
-            try:
-                return await self(work)
-            except Exception as error:
-                faults += not isinstance(error, Full)
-                if faults >= FAULTS or (isinstance(error, Refused) and not isinstance(error, Full)):
-                    raise
-                told(error)
-                await asyncio.sleep(AGAIN)
+
+        def is_final(error: Exception) -> bool:
+            nonlocal faults
+            if isinstance(error, Full):
+                return False
+            faults += 1
+            return faults >= FAULTS or isinstance(error, Refused)
+
+        policy = replace(PERSISTENT, final=is_final)
+        return await retrying(lambda: self(work), policy, rng=system(), told=lambda error, _: told(error))
+
+    def follow(self, _: bytes, event: Event) -> None:
+        """Whether submissions are kept is part of the status."""
+        match event:
+            case SubmissionsNotKept(error):
+                later = error if isinstance(error, Full) else "internal error; details are in its log"
+                self.trouble = f"submissions cannot be kept at the moment: {later}"
+            case SubmissionsKept():
+                self.trouble = ""
 
     def close(self) -> None:
         """Finish what was begun and let go."""

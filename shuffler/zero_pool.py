@@ -16,8 +16,9 @@ from peos.collection.lifecycle import State
 from peos.compute import Background, Engine, ReadyZeros
 from peos.crypto.schemes.base import Packed, PublicKey
 from peos.errors import PeosError
-from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.shuffle.attempt import ENCRYPTED_SHARE
+from shuffler.events import ZerosNotMade, ZerosUsed
 
 MEGABYTES: Final = 256  # of all stocks together: 330,000 zeros of Paillier
 ROWS: Final = 1_000_000  # of one stock
@@ -30,7 +31,7 @@ class CollectionZeros:
     """The zeros of one collection here."""
 
     def __init__(
-        self, ahead: "ZeroPool", document: Document, public: PublicKey, number: int, capacity: int, log: Log
+        self, ahead: "ZeroPool", document: Document, public: PublicKey, number: int, capacity: int, observer: Observer
     ) -> None:
         passes = sum(holder == number for holder, _ in document.schedule.passes)
         own = number == ENCRYPTED_SHARE  # encrypts its shares of the fakes too
@@ -38,7 +39,7 @@ class CollectionZeros:
         self.ready = ReadyZeros(public, capacity)
         self.wanted = 0
         self.made = 0
-        self.log = log
+        self.observer = observer
         self._least_reports = document.minimum + len(document.dummies)
         self._a_report = passes * words
         self._for_fakes = (passes + own) * words * document.fakes
@@ -65,7 +66,7 @@ class CollectionZeros:
         if state in (State.DELIVERED, State.PUBLISHED, State.ABORTED) and self._ahead.forget(self):
             left = self.ready.erase()
             if self.made:
-                self.log.info("zeros made ahead: done of total were used", done=self.made - left, total=self.made)
+                self.observer.note(ZerosUsed(self.made - left, self.made))
 
     def add(self, zeros: Packed) -> None:
         """Add zeros that were made for this collection."""
@@ -96,10 +97,10 @@ class ZeroPool:
         self._closed = False
         self._lock = threading.Lock()
 
-    def stock(self, document: Document, public: PublicKey, number: int, log: Log) -> CollectionZeros:
+    def stock(self, document: Document, public: PublicKey, number: int, observer: Observer) -> CollectionZeros:
         """An empty stock for a collection in which this is shuffler `number`."""
         capacity = min(self._most_rows, self._most_bytes // public.ciphertext_bytes)
-        stock = CollectionZeros(self, document, public, number, capacity, log)
+        stock = CollectionZeros(self, document, public, number, capacity, observer)
         with self._lock:
             self._stocks.append(stock)
         return stock
@@ -168,7 +169,7 @@ class ZeroPool:
 
     def _give_up(self, stock: CollectionZeros, error: Exception) -> None:
         """Passes make what is missing; the next report wishes for it again."""
-        stock.log.warning("zeros are not made ahead", error)
+        stock.observer.note(ZerosNotMade(error))
         stock.wanted = 0
 
     def _make(self, engine: Engine, stock: CollectionZeros, missing: int) -> bool:

@@ -48,6 +48,7 @@ OF_KINDS = frozenset(
     | {"Relay", "RelayBench", "Workbench", "Bench", "Peos", "Sequential"}
 )
 NAMES_THEM = ("peos/registry.py", "peos/bench/overhead.py")  # the latter quotes the rows of the thesis' table
+WRITES_LINES = ("peos/net/observer.py", "peos/net/logs.py")
 EXPERIMENTS_TESTED = ("tests", "unit", "experiments")
 CEILING = 500
 MEDIAN = 200
@@ -131,6 +132,21 @@ def askers(root: Path) -> list[str]:
                     if name.parts[:2] != ("peos", "crypto"):
                         found.append(f"{name} tells protocols apart by their keys, schedules or benches")
     return sorted(set(found))
+
+
+def unobserved(root: Path) -> list[str]:
+    """Every line that a process writes to its log past the observer; debug lines are for developers."""
+    found = []
+    for path in sources(root):
+        name = path.relative_to(root)
+        if (name.parts[0] not in ROLES and name.parts[:2] != ("peos", "net")) or str(name) in WRITES_LINES:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(func=ast.Attribute(attr="info" | "warning" | "error", value=of)):
+                    if ast.unparse(of).lower().endswith(("log", "log()")):
+                        found.append(f"{name}:{node.lineno} writes a line: note an event instead")
+    return found
 
 
 def _constants(node: ast.AST) -> set[object]:
@@ -231,6 +247,19 @@ def test_a_planted_question_which_protocol_it_is_is_seen(tmp_path: Path, text: s
         "shuffler/planted.py",
         "peos/collection/planted.py",
     }
+
+
+def test_what_happens_is_noted_as_an_event() -> None:
+    assert unobserved(ROOT) == []
+
+
+def test_a_planted_line_past_the_observer_is_seen(tmp_path: Path) -> None:
+    planted = tmp_path / "shuffler" / "planted.py"
+    planted.parent.mkdir()
+    planted.write_text(
+        "def f(self, log):\n    self._log.warning('late', count=3)\n    log.info('x')\n    log.debug('y')\n"
+    )
+    assert [one.partition(" ")[0] for one in unobserved(tmp_path)] == ["shuffler/planted.py:2", "shuffler/planted.py:3"]
 
 
 def test_mechanisms_and_schemes_answer_for_themselves() -> None:

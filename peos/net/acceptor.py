@@ -5,10 +5,13 @@ outsider who opens many would keep everybody else out. So connections are accept
 over loopback to where gRPC listens, byte for byte: TLS is between the caller and gRPC, and nothing is read here.
 
 When a port or an address has as many as it may, the newcomer takes the place of the connection that has been silent
-longest among those that have not finished a handshake; on a port for strangers also of one that has finished it and
-been silent for long, or of an address that has more than its share. Else the newcomer is turned away. So no connection
-between parties that has outlived the time for a handshake, which only one with a certificate does, is ever lost to an
-outsider.
+longest among those that have not finished a handshake. So no connection between parties that has outlived the time for
+a handshake, which only one with a certificate does, is ever lost to an outsider.
+
+On a port for strangers anybody finishes a handshake, and places go round: a newcomer takes the place of an address that
+has wasted more of the port's time than its own has, which is how long its connections were kept lately without a word;
+or of an address that has more than its share. Addresses that hold places, and come back for others, lose them to users,
+and a user's handshake is not lost to them. Else the newcomer is turned away.
 """
 
 import asyncio
@@ -19,18 +22,22 @@ import socket
 import struct
 import threading
 from collections import Counter
+from itertools import islice
 from typing import Any, Final
 
 from peos.errors import WrongInput
 from peos.net.limits import Limits
-from peos.net.logs import Log
+from peos.net.observer import NotAccepting, Observer, PortFull
 
 _CHUNK: Final = 256 << 10
 _BACKLOG: Final = 512
 _AT_ONCE: Final = 64  # connections accepted before anything else gets its turn
 _SWEEP: Final = 0.5  # seconds between looks at the clock
 _REST: Final = 0.2  # seconds without accepting when the system has no descriptor left
-_SILENT: Final = 0.5  # seconds after which a stranger's connection must give way, should the port be full
+_SILENT: Final = 0.1  # seconds after which a stranger's connection wastes its place
+_MARGIN: Final = 0.4  # seconds by which it must have wasted more than a newcomer that gets it
+_HALVED: Final = 30.0  # seconds in which half of what an address has wasted is forgotten
+_LOOKED_AT: Final = 64  # of the longest silent, for one that must give way: the port may be flooded
 _LAST: Final = 2.0  # seconds for the caller to hear that gRPC has ended
 _RESET: Final = struct.pack("ii", 1, 0)  # close at once, without a state that lingers
 _TOLD_EVERY: Final = 60.0
@@ -69,7 +76,6 @@ class _Passage:
         data = self._received(self._outer)
         if not data:
             return
-        self.heard = self._loop.time()
         self._acceptor.note_heard(self)
         if self._inner is None and not self._connect():
             return
@@ -167,17 +173,18 @@ class Acceptor:
     for the one who made it; everything else happens in that thread.
     """
 
-    def __init__(self, address: str, inner: tuple[str, int], limits: Limits, log: Log) -> None:
+    def __init__(self, address: str, inner: tuple[str, int], limits: Limits, observer: Observer) -> None:
         self._listeners = _listeners(address)
         self.loop = asyncio.new_event_loop()
         self.inner = inner
         self._limits = limits
-        self._log = log
+        self._observer = observer
         # In the order in which they were heard of last, the longest silent first.
         self._unsettled: dict[_Passage, None] = {}
         self._settled: dict[_Passage, None] = {}
         self._by_address: dict[str, dict[_Passage, None]] = {}
         self._lately: Counter[str] = Counter()  # connections of each address in this second
+        self._wasted: dict[str, float] = {}  # seconds, by address; of connections that are silent now it is yet to come
         self._turned_away = 0
         self._told_at = -_TOLD_EVERY
         self.port: int = self._listeners[0].getsockname()[1]
@@ -219,6 +226,8 @@ class Acceptor:
 
     def note_heard(self, passage: _Passage) -> None:
         """A caller has said something: it is the last that would have to give way."""
+        self._count_silence(passage)
+        passage.heard = self.loop.time()
         self._order(passage).pop(passage, None)
         passage.is_settled = passage.is_settled or passage.is_answered
         self._order(passage)[passage] = None
@@ -228,6 +237,7 @@ class Acceptor:
 
     def forget(self, passage: _Passage) -> None:
         """It is over."""
+        self._count_silence(passage)
         self._order(passage).pop(passage, None)
         own = self._by_address[passage.address]
         del own[passage]
@@ -274,25 +284,47 @@ class Acceptor:
             victim = next(iter(sorted(filter(self._must_yield, own), key=lambda one: one.is_settled)), None)
         elif len(self._unsettled) + len(self._settled) < self._limits.connections:
             return True
+        elif self._limits.strangers:
+            victim = self._most_wasteful(address)
+            heaviest = max(self._by_address.values(), key=len)
+            if victim is None and len(heaviest) > len(own) + 1:
+                victim = next(iter(heaviest))
         else:
             victim = next(iter(self._unsettled), None) or next(filter(self._must_yield, self._settled), None)
-            heaviest = max(self._by_address.values(), key=len)
-            if victim is None and self._limits.strangers and len(heaviest) > len(own) + 1:
-                victim = next(iter(heaviest))
         if victim is None:
             return False
         victim.close(at_once=True)
         self._tell()
         return True
 
+    def _most_wasteful(self, address: str) -> _Passage | None:
+        """The connection whose place a newcomer from this address may have."""
+        unsettled, settled = islice(self._unsettled, _LOOKED_AT), islice(self._settled, _LOOKED_AT)
+        found = max(
+            (*unsettled, *filter(self._silence, settled)), key=lambda one: self._waste(one.address), default=None
+        )
+        enough = self._waste(address) + _MARGIN
+        return found if found is not None and self._waste(found.address) > enough else None
+
+    def _waste(self, address: str) -> float:
+        """Seconds for which this address has kept places lately and said nothing."""
+        here = sum(self._silence(one) for one in self._by_address.get(address, ()))
+        return self._wasted.get(address, 0.0) + here
+
+    def _silence(self, passage: _Passage) -> float:
+        return max(0.0, self.loop.time() - passage.heard - _SILENT)
+
+    def _count_silence(self, passage: _Passage) -> None:
+        if silence := self._silence(passage):
+            self._wasted[passage.address] = self._wasted.get(passage.address, 0.0) + silence
+
     def _must_yield(self, passage: _Passage) -> bool:
         """Whether a newcomer may have its place."""
         if not passage.is_settled:
             return True
-        now = self.loop.time()
         if self._limits.strangers:
-            return now - passage.heard > _SILENT
-        return now - passage.opened <= self._limits.handshake  # gRPC has not vouched for it yet by keeping it
+            return self._silence(passage) > _MARGIN
+        return self.loop.time() - passage.opened <= self._limits.handshake  # gRPC has not vouched for it by keeping it
 
     def _sweep(self) -> None:
         """End handshakes that take too long, and callers that take nothing of what is sent to them."""
@@ -306,6 +338,8 @@ class Acceptor:
 
     def _forget_attempts(self) -> None:
         self._lately.clear()
+        rest = {address: seconds * 0.5 ** (1 / _HALVED) for address, seconds in self._wasted.items()}
+        self._wasted = {address: seconds for address, seconds in rest.items() if seconds > 0.1}
         self.loop.call_later(1.0, self._forget_attempts)
 
     def _rest(self, error: OSError) -> None:
@@ -313,14 +347,14 @@ class Acceptor:
         for listener in self._listeners:
             self.loop.remove_reader(listener)
         self.loop.call_later(_REST, self._listen)
-        self._log.warning("no connection can be accepted", error)
+        self._observer.note(NotAccepting(error))
 
     def _tell(self) -> None:
         """A port that is full is told to the operator, but not for each connection."""
         self._turned_away += 1
         now = self.loop.time()
         if now - self._told_at >= _TOLD_EVERY:
-            self._log.warning("a port is full: connections were turned away", port=self.port, count=self._turned_away)
+            self._observer.note(PortFull(self.port, self._turned_away))
             self._told_at, self._turned_away = now, 0
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from peos.errors import NotYet, PeosError, WrongInput
 from peos.net.certificates import fingerprint
 from peos.net.errors import Public, to_status
-from peos.net.logs import Log
+from peos.net.observer import CallerTurnedAway, CallFailed, CallRefused, Observer
 from peos.net.tls import TLS13, Trust, grpc
 
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -66,8 +66,8 @@ def speaks_tls13(context: Context) -> bool:
 class Guard(grpc.aio.ServerInterceptor):
     """Lets a call through to its handler, or refuses it; on a peer port `trust` says whose calls to answer."""
 
-    def __init__(self, log: Log, trust: Trust | None = None) -> None:
-        self._log = log
+    def __init__(self, observer: Observer, trust: Trust | None = None) -> None:
+        self._observer = observer
         self._trust = trust
 
     async def intercept_service(
@@ -118,7 +118,7 @@ class Guard(grpc.aio.ServerInterceptor):
     async def _check(self, context: Context, method: str) -> None:
         refusal = self._refusal(context)
         if refusal is not None:
-            self._log.warning("a caller was turned away", method=method, id=refusal.id, reason=refusal.text)
+            self._observer.note(CallerTurnedAway(method, refusal.id, refusal.text))
             await context.abort(refusal.status, refusal.text, refusal.metadata)
 
     def _refusal(self, context: Context) -> Public | None:
@@ -139,9 +139,9 @@ class Guard(grpc.aio.ServerInterceptor):
             raise error
         public = to_status(error)
         if isinstance(error, NotYet):
-            self._log.debug("a call was too early", method=method)  # callers ask again; each time is no news
+            self._observer.log.debug("a call was too early", method=method)  # callers ask again; each time is no news
         elif isinstance(error, PeosError):
-            self._log.warning("a call was refused", error, method=method, status=public.status.name)
+            self._observer.note(CallRefused(error, method, public.status.name))
         else:
-            self._log.error("a call failed", error, method=method)
+            self._observer.note(CallFailed(error, method))
         await context.abort(public.status, public.text, public.metadata)

@@ -1,15 +1,16 @@
-"""What happens to collections, as typed events: one place decides what becomes a line of the log, and who else hears.
+"""Where events are noted: one place decides what becomes a line of the log, and what else hears of it.
 
 An event knows its sentence, its level and its fields; `Observer.note` writes the line, and hands the event to those
-that follow some kind of event: a status that is written anew, an audit log, later metrics.
+that follow some kind of event: a status that is written anew, an audit log, later metrics. The kinds that only one
+role has are in `shuffler.events` and `analyzer.events`.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from enum import Enum
 from typing import ClassVar, Final
 
-from peos.net.logs import Log
+from peos.net.logs import LISTENING, Log
 
 UNWRITTEN: Final = {"unwritten": True}  # of a field: it is for those who follow, and in no line
 
@@ -39,7 +40,7 @@ class Failure(Event):
     error: Exception
 
 
-# The life of a collection.
+# What every party has.
 
 
 @dataclass(frozen=True)
@@ -52,157 +53,90 @@ class StateReached(Event):
 
 
 @dataclass(frozen=True)
-class Accepted(Event):
-    """The operator takes part."""
+class Listens(Event):
+    """A port has begun to answer."""
 
-    sentence: ClassVar[str] = "accepted by the operator"
-
-
-@dataclass(frozen=True)
-class Finished(Event):
-    """Nothing is left to do for it here."""
-
-    sentence: ClassVar[str] = "nothing is left to do"
+    sentence: ClassVar[str] = LISTENING
+    address: str
+    port: int
 
 
 @dataclass(frozen=True)
-class TwoListsSigned(Event):
-    """A shuffler signed two lists. The proof is for the audit log; the log of the process names the shuffler alone."""
+class NotAccepting(Failure):
+    """The system gives no connection; the port tries again."""
 
-    sentence: ClassVar[str] = "two lists signed"
-    level: ClassVar[Level] = Level.ERROR
-    peer: str
-    proof: Mapping[str, str | int] = field(repr=False, metadata=UNWRITTEN)
+    sentence: ClassVar[str] = "no connection can be accepted"
 
 
 @dataclass(frozen=True)
-class ReportsLeftOut(Event):
-    """Some reports cannot be shuffled here."""
+class PortFull(Event):
+    """So many connections were turned away since the last line."""
 
-    sentence: ClassVar[str] = "reports were left out"
+    sentence: ClassVar[str] = "a port is full: connections were turned away"
     level: ClassVar[Level] = Level.WARNING
-    reason: str
+    port: int
     count: int
 
 
 @dataclass(frozen=True)
-class EvidenceFound(Event):
-    """What was kept for the inspection was read after a restart."""
+class CallerTurnedAway(Event):
+    """A caller without TLS 1.3, or without a certificate that is trusted here."""
 
-    sentence: ClassVar[str] = "what was kept for the inspection is here"
-    attempt: int
-
-
-# What is tried again, or given up.
-
-
-@dataclass(frozen=True)
-class Waits(Failure):
-    """A step was not taken, for a reason that may pass."""
-
-    sentence: ClassVar[str] = "waiting"
+    sentence: ClassVar[str] = "a caller was turned away"
+    level: ClassVar[Level] = Level.WARNING
+    method: str
+    id: str
+    reason: str
 
 
 @dataclass(frozen=True)
-class StepFailed(Failure):
-    """A step was not taken, for a reason of this program's own."""
+class CallRefused(Failure):
+    """A call was answered with one of the errors of errors.md."""
 
-    sentence: ClassVar[str] = "a step failed"
+    sentence: ClassVar[str] = "a call was refused"
+    method: str
+    status: str
+
+
+@dataclass(frozen=True)
+class CallFailed(Failure):
+    """A call met an error that nothing foresaw."""
+
+    sentence: ClassVar[str] = "a call failed"
     level: ClassVar[Level] = Level.ERROR
+    method: str
 
 
 @dataclass(frozen=True)
-class ChangeIsThere(Failure):
-    """The store failed, and the change is there all the same."""
+class DescriptorsFound(Event):
+    """The number of files and connections that this process may have open."""
 
-    sentence: ClassVar[str] = "a change that failed is there"
-    state: str
-
-
-@dataclass(frozen=True)
-class NotMovedOn(Failure):
-    """Some work on a collection failed, and is tried again."""
-
-    sentence: ClassVar[str] = "a collection could not be moved on"
-    level: ClassVar[Level] = Level.ERROR
-    state: str
-    work: str = field(metadata=UNWRITTEN)
+    sentence: ClassVar[str] = "descriptors"
+    total: int
 
 
 @dataclass(frozen=True)
-class MovedOn(Event):
-    """This work was done; what kept it from being done is over."""
+class FewDescriptors(Event):
+    """A port takes fewer connections than it is configured for."""
 
-    level: ClassVar[Level] = Level.NONE
-    work: str
-
-
-@dataclass(frozen=True)
-class DummyNotIn(Failure):
-    """A dummy was not acknowledged by all."""
-
-    sentence: ClassVar[str] = "a dummy is not in yet; it is sent again"
+    sentence: ClassVar[str] = "few descriptors: this port takes fewer connections"
+    level: ClassVar[Level] = Level.WARNING
+    step: str
+    count: int
 
 
 @dataclass(frozen=True)
-class StoppedSession(Failure):
-    """A session ended by an error that nothing foresaw."""
+class Drains(Event):
+    """The process was asked to stop, and lets calls under way finish."""
 
-    sentence: ClassVar[str] = "a collection stopped, and is tried again"
-    level: ClassVar[Level] = Level.ERROR
-
-
-@dataclass(frozen=True)
-class Unreadable(Failure):
-    """What is stored of a collection cannot be gone on with."""
-
-    sentence: ClassVar[str] = "a stored collection cannot be resumed"
-    level: ClassVar[Level] = Level.ERROR
+    sentence: ClassVar[str] = "draining"
 
 
 @dataclass(frozen=True)
-class StoreUnread(Failure):
-    """The store cannot be asked about its collections now."""
+class Stopped(Event):
+    """The process has ended its work."""
 
-    sentence: ClassVar[str] = "the collections cannot be read at the moment"
-    level: ClassVar[Level] = Level.ERROR
-
-
-@dataclass(frozen=True)
-class StoreRead(Event):
-    """The store can be asked again."""
-
-    level: ClassVar[Level] = Level.NONE
-
-
-@dataclass(frozen=True)
-class RowsKept(Failure):
-    """What is kept for users could not be erased at its time."""
-
-    sentence: ClassVar[str] = "rows could not be erased yet"
-    level: ClassVar[Level] = Level.ERROR
-
-
-@dataclass(frozen=True)
-class StatusUnwritten(Failure):
-    """The file with the status could not be written."""
-
-    sentence: ClassVar[str] = "the status could not be written"
-    level: ClassVar[Level] = Level.ERROR
-
-
-@dataclass(frozen=True)
-class Began(Event):
-    """The process begins to look after its collections."""
-
-    level: ClassVar[Level] = Level.NONE
-
-
-@dataclass(frozen=True)
-class Ended(Event):
-    """The process ends in order."""
-
-    level: ClassVar[Level] = Level.NONE
+    sentence: ClassVar[str] = "stopped"
 
 
 Follower = Callable[[bytes, Event], None]

@@ -52,6 +52,8 @@ class Retry:
 
 
 STANDARD: Final = Retry(attempts=8, base=0.1)
+FOREVER: Final = Retry(base=2.0, final=lambda _: False)
+"""Whatever the error is: the caller is cancelled when the call is not wanted any more."""
 ONCE: Final = Retry(attempts=1)
 
 

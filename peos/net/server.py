@@ -10,7 +10,7 @@ from peos.net.acceptor import Acceptor
 from peos.net.calls import Service
 from peos.net.guard import Guard
 from peos.net.limits import KEEPALIVE_MS, OPTIONS, PEERS, Limits
-from peos.net.logs import LISTENING, Log
+from peos.net.observer import Listens, Observer
 from peos.net.tls import Trust, grpc, health, health_pb2, health_pb2_grpc, reflection
 
 _ADDRESS: Final = re.compile(r"(?:[^\s:\[\]]+|\[[0-9A-Fa-f:.%]+\]):[0-9]{1,5}")
@@ -59,7 +59,7 @@ async def serve(
     credentials: grpc.ServerCredentials,
     services: Iterable[Service],
     *,
-    log: Log,
+    observer: Observer,
     trust: Trust | None = None,
     limits: Limits = PEERS,
 ) -> Running:
@@ -70,17 +70,17 @@ async def serve(
     _require_address(address)
     offered = list(services)
     server = grpc.aio.server(
-        interceptors=[Guard(log, trust)],
+        interceptors=[Guard(observer, trust)],
         options=[*_OPTIONS, *_options(limits)],
         maximum_concurrent_rpcs=limits.calls,
     )
     server.add_generic_rpc_handlers([service.handler for service in offered])
     inner = server.add_secure_port(f"{_LOOPBACK}:0", credentials)
-    acceptor = Acceptor(address, (_LOOPBACK, inner), limits, log)
+    acceptor = Acceptor(address, (_LOOPBACK, inner), limits, observer)
     running = Running(server, acceptor, tuple(service.name for service in offered))
     await server.start()
     await running.set_serving(True)
-    log.info(LISTENING, address=address, port=running.port)
+    observer.note(Listens(address, running.port))
     return running
 
 

@@ -35,6 +35,7 @@ from peos.net.certificates import Certificate, as_der, make_certificate
 from peos.net.client import channel
 from peos.net.guard import Context
 from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.net.retry import ONCE
 from peos.net.server import Running, serve
 from peos.net.submit import send_parts
@@ -172,7 +173,7 @@ class Played:
         trust = Trust(card.peer_certificate for card in self.town.cards)
         calls = service({DELIVER: self._deliver, GET_RECEIPT: self._receipt, GET_DUMMIES: self._dummies})
         credentials = peer_port(self.town.certificate, trust)
-        self._server = await serve(f"127.0.0.1:{self.town.port}", credentials, [calls], log=QUIET, trust=trust)
+        self._server = await serve(f"127.0.0.1:{self.town.port}", credentials, [calls], observer=QUIET, trust=trust)
 
     async def close(self) -> None:
         """Close everything."""
@@ -267,7 +268,7 @@ class Played:
         assert len(reports) == len(self.expected) + self.document.fakes
 
 
-QUIET: Final = Log("played")
+QUIET: Final = Observer(Log("played"))
 
 
 @contextlib.asynccontextmanager

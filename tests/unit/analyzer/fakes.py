@@ -19,6 +19,7 @@ from peos.net.calls import service
 from peos.net.certificates import as_der, make_certificate
 from peos.net.guard import Context
 from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.net.server import Running, serve
 from peos.net.tls import Trust, peer_port, user_port
 from peos.wire.documents import SignedDocument, decode_signed_document
@@ -93,12 +94,12 @@ class FakeShuffler:
         self._ports = []
 
     async def _open(self) -> list[Running]:
-        log = Log("tests.analyzer")
+        observer = Observer(Log("tests.analyzer"))
         peers = service({PROPOSE: self._propose, CLOSE: self._close, STATUS: self._status})
         users = service({DESCRIBE: self._describe, SUBMIT_MANY: self._submit_many})
         return [
-            await serve("127.0.0.1:0", peer_port(self.peers, self.trust), [peers], log=log, trust=self.trust),
-            await serve("127.0.0.1:0", user_port(self.users), [users], log=log),
+            await serve("127.0.0.1:0", peer_port(self.peers, self.trust), [peers], observer=observer, trust=self.trust),
+            await serve("127.0.0.1:0", user_port(self.users), [users], observer=observer),
         ]
 
     async def _propose(self, proposal: Proposal, _: Context) -> None:

@@ -9,6 +9,7 @@ import math
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -43,7 +44,7 @@ def delivered(world: World, home: Workspace) -> Publisher:
     values = np.repeat(np.arange(4), [20, 20, 10, 10])
     for sender, sent in world.deliveries(home, kept, world.output(home, kept, values)).items():
         take(receiving, sent, world.certificate(sender))
-    return Publisher(home, receiving, world.inspecting(home), Inline(), Log("tests.analyzer"))
+    return Publisher(home, receiving, world.inspecting(home), Inline(), Observer(Log("tests.analyzer")))
 
 
 def is_in_the_database(world: World, secret: bytes) -> bool:
@@ -177,6 +178,42 @@ def test_errors_of_the_store_do_not_end_the_turns_over_the_collections(world: Wo
     assert errors == []
 
 
+def test_what_comes_while_publishing_is_tried_is_not_waited_for_again(world: World) -> None:
+    """The last opening comes when it has just been found that one is missing: the next try is not in two minutes."""
+    home = world.home()
+    delivered(world, home)
+    came: list[int] = []
+
+    class Awaiting(Publisher):
+        def publish(self, kept: CollectionRow) -> float:
+            if came:
+                return super().publish(kept)
+            loop.call_soon_threadsafe(comes)
+            while not came:
+                time.sleep(0.01)
+            return math.inf
+
+    def comes() -> None:
+        scheduler.look()
+        came.append(1)
+
+    observer = Observer(Log("tests.analyzer"))
+    made = Awaiting(home, world.receiving(home), world.inspecting(home), Inline(), observer)
+    scheduler = Scheduler(home, world.receiving(home), made, observer)
+    loop = asyncio.new_event_loop()
+
+    async def turn() -> None:
+        running = asyncio.ensure_future(scheduler.run(lambda _: math.inf))
+        while home.kept("fruit").state is not State.PUBLISHED:
+            assert not running.done(), running
+            await asyncio.sleep(0.05)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    with contextlib.closing(loop):
+        loop.run_until_complete(asyncio.wait_for(turn(), 60))
+
+
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
@@ -199,9 +236,8 @@ def test_what_keeps_a_collection_from_moving_on_is_in_its_status_for_as_long_as_
                 raise error
             return super().publish(kept)
 
-    log = Log("tests.analyzer")
-    observer = Observer(log, Troubles(world.config.folder).followers())
-    made = Troubled(home, world.receiving(home), world.inspecting(home), Inline(), log)
+    observer = Observer(Log("tests.analyzer"), Troubles(world.config.folder).followers())
+    made = Troubled(home, world.receiving(home), world.inspecting(home), Inline(), observer)
 
     def said() -> str:
         """By another process: `peos analyzer status`."""

@@ -19,6 +19,7 @@ from peos.compute import Inline
 from peos.crypto.identity import Identity
 from peos.estimate.post_processing import OF_THE_RAW
 from peos.net.logs import Log
+from peos.net.observer import Observer
 from tests.raising import raises
 from tests.unit.analyzer.fakes import FLOOR
 from tests.unit.analyzer.world import USERS, Silent, World, take
@@ -53,7 +54,7 @@ def _publish(world: World) -> None:
     receiving = world.receiving(opened)
     for sender, sent in world.deliveries(opened, kept, world.output(opened, kept, VALUES)).items():
         take(receiving, sent, world.certificate(sender))
-    Publisher(opened, receiving, world.inspecting(opened), Inline(), Log("tests.analyzer")).publish(
+    Publisher(opened, receiving, world.inspecting(opened), Inline(), Observer(Log("tests.analyzer"))).publish(
         opened.kept("fruit")
     )
 

@@ -140,7 +140,9 @@ def test_only_dummies_that_every_shuffler_acknowledged_must_come_out(world: Worl
     for number, sent in world.deliveries(home, kept, rows).items():
         take(receiving, sent, world.certificate(number))
     receiving.settle(home.kept("fruit"))
-    Publisher(home, receiving, world.inspecting(home), Inline(world.rng), Log("tests")).publish(home.kept("fruit"))
+    Publisher(home, receiving, world.inspecting(home), Inline(world.rng), Observer(Log("tests"))).publish(
+        home.kept("fruit")
+    )
     after = home.kept("fruit")
     assert (after.state is State.PUBLISHED) is published
     if not published:
@@ -149,7 +151,7 @@ def test_only_dummies_that_every_shuffler_acknowledged_must_come_out(world: Worl
 
 def _scheduler(world: World, home: Workspace) -> Scheduler:
     receiving = world.receiving(home)
-    publishing = Publisher(home, receiving, world.inspecting(home), Inline(world.rng), Log("tests"))
+    publishing = Publisher(home, receiving, world.inspecting(home), Inline(world.rng), Observer(Log("tests")))
     return Scheduler(home, receiving, publishing, Observer(Log("tests")))
 
 

@@ -46,7 +46,7 @@ def fill(home: Workspace, kept: CollectionRow, count: int) -> None:
 def scheduler(world: World, home: Workspace) -> Scheduler:
     """The serving process's."""
     receiving = world.receiving(home)
-    publishing = Publisher(home, receiving, world.inspecting(home), Inline(world.rng), Log("tests"))
+    publishing = Publisher(home, receiving, world.inspecting(home), Inline(world.rng), Observer(Log("tests")))
     return Scheduler(home, receiving, publishing, Observer(Log("tests")))
 
 

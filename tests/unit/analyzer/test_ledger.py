@@ -18,6 +18,7 @@ from peos.compute import Inline
 from peos.errors import Refused
 from peos.ldp import GRR
 from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.privacy.composition import Release, spent
 from peos.privacy.guarantees import rounded_up
 from tests.raising import raises
@@ -129,7 +130,7 @@ def _delivered(world: World, opened: Workspace, *, dummies: bool) -> CollectionR
     rows = world.output(opened, kept, np.repeat(np.arange(4), 50), dummies=dummies)
     for sender, sent in world.deliveries(opened, kept, rows).items():
         take(receiving, sent, world.certificate(sender))
-    publishing = Publisher(opened, receiving, world.inspecting(opened), Inline(), Log("tests.analyzer"))
+    publishing = Publisher(opened, receiving, world.inspecting(opened), Inline(), Observer(Log("tests.analyzer")))
     publishing.publish(opened.kept("fruit"))
     return opened.kept("fruit")
 

@@ -19,6 +19,7 @@ from peos.collection.lifecycle import State
 from peos.compute import Engine, Inline
 from peos.errors import LocalFault
 from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.privacy import guarantees
 from tests.raising import raises
 from tests.unit.analyzer.world import FAKES, World, take
@@ -38,7 +39,9 @@ def _delivered(world: World, home: Workspace, *, dummies: bool = True) -> Collec
 
 
 def _publishing(world: World, home: Workspace, engine: Engine | None = None) -> Publisher:
-    return Publisher(home, world.receiving(home), world.inspecting(home), engine or Inline(), Log("tests.analyzer"))
+    return Publisher(
+        home, world.receiving(home), world.inspecting(home), engine or Inline(), Observer(Log("tests.analyzer"))
+    )
 
 
 def _result(home: Workspace) -> dict[str, Any]:
@@ -69,6 +72,7 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
             "interval95",
             "significant",
             "oracle",
+            "bits",
             "post_processed",
             "truth",
             "guarantees",

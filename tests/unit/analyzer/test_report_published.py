@@ -20,6 +20,7 @@ from peos.compute import Inline
 from peos.crypto.schemes.base import PrivateKey
 from peos.errors import LocalFault
 from peos.net.logs import Log
+from peos.net.observer import Observer
 from tests.e2e.leaks import traces
 from tests.raising import raises
 from tests.unit.analyzer.fakes import FLOOR
@@ -30,7 +31,9 @@ VALUES = np.repeat(np.arange(4), [20, 10, 6, 4])
 
 
 def _publishing(world: World, opened: Workspace) -> Publisher:
-    return Publisher(opened, world.receiving(opened), world.inspecting(opened), Inline(), Log("tests.analyzer"))
+    return Publisher(
+        opened, world.receiving(opened), world.inspecting(opened), Inline(), Observer(Log("tests.analyzer"))
+    )
 
 
 def _delivered(world: World, opened: Workspace) -> CollectionRow:

@@ -63,7 +63,8 @@ class Serving:
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduler, "FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(scheduler, "ERRORS", replace(scheduler.ERRORS, base=0.05))
+    monkeypatch.setattr(scheduler, "SETTLE", 0.05)
     monkeypatch.setattr(scheduler, "ASK_EVERY", 0.05)
 
 

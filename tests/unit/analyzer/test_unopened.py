@@ -16,6 +16,7 @@ from analyzer.workspace import Workspace
 from peos.collection.lifecycle import State
 from peos.compute import Inline
 from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.shuffle.inspect.evidence import Nothing, Opening
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
 from peos.store import database
@@ -38,7 +39,7 @@ def home(world: World) -> Workspace:
 
 def publishing(world: World, home: Workspace, *, patience: float) -> Publisher:
     found = InspectionRunner(home, patience=patience)
-    return Publisher(home, world.receiving(home), found, Inline(), Log("tests.analyzer"))
+    return Publisher(home, world.receiving(home), found, Inline(), Observer(Log("tests.analyzer")))
 
 
 def kept(home: Workspace) -> CollectionRow:

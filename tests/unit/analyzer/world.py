@@ -22,6 +22,7 @@ from peos.compute import Inline
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import U64, Randomness
 from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
 from peos.shuffle.vectors import as_rows
 from peos.spec import CollectionSpec
@@ -141,7 +142,7 @@ class World:
         return kept
 
     def receiving(self, home: Workspace) -> DeliveryReceiver:
-        return DeliveryReceiver(home, Log("tests.analyzer"))
+        return DeliveryReceiver(home, Observer(Log("tests.analyzer")))
 
     def inspecting(self, home: Workspace) -> InspectionRunner:
         """An inspection that waits for nobody: no shuffler of this world has rows to open, and the analyst knows."""

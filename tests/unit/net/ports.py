@@ -14,6 +14,7 @@ from peos.net.client import channel
 from peos.net.guard import Context
 from peos.net.limits import PEERS, Limits
 from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.net.retry import ONCE
 from peos.net.tls import Trust, peer_port, user_port
 from peos.wire.methods import GET_FROZEN_DIGEST
@@ -52,7 +53,9 @@ async def listening(
     """A user port, or with `trust` a peer port, on a free port of the loopback interface."""
     credentials = user_port(own) if trust is None else peer_port(own, trust)
     services = [calls.service({GET_FROZEN_DIGEST: behaviour})]
-    running = await server.serve("127.0.0.1:0", credentials, services, log=Log("test"), trust=trust, limits=limits)
+    running = await server.serve(
+        "127.0.0.1:0", credentials, services, observer=Observer(Log("test")), trust=trust, limits=limits
+    )
     try:
         yield running
     finally:

@@ -66,8 +66,10 @@ def test_silent_connections_give_way_and_no_more_stay_than_may(peers: bool) -> N
         async with listening(Trust([PEER.pem]) if peers else None, limits=limits) as running:
             silent = [connected(running, f"127.0.0.{2 + number % 20}") for number in range(60)]
             await until(lambda: sum(map(is_open, silent)) == 8, "as many as may")
-            assert [number for number, one in enumerate(silent) if is_open(one)] == list(range(52, 60)), "the last"
-            assert await asked(running, PEER) == ANSWER
+            if peers:
+                assert [number for number, one in enumerate(silent) if is_open(one)] == list(range(52, 60)), "the last"
+                assert await asked(running, PEER) == ANSWER
+            await until(lambda: answered(running), "a newcomer is let in")
             for one in silent:
                 one.close()
 
@@ -113,20 +115,40 @@ def test_a_connection_between_parties_is_never_lost_to_outsiders() -> None:
     run(whole())
 
 
-def test_strangers_that_finished_their_handshake_give_way_too_once_they_are_silent() -> None:
+def test_a_user_is_let_in_at_once_where_fifty_addresses_hold_all_places_and_come_back_for_them() -> None:
+    """Each finishes its handshake, says nothing more, and is there again as soon as it was ended."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     context.set_alpn_protocols(["h2"])
 
+    came = [0]
+
+    async def comes_back(source: str, port: int) -> None:
+        while True:
+            with contextlib.suppress(OSError):
+                reader, writer = await asyncio.open_connection(
+                    "127.0.0.1", port, ssl=context, local_addr=(source, 0), server_hostname="peos.party"
+                )
+                came[0] += 1
+                try:
+                    while await reader.read(1 << 16):
+                        pass
+                finally:
+                    writer.transport.abort()
+            await asyncio.sleep(0.2)
+
     async def whole() -> None:
-        async with listening(limits=Limits(connections=4, per_address=100, strangers=True)) as running:
-            held = []
-            for number in range(4):
-                source = (f"127.0.0.{2 + number}", 0)
-                held.append(await asyncio.open_connection("127.0.0.1", running.port, ssl=context, local_addr=source))
-            await until(lambda: answered(running), "a newcomer is let in")
-            for _, writer in held:
-                writer.transport.abort()
+        async with listening(limits=Limits(connections=10, per_address=100, strangers=True)) as running:
+            holders = [asyncio.ensure_future(comes_back(f"127.0.0.{2 + one}", running.port)) for one in range(50)]
+            await until(lambda: came[0] > 75, "all have been there, and lost their places to one another")
+            found = []
+            for _ in range(20):
+                found.append(await answered(running))
+                await asyncio.sleep(0.1)
+            assert all(found), f"{found.count(False)} of 20 calls, each on a connection of its own, were turned away"
+            for holder in holders:
+                holder.cancel()
+            await asyncio.gather(*holders, return_exceptions=True)
 
     run(whole())
 

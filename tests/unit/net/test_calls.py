@@ -14,6 +14,7 @@ from peos.net import calls, server
 from peos.net.client import channel
 from peos.net.guard import Context
 from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.net.retry import ONCE, Retry
 from peos.net.tls import user_port
 from peos.wire.methods import CARRY, GET_FROZEN_DIGEST, GET_LIST, SUBMIT_MANY, VECTOR_HEADER, Method
@@ -29,7 +30,7 @@ RECEIPT = Receipt(0, 1, (), bytes(64))
 async def offered(behaviours: Behaviours, *, policy: Retry = ONCE) -> AsyncIterator[calls.Caller]:
     """A caller of a service that answers so."""
     services = [calls.service(behaviours)]
-    running = await server.serve("127.0.0.1:0", user_port(SERVER), services, log=Log("test"))
+    running = await server.serve("127.0.0.1:0", user_port(SERVER), services, observer=Observer(Log("test")))
     caller = calls.Caller(channel(f"127.0.0.1:{running.port}", SERVER.pem), "shuffler 2", RNG, policy=policy)
     try:
         yield caller

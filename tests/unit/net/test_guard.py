@@ -8,6 +8,7 @@ import pytest
 from peos.net.certificates import fingerprint
 from peos.net.guard import Guard, peer_fingerprint, speaks_tls13
 from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.net.tls import Trust, grpc
 from tests.unit.net.ports import EXPIRED, PEER, STRANGER, run
 
@@ -62,7 +63,7 @@ def passed(shown: Mapping[str, Sequence[bytes]], trust: Trust | None, *, streams
 
     async def whole() -> None:
         details: Any = Details()
-        guarded: Any = await Guard(Log("test"), trust).intercept_service(continuation, details)
+        guarded: Any = await Guard(Observer(Log("test")), trust).intercept_service(continuation, details)
         if streams:
             assert [one async for one in guarded.unary_stream(b"x", context(shown))] == [b"x"]
         else:
@@ -113,6 +114,6 @@ def test_a_call_that_nobody_offers_stays_so() -> None:
 
     async def whole() -> object:
         details: Any = None
-        return await Guard(Log("test")).intercept_service(continuation, details)
+        return await Guard(Observer(Log("test"))).intercept_service(continuation, details)
 
     assert run(whole()) is None

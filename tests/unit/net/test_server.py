@@ -13,6 +13,7 @@ from peos.net.client import channel
 from peos.net.guard import Context
 from peos.net.limits import Limits
 from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.net.tls import Trust, grpc, health_pb2, health_pb2_grpc, reflection_pb2, reflection_pb2_grpc, user_port
 from peos.wire.methods import DELIVER, GET_FROZEN_DIGEST, PROPOSE
 from peos.wire.strict import MESSAGE_LIMIT
@@ -88,7 +89,7 @@ def test_a_port_in_use_is_one_sentence() -> None:
         async with listening() as running:
             address = f"127.0.0.1:{running.port}"
             with raises("network.listen", address):
-                await server.serve(address, user_port(SERVER), [], log=Log("test"))
+                await server.serve(address, user_port(SERVER), [], observer=Observer(Log("test")))
 
     run(whole())
 
@@ -96,7 +97,7 @@ def test_a_port_in_use_is_one_sentence() -> None:
 @pytest.mark.parametrize("address", ["", "7001", "localhost", "a b:1", "127.0.0.1:70000", "127.0.0.1:", "[::1:5"])
 def test_an_address_is_host_and_port(address: str) -> None:
     with raises("config.address"):
-        run(server.serve(address, user_port(SERVER), [], log=Log("test")))
+        run(server.serve(address, user_port(SERVER), [], observer=Observer(Log("test"))))
 
 
 def test_beyond_the_limit_callers_are_told_to_come_back() -> None:
@@ -151,7 +152,7 @@ def test_the_codecs_limit_is_met_before_grpcs_and_beyond_both_the_call_is_refuse
 
     async def whole() -> None:
         services = [calls.service({PROPOSE: propose})]
-        running = await server.serve("127.0.0.1:0", user_port(SERVER), services, log=Log("test"))
+        running = await server.serve("127.0.0.1:0", user_port(SERVER), services, observer=Observer(Log("test")))
         async with caller(running) as made:
             with pytest.raises(Exception, match=sentence):
                 await made.ask(PROPOSE, bytes(length))

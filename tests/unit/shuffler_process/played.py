@@ -26,8 +26,7 @@ from tests.unit.collection.made import COLLECTION, SHUFFLERS, row
 from tests.unit.store.made import ASKED, FROZEN, TRANSCRIPT, vector
 
 ME: Final = 3  # a last hider of three
-LOG: Final = Log("test")
-OBSERVER: Final = Observer(LOG)
+OBSERVER: Final = Observer(Log("test"))
 HERE: Final = Context(COLLECTION, FROZEN)
 NOWHERE: Final = Path("/nowhere")
 """The folder of a shuffler that keeps nothing: what would be written there fails."""
@@ -47,7 +46,7 @@ class Told(Outbox):
     """Remembers the notices that were to be sent."""
 
     def __init__(self) -> None:
-        super().__init__({}, LOG)
+        super().__init__({}, OBSERVER)
         self.notices: list[tuple[SignedNotice, int]] = []
 
     def notice(self, signed: SignedNotice, receiver: int) -> None:

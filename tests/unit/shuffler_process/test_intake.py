@@ -13,9 +13,11 @@ from peos.collection.submission import Part, Verdict
 from peos.crypto.randomness import Randomness
 from peos.errors import Full, LocalFault
 from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.store.base import Judged, Submission
 from peos.store.memory import MemoryStore
 from shuffler import intake as intake_
+from shuffler.events import SubmissionsKept, SubmissionsNotKept
 from shuffler.intake import Intake
 from shuffler.store_thread import StoreThread
 from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION, SHUFFLERS, parts
@@ -26,6 +28,8 @@ ME = 2
 
 class Troubled(MemoryStore):
     """A store that fails when it is told to, and remembers the groups that it was given."""
+
+    thread: StoreThread
 
     def __init__(self) -> None:
         super().__init__(Randomness(b"\x01" * 32))
@@ -50,10 +54,11 @@ def with_intake(test: Callable[[Intake, Troubled], Awaitable[None]]) -> None:
     """Run a test on an intake whose committing runs beside it, and must still run at the end."""
     store = Troubled()
     store.put_collection(COLLECTION, b"signed", b"roster", ASKED, State.OPEN)
-    stored = StoreThread(lambda: store)
+    store.thread = stored = StoreThread(lambda: store)
 
     async def whole() -> None:
-        intake = Intake(stored, Log("test"), SHUFFLERS[ME - 1])
+        followers = dict.fromkeys((SubmissionsKept, SubmissionsNotKept), (stored.follow,))
+        intake = Intake(stored, Observer(Log("test"), followers), SHUFFLERS[ME - 1])
         committing = asyncio.ensure_future(intake.run())
         await test(intake, store)
         assert not committing.done(), "committing has ended"
@@ -120,9 +125,12 @@ def test_a_store_in_trouble_asks_for_the_same_part_later_and_tells_no_secret(err
         store.fails = [error]
         answer = await taken(intake, part("a"))
         assert answer.retry
-        assert "SQLITE" not in answer.refusal
-        assert "secret" not in answer.refusal
+        for shown in (answer.refusal, store.thread.trouble):
+            assert shown
+            assert "SQLITE" not in shown
+            assert "secret" not in shown
         assert (await taken(intake, part("a"))).row, "the next group is kept"
+        assert store.thread.trouble == ""
 
     with_intake(test)
 

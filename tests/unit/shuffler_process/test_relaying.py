@@ -30,7 +30,7 @@ from shuffler.workbench import RelayBench
 from tests.raising import raises
 from tests.unit.collection.made import COLLECTION, SHUFFLERS
 from tests.unit.collection.test_sequential import ONIONS
-from tests.unit.shuffler_process.played import HERE, LOG, Other, Told, memory, run
+from tests.unit.shuffler_process.played import HERE, OBSERVER, Other, Told, memory, run
 from tests.unit.shuffler_process.test_config import MINIMAL, written
 
 ANALYZERS = OnionPrivateKey(b"\x07" * 32)
@@ -132,7 +132,7 @@ def conducting(stored: StoreThread, made: RelayBench) -> ShuffleRunner:
         post=Told(),
         analyzer=Other("the analyzer", {}),
         step_seconds=60.0,
-        log=LOG,
+        observer=OBSERVER,
         tick=0.02,
     )
 

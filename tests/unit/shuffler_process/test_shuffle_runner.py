@@ -15,6 +15,7 @@ from peos.collection.session import FAULTS
 from peos.compute import Inline
 from peos.crypto.randomness import Randomness
 from peos.errors import Full, LocalFault, RemoteFault
+from peos.net.retry import FOREVER
 from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.effects import Heard, Received
 from peos.shuffle.machine import Shuffler
@@ -28,7 +29,7 @@ from shuffler.store_thread import StoreThread
 from shuffler.workbench import Bench
 from tests.raising import raises
 from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
-from tests.unit.shuffler_process.played import HERE, LOG, ME, Other, Told, memory, run
+from tests.unit.shuffler_process.played import HERE, ME, OBSERVER, Other, Told, memory, run
 from tests.unit.shuffler_process.test_evidence import files, keep, shuffled
 from tests.unit.store.made import TRANSCRIPT
 
@@ -73,7 +74,7 @@ def conducting(
         analyzer=analyzer or Other("the analyzer", {}),
         evidence=evidence,
         step_seconds=step_seconds,
-        log=LOG,
+        observer=OBSERVER,
         clock=clock or (lambda: now),
         tick=0.02,
     )
@@ -140,7 +141,7 @@ def test_work_that_fails_for_whatever_reason_leaves_the_attempt(monkeypatch: pyt
 
 
 def test_work_without_room_on_the_disk_waits_for_it_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shuffle_runner, "NO_ROOM", 0.02)
+    monkeypatch.setattr(shuffle_runner, "NO_ROOM", replace(FOREVER, ceiling=0.02))
     honest, tries = Bench.work, []
 
     def full(self: Bench, task: Any) -> bytes:
@@ -164,7 +165,7 @@ def test_work_without_room_on_the_disk_waits_for_it_and_goes_on(monkeypatch: pyt
 
 
 def test_work_without_room_ends_with_its_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shuffle_runner, "NO_ROOM", 0.02)
+    monkeypatch.setattr(shuffle_runner, "NO_ROOM", replace(FOREVER, ceiling=0.02))
     tries: list[Any] = []
 
     def full(_: Bench, task: Any) -> bytes:
@@ -314,7 +315,7 @@ def test_a_tombstone_names_who_gave_up() -> None:
 def test_a_standing_that_cannot_be_kept_is_tried_again_and_nothing_is_said_before_it_is_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("shuffler.store_thread.AGAIN", 0.01)
+    monkeypatch.setattr("shuffler.store_thread.PERSISTENT", replace(FOREVER, ceiling=0.01))
 
     async def test(store: MemoryStore, stored: StoreThread) -> None:
         here, put, said = conducting(store, stored), store.put_delivery_state, []
@@ -339,7 +340,7 @@ def test_a_standing_that_cannot_be_kept_is_tried_again_and_nothing_is_said_befor
 
 
 def test_a_store_that_goes_on_failing_ends_the_run_and_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shuffler.store_thread.AGAIN", 0.01)
+    monkeypatch.setattr("shuffler.store_thread.PERSISTENT", replace(FOREVER, ceiling=0.01))
 
     async def test(store: MemoryStore, stored: StoreThread) -> None:
         here, tries = conducting(store, stored), []

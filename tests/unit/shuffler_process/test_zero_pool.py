@@ -20,7 +20,7 @@ from shuffler.zero_pool import CollectionZeros, ZeroPool
 from tests.keys import small_key
 from tests.raising import raises
 from tests.unit.collection.made import DOCUMENT, PUBLIC
-from tests.unit.shuffler_process.played import LOG
+from tests.unit.shuffler_process.played import OBSERVER
 
 KEY = small_key(512)
 ROW = PUBLIC.ciphertext_bytes
@@ -77,7 +77,7 @@ def ahead(made: Made) -> Iterator[ZeroPool]:
 
 
 def stock(ahead: ZeroPool, number: int = 1, **changes: Any) -> CollectionZeros:
-    return ahead.stock(replace(DOCUMENT, **changes), PUBLIC, number, LOG)
+    return ahead.stock(replace(DOCUMENT, **changes), PUBLIC, number, OBSERVER)
 
 
 def reached(holds: Callable[[], bool], what: str) -> None:

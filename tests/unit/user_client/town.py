@@ -30,6 +30,7 @@ from peos.net.certificates import Certificate, as_der, make_certificate
 from peos.net.errors import to_status
 from peos.net.guard import Context
 from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.net.server import Running, serve
 from peos.net.tls import grpc, user_port
 from peos.protocols import Encryption
@@ -200,7 +201,7 @@ class Town:
         one = self.shufflers[number - 1]
         offered = service({DESCRIBE: one.describe, SUBMIT: one.submit, SUBMIT_MANY: one.submit_many})
         running = self._call(
-            serve(f"127.0.0.1:{one.port}", user_port(one.certificate), [offered], log=Log("peos.tests"))
+            serve(f"127.0.0.1:{one.port}", user_port(one.certificate), [offered], observer=Observer(Log("peos.tests")))
         )
         one.port = running.port
         self._servers[number] = running
