@@ -29,7 +29,7 @@ from shuffler.store_thread import StoreThread
 from shuffler.workbench import Bench
 from tests.raising import raises
 from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
-from tests.unit.shuffler_process.played import HERE, ME, OBSERVER, Other, Told, memory, run
+from tests.unit.shuffler_process.played import HERE, ME, OBSERVER, Other, Told, failing, memory, run
 from tests.unit.shuffler_process.test_evidence import files, keep, shuffled
 from tests.unit.store.made import TRANSCRIPT
 
@@ -108,7 +108,7 @@ def receipt(attempt: int = 2, transcript: bytes = TRANSCRIPT) -> SignedReceipt:
 
 
 def test_a_step_that_stalls_is_left_with_its_reason_though_others_go_on_asking(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shuffle_runner, "_ROWS_A_SECOND", 1000)
+    monkeypatch.setattr(shuffle_runner, "ROWS_A_SECOND", 1000)
 
     async def test(store: MemoryStore, stored: StoreThread) -> None:
         here = conducting(store, stored, step_seconds=0.3)
@@ -226,7 +226,7 @@ def test_a_receipt_for_something_else_erases_nothing(wrong: SignedReceipt) -> No
 
 def test_a_final_vector_that_is_damaged_ends_the_collection_without_a_tombstone() -> None:
     async def test(store: MemoryStore, stored: StoreThread) -> None:
-        store._kept[COLLECTION].vector = None
+        failing(store, "final_vector", [LocalFault("store.no_vector", "no final vector is kept")], behind=False)
         here = conducting(store, stored)
         end = await here.run(resumed=True)
         assert end.phase is Phase.ABORTED
@@ -322,14 +322,14 @@ def test_a_standing_that_cannot_be_kept_is_tried_again_and_nothing_is_said_befor
         post, put, said = Posted(), store.put_delivery_state, []
         here = conducting(store, stored, post=post)
 
-        def failing(*given: Any) -> None:
+        def refusing(*given: Any) -> None:
             said.append(len(post.notices))
             if len(said) > 2 * FAULTS:
                 put(*given)
             if len(said) <= 2 * FAULTS + 1:  # the last of these is there, and fails all the same
                 raise Full("test.full", "there is no room left")
 
-        monkeypatch.setattr(store, "put_delivery_state", failing)
+        monkeypatch.setattr(store, "put_delivery_state", refusing)
         running = asyncio.ensure_future(here.run(resumed=True))
         await reached(lambda: bool(post.notices))
         assert said == [0] * (2 * FAULTS + 2)
@@ -345,11 +345,11 @@ def test_a_store_that_goes_on_failing_ends_the_run_and_nothing_is_said(monkeypat
     async def test(store: MemoryStore, stored: StoreThread) -> None:
         post, tries = Posted(), list[int]()
 
-        def failing(*_: Any) -> None:
+        def refusing(*_: Any) -> None:
             tries.append(1)
             raise LocalFault("test.localfault", "the store failed")
 
-        monkeypatch.setattr(store, "put_delivery_state", failing)
+        monkeypatch.setattr(store, "put_delivery_state", refusing)
         with raises("test.localfault", kind=LocalFault):
             await conducting(store, stored, post=post).run(resumed=True)
         assert (len(tries), post.notices) == (FAULTS, [])
