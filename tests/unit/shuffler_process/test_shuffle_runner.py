@@ -20,6 +20,7 @@ from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.effects import Heard, Received
 from peos.shuffle.machine import Shuffler
 from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, SignedReceipt, Statement, Step
+from peos.store.base import Vector
 from peos.store.memory import MemoryStore
 from peos.wire.methods import DELIVER, GET_RECEIPT
 from shuffler import shuffle_runner
@@ -29,7 +30,7 @@ from shuffler.store_thread import StoreThread
 from shuffler.workbench import Bench
 from tests.raising import raises
 from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
-from tests.unit.shuffler_process.played import HERE, ME, OBSERVER, Other, Told, failing, memory, run
+from tests.unit.shuffler_process.played import HERE, ME, OBSERVER, Other, Told, memory, run
 from tests.unit.shuffler_process.test_evidence import files, keep, shuffled
 from tests.unit.store.made import TRANSCRIPT
 
@@ -224,9 +225,14 @@ def test_a_receipt_for_something_else_erases_nothing(wrong: SignedReceipt) -> No
     conducted(test, Phase.SENDING)
 
 
-def test_a_final_vector_that_is_damaged_ends_the_collection_without_a_tombstone() -> None:
+def test_a_final_vector_that_is_damaged_ends_the_collection_without_a_tombstone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def test(store: MemoryStore, stored: StoreThread) -> None:
-        failing(store, "final_vector", [LocalFault("store.no_vector", "no final vector is kept")], behind=False)
+        def damaged(_: bytes) -> Vector:
+            raise LocalFault("store.no_vector", "no final vector is kept for this collection")
+
+        monkeypatch.setattr(store, "final_vector", damaged)
         here = conducting(store, stored)
         end = await here.run(resumed=True)
         assert end.phase is Phase.ABORTED
@@ -322,14 +328,14 @@ def test_a_standing_that_cannot_be_kept_is_tried_again_and_nothing_is_said_befor
         post, put, said = Posted(), store.put_delivery_state, []
         here = conducting(store, stored, post=post)
 
-        def refusing(*given: Any) -> None:
+        def failing(*given: Any) -> None:
             said.append(len(post.notices))
             if len(said) > 2 * FAULTS:
                 put(*given)
             if len(said) <= 2 * FAULTS + 1:  # the last of these is there, and fails all the same
                 raise Full("test.full", "there is no room left")
 
-        monkeypatch.setattr(store, "put_delivery_state", refusing)
+        monkeypatch.setattr(store, "put_delivery_state", failing)
         running = asyncio.ensure_future(here.run(resumed=True))
         await reached(lambda: bool(post.notices))
         assert said == [0] * (2 * FAULTS + 2)
@@ -345,11 +351,11 @@ def test_a_store_that_goes_on_failing_ends_the_run_and_nothing_is_said(monkeypat
     async def test(store: MemoryStore, stored: StoreThread) -> None:
         post, tries = Posted(), list[int]()
 
-        def refusing(*_: Any) -> None:
+        def failing(*_: Any) -> None:
             tries.append(1)
             raise LocalFault("test.localfault", "the store failed")
 
-        monkeypatch.setattr(store, "put_delivery_state", refusing)
+        monkeypatch.setattr(store, "put_delivery_state", failing)
         with raises("test.localfault", kind=LocalFault):
             await conducting(store, stored, post=post).run(resumed=True)
         assert (len(tries), post.notices) == (FAULTS, [])
