@@ -57,6 +57,7 @@ class Scheduler:
         self._rest_until: dict[bytes, float] = {}
         self._changed = asyncio.Event()
         self._uncleared: set[bytes] = set()  # over, and not wholly erased
+        self._looks = 0
         self._publish_at: dict[bytes, float] = {}  # when to try again what could not be published
         self._published: asyncio.Task[None] | None = None  # one at a time: each uses all cores
         self._publishes = b""  # which
@@ -65,6 +66,7 @@ class Scheduler:
 
     def look(self) -> None:
         """Something has changed."""
+        self._looks += 1
         self._publish_at.clear()
         self._changed.set()
 
@@ -203,7 +205,9 @@ class Scheduler:
         async def work() -> float:
             return await asyncio.to_thread(self._publishing.publish, kept)
 
-        self._publish_at[kept.digest] = await self._or_rest(kept, _PUBLISHING, work())
+        looks = self._looks
+        due = await self._or_rest(kept, _PUBLISHING, work())
+        self._publish_at[kept.digest] = due if looks == self._looks else 0.0  # what came meanwhile may not be in it
         self._changed.set()
 
     def _is_publishing(self, kept: CollectionRow) -> bool:

@@ -177,6 +177,32 @@ def test_errors_of_the_store_do_not_end_the_turns_over_the_collections(world: Wo
     assert errors == []
 
 
+def test_what_changes_while_an_output_is_judged_is_looked_at_afterwards(world: World) -> None:
+    home, looks = world.home(), list[int]()
+    delivered(world, home)
+
+    class Meanwhile(Publisher):
+        def publish(self, kept: CollectionRow) -> float:
+            looks.append(1)
+            if len(looks) == 1:  # the analyst's word comes once it was read whether there is one
+                scheduler.look()
+                return math.inf
+            return super().publish(kept)
+
+    observer = Observer(Log("tests.analyzer"))
+    made = Meanwhile(home, world.receiving(home), world.inspecting(home), Inline(), observer)
+    scheduler = Scheduler(home, world.receiving(home), made, observer)
+
+    async def turns() -> None:
+        running = asyncio.ensure_future(scheduler.run(lambda _: math.inf))
+        while home.kept("fruit").state is not State.PUBLISHED:
+            await asyncio.sleep(0.02)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    asyncio.run(asyncio.wait_for(turns(), 60))
+
+
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
