@@ -15,7 +15,7 @@ from analyzer.report import page
 from analyzer.report.formatting import CERTAIN, FOUND
 from peos.collection.document import Document
 from peos.errors import WrongInput, in_words
-from peos.estimate.frequency import Estimate
+from peos.estimate.frequency import Frequencies
 from peos.estimate.post_processing import OF_THE_RAW
 from peos.ldp.base import Mechanism
 from peos.privacy.guarantees import Guarantees, rounded_up
@@ -30,7 +30,7 @@ _PUBLISHED: Final = "name the result.json that the analyzer published"
 def result_json(
     digest: bytes,
     document: Document,
-    estimate: Estimate,
+    estimate: Frequencies,
     claims: Guarantees,
     *,
     seconds: float,
@@ -43,6 +43,7 @@ def result_json(
 ) -> dict[str, Any]:
     """The published result. It is made only if every dummy came out and all final vectors were of one transcript."""
     mechanism: Mechanism = document.mechanism
+    significant = estimate.significant()
     checks: dict[str, bool | None] = {"dummies": True, "digests": True}
     if inspected is not None:  # not every protocol has something to open
         checks["inspection"] = None if inspected.missing else not inspected.findings
@@ -78,8 +79,8 @@ def result_json(
         "frequency": estimate.frequency.tolist(),
         "stderr": estimate.stderr.tolist(),
         "interval95": estimate.interval(0.95).tolist(),
-        "significant": estimate.significant().tolist(),
-        "oracle": {"p": estimate.oracle.p, "q": estimate.oracle.q, "u": estimate.oracle.u},
+        "significant": None if significant is None else significant.tolist(),
+        **estimate.to_json(),
         "post_processed": None,  # beside the raw estimates, never in their place; if a reader asks for it
         "truth": None,
         "guarantees": {**claims.to_json(), "coalitions": list(claims.in_words())},

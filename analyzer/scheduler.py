@@ -57,8 +57,8 @@ class Scheduler:
         self._rest_until: dict[bytes, float] = {}
         self._changed = asyncio.Event()
         self._uncleared: set[bytes] = set()  # over, and not wholly erased
-        self._looks = 0
         self._publish_at: dict[bytes, float] = {}  # when to try again what could not be published
+        self._looks = 0
         self._published: asyncio.Task[None] | None = None  # one at a time: each uses all cores
         self._publishes = b""  # which
         self._dummies = Dummies(home)
@@ -207,7 +207,8 @@ class Scheduler:
 
         looks = self._looks
         due = await self._or_rest(kept, _PUBLISHING, work())
-        self._publish_at[kept.digest] = due if looks == self._looks else 0.0  # what came meanwhile may not be in it
+        if looks == self._looks:  # else what came meanwhile may have come too late for this try
+            self._publish_at[kept.digest] = due
         self._changed.set()
 
     def _is_publishing(self, kept: CollectionRow) -> bool:

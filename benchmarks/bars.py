@@ -11,6 +11,9 @@ MILLION: Final = 1_000_000
 KEY_BITS: Final = 3072
 THESIS_MB: Final = 3293.3  # sent by a shuffler, r = 7
 MOST_MEMORY: Final = 2e9
+MOST_STREAMED: Final = 512.0  # MB, at d = 1024
+MOST_LARGE: Final = 1000.0  # MB, at d = 2^20
+COUNT_LARGE: Final = {1.0: 3.0, 2.0: 5.0, 4.0: 20.0}  # seconds by ε
 LONGEST: Final = 3600.0  # "minutes": below an hour
 LINEAR: Final = 0.1  # no point of 10^4 users or more lies further from the line, relatively
 _FROM: Final = 10_000
@@ -29,7 +32,17 @@ class Bar:
 
 def bars(data: Data) -> list[Bar]:
     """All of them, in their order."""
-    parts: tuple[Callable[[Data], Iterator[Bar]], ...] = (_paillier, _words, _count, _cores, _bytes, _million, _growth)
+    parts: tuple[Callable[[Data], Iterator[Bar]], ...] = (
+        _paillier,
+        _words,
+        _count,
+        _fields,
+        _large,
+        _cores,
+        _bytes,
+        _million,
+        _growth,
+    )
     return [bar for part in parts for bar in part(data)]
 
 
@@ -64,6 +77,34 @@ def _count(data: Data) -> Iterator[Bar]:
     found = data["count"] or {}
     why = f"a step is one random access to a counter; there are {found.get('steps_a_report', 0):.0f} a report"
     yield _at_least("support counts, against xxhash over all pairs", 100, found.get("times_faster"), why)
+
+
+def _fields(data: Data) -> Iterator[Bar]:
+    found = data["mechanisms"] or {}
+    slowest = max((row["microseconds_a_report"] for row in found.get("fields", ())), default=None)
+    yield _at_most(
+        "counting a unary report of 1024 values, fields of up to 8 bits, the slowest width", 1.0, slowest, "µs"
+    )
+    most = max((row["megabytes"] for row in found.get("mechanisms", ())), default=None)
+    yield _at_most(
+        "a million reports of 1024 values drawn and tallied, the one that holds most", MOST_STREAMED, most, "MB"
+    )
+
+
+def _large(data: Data) -> Iterator[Bar]:
+    """Hadamard response on 2^20 values."""
+    found = data["mechanisms"] or {}
+    rows: Mapping[float, Row] = {row["epsilon"]: row for row in found.get("large", ())}
+    drawn = max((row["randomise_s"] for row in rows.values()), default=None)
+    where = "Hadamard response, a million reports of 2^20 values"
+    yield _at_most(f"{where}: randomise, the slowest ε", 1.0, drawn, "s")
+    for epsilon, most in COUNT_LARGE.items():
+        yield _at_most(f"{where}: count, ε = {epsilon:g}", most, rows[epsilon]["count_s"] if rows else None, "s")
+    yield _at_least(f"{where}: count, ε = 2, against local hashing", 500, rows[2.0]["times_faster"] if rows else None)
+    off = max((abs(row["variance_ratio"] - 1) for row in rows.values()), default=None)
+    yield _at_most(f"{where}: variance off that of local hashing", 0.5, None if off is None else 100 * off, "%")
+    held = max((row["megabytes"] for row in rows.values()), default=None)
+    yield _at_most(f"{where}: memory", MOST_LARGE, held, "MB")
 
 
 def _cores(data: Data) -> Iterator[Bar]:
@@ -129,6 +170,11 @@ def _growth(data: Data) -> Iterator[Bar]:
 def _rows(data: Data, *, shufflers: int) -> list[Row]:
     found: dict[str, Any] = data["overhead"] or {"rows": []}
     return [row for row in found["rows"] if row["protocol"] == "peos" and row["shufflers"] == shufflers]
+
+
+def _at_most(what: str, most: float, found: float | None, unit: str) -> Bar:
+    said = "" if found is None else f"{found:.3g} {unit}"
+    return Bar(what, f"≤ {most:g} {unit}", said, None if found is None else found <= most)
 
 
 def _at_least(what: str, least: float, times: float | None, why: str = "") -> Bar:

@@ -21,7 +21,7 @@ PAGE: Final = DOCS / "performance.md"
 CURVES: Final = DOCS / "scaling.svg"
 POINTS: Final = DOCS / "scaling.csv"
 NAMES: Final = (
-    *("schemes", "overhead", "count", "scaling", "cores", "ingest", "memory"),
+    *("schemes", "overhead", "count", "scaling", "cores", "ingest", "memory", "mechanisms"),
     *("end-to-end", "end-to-end-jl", "end-to-end-million"),
 )
 COMMANDS: Final[Mapping[str, str]] = {
@@ -32,6 +32,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "cores": "python -m benchmarks.cores --json",
     "ingest": "peos bench ingest --json",
     "memory": "python -m benchmarks.memory --million --json",
+    "mechanisms": "python -m benchmarks.mechanisms --json",
     "end-to-end": "peos bench end-to-end --json",
     "end-to-end-jl": "peos bench end-to-end --users 100000 --scheme jl --json",
     "end-to-end-million": "peos bench end-to-end --users 1000000 --scheme jl --json",
@@ -45,7 +46,10 @@ def data() -> dict[str, Row | None]:
 
 def page(found: Data) -> str:
     """The whole page."""
-    parts = (_head, _bars, _operations, _overhead, _capacity, _scaling, _count, _cores, _ingest, _end_to_end, _memory)
+    parts = (
+        *(_head, _bars, _operations, _overhead, _capacity, _scaling, _count, _cores, _ingest, _end_to_end, _memory),
+        _mechanisms,
+    )
     return "\n".join(line for part in parts for line in part(found)) + "\n"
 
 
@@ -254,6 +258,27 @@ def _memory(found: Data) -> Iterator[str]:
         *tables.of_rows(one["rows"]),
         "",
         *tables.of_rows(one["at_a_million"]),
+        "",
+    )
+
+
+def _mechanisms(found: Data) -> Iterator[str]:
+    one = found["mechanisms"]
+    yield from ("## 12. Mechanisms", "", *_by(found, "mechanisms"))
+    if one is None:
+        return
+    yield from (
+        *prose(f"""{one["reports"]:,} reports, drawn and tallied piece by piece in a process of its own: d =
+        {one["domain"]}, ε = {one["epsilon"]:g}."""),
+        *tables.of_rows(one["mechanisms"]),
+        "",
+        "Unary reports of as many values, by the width of a field:",
+        "",
+        *tables.of_rows(one["fields"]),
+        "",
+        *prose("""2^20 values: Hadamard response, and what counting as many reports of local hashing would take, scaled
+        from a thousand."""),
+        *tables.of_rows(one["large"]),
         "",
     )
 

@@ -64,10 +64,14 @@ MECHANISMS: Final[Registry[type["Mechanism"]]] = Registry(
         "ue": "peos.ldp.ue:UE",
         "oue": "peos.ldp.ue:OUE",
         "the": "peos.ldp.the:THE",
+        "rmp": "peos.ldp.rmp:RandomMatrixProjection",
     }
 )
 """By the name that planners are asked for. It is the one in documents too, but for one that makes another's members
 only, such as olh those of solh: documents name what anybody can make of their integers."""
+
+LOCAL_ONLY: Final[Registry[type["Mechanism"]]] = Registry({"she": "peos.ldp.she:SHE"})
+"""For Python alone: no document may name them, and each says why."""
 
 SCHEMES: Final[Registry[type["Scheme"]]] = Registry(
     {

@@ -8,12 +8,13 @@ It is read from a file (`peos analyzer create --spec pets.toml`), from options, 
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from peos.collection.labels import require_labels
 from peos.errors import WrongInput
-from peos.registry import DEFAULT_PROTOCOL, DEFAULT_SCHEME, MECHANISMS, PROTOCOLS, SCHEMES, Registry
+from peos.registry import DEFAULT_PROTOCOL, DEFAULT_SCHEME, LOCAL_ONLY, MECHANISMS, PROTOCOLS, SCHEMES, Registry
 from peos.settings import POSITIVE, PROSE, TEXTS, File, Kind, count, one_of, require, setting
 
 if TYPE_CHECKING:
@@ -47,13 +48,22 @@ def _no() -> Any:
     raise ValueError
 
 
-def _of(registry: Registry[Any], *also: str) -> Kind[str]:
+def _of(registry: Registry[Any], *also: str, refuse: Callable[[str], None] | None = None) -> Kind[str]:
     """A name of the registry as it is when it is asked: a line may be added to it."""
 
     def take(value: Any) -> str:
+        if refuse is not None and isinstance(value, str):
+            refuse(value)
         return str(value) if isinstance(value, str) and (value in also or value in registry) else _no()
 
     return Kind(" or ".join((*also, *registry)), take)
+
+
+def _local_only(name: str) -> None:
+    if name in LOCAL_ONLY:
+        from peos.ldp.base import require_collectable  # loads arrays, which a command's --help need not wait for
+
+        require_collectable(name)
 
 
 _NAMED: Final = Kind("a text", require_name)
@@ -96,7 +106,7 @@ class CollectionSpec(File):
     )
     mechanism: str = setting(
         "mechanism",
-        _of(MECHANISMS, "auto"),
+        _of(MECHANISMS, "auto", refuse=_local_only),
         "auto",
         about="Local mechanism.",
         choices=f"auto|{MECHANISMS.choices}",

@@ -6,6 +6,7 @@ With S_v the number of reports that support v among n users' and m fakes,
 The thesis' (9.5) is the special case of GRR, where u = 1/d makes both corrections meet.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from numbers import Integral
 from statistics import NormalDist
@@ -44,20 +45,42 @@ class FrequencyOracle:
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
-    """Estimated frequencies and the variance of each (of the plug-in kind: at the estimate clipped to [0, 1])."""
+class Frequencies(ABC):
+    """Estimated frequencies, whatever reports they come from, and the variance of each at the estimate itself."""
 
     frequency: Floats
     variance: Floats
     users: int
     fakes: int
-    oracle: FrequencyOracle
-    counts: NDArray[np.int64]  # the support counts that all this is made of
 
     @property
     def stderr(self) -> Floats:
         """The standard error of each frequency."""
         return np.sqrt(self.variance)
+
+    @abstractmethod
+    def interval(self, level: float = 0.95) -> Floats:
+        """(domain, 2): for each value alone, an interval that covers its frequency with probability `level`."""
+
+    def significant(self, level: float = 0.05) -> NDArray[np.bool_] | None:  # noqa: ARG002 - of use to those who can say
+        """(domain,): which values are found; None where that cannot be said."""
+        return None
+
+    def to_json(self) -> dict[str, object]:
+        """What a result shows of where they come from: these names stay."""
+        return {"oracle": None, "bits": None}
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate(Frequencies):
+    """Frequencies from support counts, with variances of the plug-in kind: at the estimate clipped to [0, 1]."""
+
+    oracle: FrequencyOracle
+    counts: NDArray[np.int64]  # the support counts that all this is made of
+
+    def to_json(self) -> dict[str, object]:
+        """p, q and u."""
+        return {**super().to_json(), "oracle": {"p": self.oracle.p, "q": self.oracle.q, "u": self.oracle.u}}
 
     def interval(self, level: float = 0.95) -> Floats:
         """(domain, 2): for each value alone, an interval that covers its frequency with probability `level`.

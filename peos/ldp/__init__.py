@@ -10,12 +10,15 @@ SOLH is LocalHash with the d' that is best in the shuffled model; the planner kn
 from collections.abc import Mapping
 
 from peos.errors import WrongInput
-from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Mechanism, PureMechanism, Question
+from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Mechanism, PureMechanism, Question, require_collectable
+from peos.ldp.choice import choose, choose_thesis
 from peos.ldp.grr import GRR
 from peos.ldp.hadamard import HadamardResponse
 from peos.ldp.local_hash import LocalHash
 from peos.ldp.mixture import MAX_EPSILON
 from peos.ldp.olh import BLH, OLH
+from peos.ldp.rmp import RandomMatrixProjection
+from peos.ldp.she import SHE
 from peos.ldp.subset import SubsetSelection
 from peos.ldp.sue import SUE
 from peos.ldp.the import THE
@@ -29,6 +32,7 @@ __all__ = [
     "MAX_EPSILON",
     "OLH",
     "OUE",
+    "SHE",
     "SUE",
     "THE",
     "UE",
@@ -37,7 +41,10 @@ __all__ = [
     "Mechanism",
     "PureMechanism",
     "Question",
+    "RandomMatrixProjection",
     "SubsetSelection",
+    "choose",
+    "choose_thesis",
     "from_parameters",
 ]
 
@@ -47,6 +54,7 @@ def from_parameters(name: str, domain: int, parameters: Mapping[str, int], quest
 
     The inverse of (`name`, `domain`, `parameters`, `question`) of a mechanism: digest and ε_l come back the same.
     """
+    require_collectable(name)
     kind = MECHANISMS.get(name)
     if kind is None or kind.name != name:
         known = (each for each, one in MECHANISMS.items() if one.name == each)

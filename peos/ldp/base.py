@@ -24,9 +24,16 @@ from numpy.typing import NDArray
 
 from peos.crypto.randomness import U64, Randomness, system
 from peos.errors import WrongInput
-from peos.estimate.frequency import Estimate, FrequencyOracle, estimate_frequencies, variance_of_frequency
+from peos.estimate.frequency import (
+    Estimate,
+    Frequencies,
+    FrequencyOracle,
+    estimate_frequencies,
+    variance_of_frequency,
+)
 from peos.ldp.blanket import Blanket
 from peos.ldp.members import Floats, Grid, Members
+from peos.registry import LOCAL_ONLY
 
 Counts = NDArray[np.int64]
 MAX_ENUMERABLE: Final = 1 << 24  # beyond, a table of the whole domain no longer fits anywhere
@@ -80,6 +87,17 @@ def checked_parameters(
     }
 
 
+def require_collectable(name: str) -> None:
+    """Refuse a mechanism that is for the local model alone."""
+    if (kind := LOCAL_ONLY.get(name)) is not None:
+        raise no_collection(kind)
+
+
+def no_collection(kind: "type[Mechanism]") -> WrongInput:
+    """Why no collection has it, and what to take."""
+    return WrongInput("mechanism.local_only", kind.local_only, hint="ask for sue")
+
+
 class Mechanism(ABC):
     """A local randomiser over the values 0 … domain − 1, with everything that follows from it.
 
@@ -89,6 +107,7 @@ class Mechanism(ABC):
 
     name: ClassVar[str]  # in documents, and what planners are asked for
     short: ClassVar[str]  # for tables
+    local_only: ClassVar[str] = ""  # why no collection may have it
     size_name: ClassVar[str] = ""  # how its size is called, where it may be chosen: d_prime
     size_range: ClassVar[tuple[int, int]] = (0, 0)  # the least and the most that may be chosen
     no_theorem: ClassVar[str] = "no theorem of the thesis is about its reports"  # said where none counts supports
@@ -177,7 +196,7 @@ class Mechanism(ABC):
         return float(reports) * self.domain
 
     @abstractmethod
-    def estimate(self, tally: Counts, users: int, fakes: int = 0) -> Estimate:
+    def estimate(self, tally: Counts, users: int, fakes: int = 0) -> Frequencies:
         """Unbiased frequencies with error bars from the tally of `users` reports and `fakes` uniform ones."""
 
     @abstractmethod

@@ -13,6 +13,7 @@ from typing import Final
 
 _SEED_BITS: Final = 32
 _SIGMAS: Final = 12
+_NATS: Final = 72.0  # e^-72 for each of 2^47 pairs of values leaves 10^-17
 
 
 @dataclass(frozen=True)
@@ -61,3 +62,9 @@ def least_collision(expected: Fraction) -> float:
     """
     c = float(expected)
     return max(0.0, c - _SIGMAS * math.sqrt(c / 2.0**_SEED_BITS))
+
+
+def most_collision(expected: Fraction, seed_bits: int = _SEED_BITS) -> float:
+    """How much above c any pair of values may meet, over the seeds that there are (Bernstein; privacy.md §4)."""
+    c, seeds = float(expected), 2.0**seed_bits
+    return (_NATS / 3 + math.sqrt(_NATS * _NATS / 9 + 2 * c * seeds * _NATS)) / seeds

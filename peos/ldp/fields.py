@@ -17,8 +17,9 @@ from peos.estimate.frequency import FrequencyOracle
 from peos.ldp.base import Counts, PureMechanism
 from peos.ldp.blanket import Blanket, even_blanket
 
-_CHUNK_WORDS: Final = 1 << 21  # words turned to columns at a time, 16 MB
 _CHUNK_ROWS: Final = 1 << 13  # so that one column, and what is made of it, stays in the nearest cache
+_AT_ONCE: Final = 1 << 14  # words compared at a time, for the same reason
+_MOST: Final = 255  # comparisons added up before they are taken apart
 
 
 class UnaryFields(PureMechanism):
@@ -60,16 +61,61 @@ class UnaryFields(PureMechanism):
         return np.stack([self._supports(columns, position) for position in range(self.domain)], axis=1)
 
     def support_counts(self, words: U64, candidates: NDArray[np.int64] | None = None) -> Counts:
-        """How many reports have each position set. Streams, with 16 MB and one report at hand."""
+        """How many reports have each position set: of many whole words are compared, of a few candidates each field."""
         words = self._words(words)
-        among = range(self.domain) if candidates is None else self._values(candidates).tolist()
+        among = None if candidates is None else self._values(candidates)
+        if among is None or len(among) > self.words:
+            counts = self._of_all(words)
+            return counts if among is None else counts[among]
         counts = np.zeros(len(among), dtype=np.int64)
-        rows = max(1, min(_CHUNK_ROWS, _CHUNK_WORDS // self.words))
-        for chunk in chunks(len(words), rows):
-            columns = np.ascontiguousarray(words[chunk].T)
-            for place, position in enumerate(among):
+        for chunk in chunks(len(words), _CHUNK_ROWS):
+            columns = words[chunk].T
+            for place, position in enumerate(among.tolist()):
                 counts[place] += np.count_nonzero(self._supports(columns, position))
         return counts
+
+    def _of_all(self, words: U64) -> Counts:
+        """`support_counts` of the whole domain, by arithmetic on all the fields of a word at a time.
+
+        A word's fields, every second one at a time, stand in lanes of 2b bits: (2^b + τ − 1) − field has bit b set iff
+        the field is below τ, and borrows from no other lane. These bits are added up, lane by lane, while there is room
+        in the last one, which may be narrower.
+        """
+        b, fields = self.field_bits, 64 // self.field_bits
+        starts = [2 * b * lane for lane in range((fields + 1) // 2)]
+        one = sum(1 << start for start in starts)
+        ones, masks, tops = np.uint64(one), np.uint64(one * (2**b - 1)), np.uint64(one * (2**b + self.tau - 1))
+        width, room = np.uint64(b), min(2 * b, 64 - starts[-1])
+        groups = -(-self.domain // fields)
+        found = np.zeros((groups, len(starts), 2), dtype=np.int64)
+        rows = max(1, _AT_ONCE // self.words)
+        for block in chunks(len(words), rows * min(2**room - 1, _MOST)):
+            sums = np.zeros((2, min(rows, block.stop - block.start), groups), dtype=np.uint64)
+            for chunk in chunks(block.stop, rows, first=block.start):
+                groups_of = self._grouped(words[chunk], groups, fields)
+                for parity in (0, 1):
+                    lanes = groups_of >> width if parity else groups_of.copy()
+                    lanes &= masks
+                    np.subtract(tops, lanes, out=lanes)
+                    lanes >>= width
+                    lanes &= ones
+                    sums[parity, : len(lanes)] += lanes
+            for lane, start in enumerate(starts):
+                counted = sums >> np.uint64(start) & np.uint64(2 ** (2 * b) - 1)
+                found[:, lane] += counted.sum(axis=1, dtype=np.int64).T
+        return found.reshape(groups, -1)[:, :fields].reshape(-1)[: self.domain]
+
+    def _grouped(self, words: U64, groups: int, fields: int) -> U64:
+        """(n, groups): words of so many whole fields each, from bit 0 on; what stands above them means nothing."""
+        if 64 % self.field_bits == 0:
+            return words
+        start = np.arange(groups) * (fields * self.field_bits)
+        word, offset = start // 64, (start % 64).astype(np.uint64)
+        following = np.minimum(word + 1, self.words - 1)
+        # Two shifts, each below 64; where the group begins with the word, nothing is taken from the next one.
+        rest: U64 = words[:, following] << (np.uint64(63) - offset) << np.uint64(1)
+        rest |= words[:, word] >> offset
+        return rest
 
     def _supports(self, columns: U64, position: int) -> NDArray[np.bool_]:
         """Which reports have a position set, from their words as columns (w, n)."""

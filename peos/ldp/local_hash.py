@@ -18,14 +18,13 @@ from peos.crypto.randomness import U64, Randomness
 from peos.errors import WrongInput
 from peos.estimate.frequency import FrequencyOracle
 from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Counts, Question, checked_parameters, whole_number
-from peos.ldp.blanket import Blanket, blanket_of_cells, least_collision
+from peos.ldp.blanket import Blanket, blanket_of_cells, least_collision, most_collision
 from peos.ldp.hashing import HashFamily
 from peos.ldp.members import Floats, Grid, Members
 from peos.ldp.mixture import Mixture, checked_epsilon, largest_threshold
 from peos.ldp.two_level import TwoLevel
 
 MAX_CELLS: Final = 1 << 16  # beyond, 2^32 numbers z would fall on the cells too unevenly
-_NATS: Final = 72.0  # e^-72 for each of 2^47 pairs of values leaves 10^-17
 _CHUNK: Final = 1 << 20  # reports decoded at a time, two vectors of 8 MB
 
 
@@ -123,13 +122,8 @@ class LocalHash(TwoLevel):
             p=float(1 - γ + γ * match),
             q=float((1 - γ) * self.family.collision_probability + γ * match),
             u=float(match),
-            slack=float(1 - γ) * self._most_collisions(),
+            slack=float(1 - γ) * most_collision(self.family.collision_probability, self._seed_bits),
         )
-
-    def _most_collisions(self) -> float:
-        """How much above c_P any pair of values may meet, over the seeds that there are (Bernstein; privacy.md §4)."""
-        c, seeds = float(self.family.collision_probability), 2.0**self._seed_bits
-        return (_NATS / 3 + math.sqrt(_NATS * _NATS / 9 + 2 * c * seeds * _NATS)) / seeds
 
     @property
     def d_prime(self) -> int:

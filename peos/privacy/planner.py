@@ -15,7 +15,7 @@ from typing import Final
 
 from peos.crypto.schemes import scheme as scheme_named
 from peos.errors import Refused, WrongInput
-from peos.ldp.base import Mechanism
+from peos.ldp.base import Mechanism, require_collectable
 from peos.ldp.members import Members
 from peos.privacy import exact_search
 from peos.privacy.costs import Cost, cost
@@ -200,6 +200,7 @@ def _check_accounting(accounting: str) -> None:
 
 def _kinds(targets: Targets, mechanism: str, accounting: str) -> Kinds:
     """The mechanisms that may compete, or why the one asked for may not."""
+    require_collectable(mechanism)
     if mechanism != "auto" and mechanism not in MECHANISMS:
         raise WrongInput("plan.mechanism", f"a mechanism is auto, {', '.join(MECHANISMS)}, not {mechanism!r}")
     shuffled = targets.server is not None or targets.others is not None

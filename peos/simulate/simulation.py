@@ -27,7 +27,7 @@ from peos.crypto.onion import Layer
 from peos.crypto.randomness import U64, Randomness, system
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, Packed, PrivateKey
 from peos.errors import RemoteFault, WrongInput
-from peos.estimate.frequency import Estimate
+from peos.estimate.frequency import Frequencies
 from peos.ldp.base import Mechanism
 from peos.privacy.guarantees import Guarantees
 from peos.protocols import DEFAULT, AnalyzerKey, Encryption, ShuffleProtocol
@@ -59,7 +59,7 @@ _EPOCH: Final = 1_000_000_000  # a simulation has no clock: its deadlines only h
 class Collected:
     """What came out of a collection."""
 
-    estimate: Estimate
+    estimate: Frequencies
     guarantees: Guarantees
     digest: bytes
     users: int  # counted

@@ -1,4 +1,4 @@
-"""Makes hadamard.json, subset.json and ue.json: `python -m tests.vectors.make_design_vectors` from the checkout's root.
+"""Makes the vectors of all mechanisms but local hashing: `python -m tests.vectors.make_design_vectors` from the root.
 
 Written from protocol.md §2 in plain integers, matrices and lists, and shares no code with the library.
 """
@@ -7,12 +7,16 @@ import json
 from fractions import Fraction
 from pathlib import Path
 
-from tests.vectors.make_local_hash_vectors import smallest_prime_from, splitmix64
+from tests.vectors.make_local_hash_vectors import digest, smallest_prime_from, splitmix64
 
 HERE = Path(__file__).parent
 HADAMARD = [(2, 1), (3, 2), (10, 1), (10, 3), (100, 4), (100, 7), (1000, 2), (1000, 9)]  # domain, signs
 SUBSET = [(2, 1), (3, 2), (10, 1), (10, 4), (100, 50), (1000, 7), (5000, 3)]  # domain, size
 UNARY = [(2, 1, 1), (70, 3, 1), (70, 5, 9), (33, 16, 40_000), (100, 8, 200)]  # domain, field_bits, tau
+PROJECTED: list[dict[str, int | str]] = [
+    {"analyzer": "", "question": "", "epoch": "", "domain": 2, "threshold": 2**62},
+    {"analyzer": "00ff" * 16, "question": "größe?", "epoch": "2025-W07", "domain": 100, "threshold": 5**27},
+]
 WORDS = [0, 1, 2**63, 2**64 - 1, 0x0123456789ABCDEF, 0xFEDCBA9876543210, 0x9E3779B97F4A7C15, 0x00000001FFFFFFFF]
 
 
@@ -82,10 +86,22 @@ def unary(domain: int, bits: int, tau: int) -> dict[str, object]:
     return {"domain": domain, "field_bits": bits, "tau": tau, "reports": reports}
 
 
+def projected(case: dict[str, int | str]) -> dict[str, object]:
+    salt = int.from_bytes(digest(case, "rmp", "threshold")[:8], "little")
+    reports = []
+    for word in WORDS:
+        row, sign = word >> 32, word & 1
+        signs = [splitmix64((salt + row * 2**32 + v) % 2**64, 1)[0] & 1 for v in range(int(case["domain"]))]
+        support = [v for v, one in enumerate(signs) if one == sign]
+        reports.append({"word": word, "row": row, "sign": sign, "support": support})
+    return {**case, "salt": salt, "reports": reports}
+
+
 def texts() -> dict[str, str]:
     made = {"hadamard": [hadamard(*case) for case in HADAMARD], "subset": [subset(*case) for case in SUBSET]}
     made["ue"] = [unary(*case) for case in UNARY]
-    return {name: json.dumps({"format": 1, "cases": cases}) + "\n" for name, cases in made.items()}
+    made["rmp"] = [projected(case) for case in PROJECTED]
+    return {name: json.dumps({"format": 1, "cases": cases}, ensure_ascii=False) + "\n" for name, cases in made.items()}
 
 
 if __name__ == "__main__":

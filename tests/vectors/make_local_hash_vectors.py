@@ -38,14 +38,14 @@ def splitmix64(state: int, outputs: int) -> list[int]:
     return found
 
 
-def digest(case: dict[str, int | str]) -> bytes:
+def digest(case: dict[str, int | str], name: str = "solh", *parameters: str) -> bytes:
     def field(content: bytes) -> bytes:
         return len(content).to_bytes(4, "big") + content
 
     parts = [b"peos mechanism 1", bytes.fromhex(str(case["analyzer"])), str(case["question"]).encode()]
-    parts += [str(case["epoch"]).encode(), b"solh", int(case["domain"]).to_bytes(8, "big")]
-    for name in ("cells", "threshold"):
-        parts += [name.encode(), int(case[name]).to_bytes(8, "big")]
+    parts += [str(case["epoch"]).encode(), name.encode(), int(case["domain"]).to_bytes(8, "big")]
+    for key in parameters or ("cells", "threshold"):
+        parts += [key.encode(), int(case[key]).to_bytes(8, "big")]
     return hashlib.sha256(b"".join(field(part) for part in parts)).digest()
 
 

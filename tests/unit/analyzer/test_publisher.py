@@ -72,6 +72,7 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
             "interval95",
             "significant",
             "oracle",
+            "bits",
             "post_processed",
             "truth",
             "guarantees",

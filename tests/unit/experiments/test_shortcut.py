@@ -7,7 +7,7 @@ import pytest
 from scipy.special import chdtrc
 from scipy.stats import binom
 
-from experiments.measuring import counts_of_wide_fields, measure, real, real_counts, variance_by_value
+from experiments.measuring import measure, real, real_counts, variance_by_value
 from experiments.methods import ideal_hash, unary
 from experiments.populations import Counts, values_of, zipf
 from experiments.report import ALPHA, as_expected
@@ -78,14 +78,6 @@ def test_the_chi_square_that_full_runs_use_accepts_real_counts_and_sees_wrong_on
     # Too even is as wrong as too uneven.
     mean = np.round(truth * mechanism.oracle.p + (4_000 - truth) * mechanism.oracle.q).astype(np.int64)
     assert chance_of_counts(mechanism.oracle, mean, truth) < ALPHA
-
-
-@pytest.mark.parametrize("domain", [2, 3, 4, 5, 70])
-def test_counting_wide_fields_is_what_the_mechanism_counts(domain: int, rng: Randomness) -> None:
-    mechanism = unary(7.5, domain)
-    for users in (1, 254, 255, 256, 700):
-        words = rng.uint64((users, mechanism.words))
-        assert np.array_equal(counts_of_wide_fields(mechanism, words), mechanism.support_counts(words))
 
 
 @pytest.mark.parametrize(("trials", "chance"), [(0, 0.3), (1, 0.5), (40, 0.02), (5000, 0.4), (10**6, 3e-6)])

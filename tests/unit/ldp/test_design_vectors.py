@@ -1,4 +1,4 @@
-"""The vectors of Hadamard response, subset selection and unary encoding, made elsewhere: words, fields, supports."""
+"""The vectors of mechanisms, made elsewhere: words, rows, signs, places, fields, supports."""
 
 import json
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from peos.ldp import UE, HadamardResponse, SubsetSelection
+from peos.ldp import UE, HadamardResponse, Question, RandomMatrixProjection, SubsetSelection
 from peos.ldp.binary_field import modulus
 from tests.vectors import make_design_vectors as generator
 
 CASES: dict[str, list[dict[str, Any]]] = {
     name: json.loads((generator.HERE / f"{name}.json").read_text(encoding="utf-8"))["cases"]
-    for name in ("hadamard", "subset", "ue")
+    for name in ("hadamard", "subset", "ue", "rmp")
 }
 
 
@@ -59,3 +59,15 @@ def test_words_have_the_pinned_fields_and_supports(case: dict[str, Any]) -> None
         assert [i for i, field in enumerate(report["fields"]) if field < m.tau] == [
             i for i in report["support"] if i < 5
         ]
+
+
+@pytest.mark.parametrize("case", CASES["rmp"], ids=lambda case: f"d={case['domain']}")
+def test_words_have_the_pinned_row_sign_and_supports(case: dict[str, Any]) -> None:
+    ask = Question(bytes.fromhex(case["analyzer"]), case["question"], case["epoch"])
+    m = RandomMatrixProjection.from_parameters(case["domain"], {"threshold": case["threshold"]}, ask)
+    words = words_of(case)
+    rows, signs = m.decode(words)
+    assert int(m._salt) == case["salt"]
+    for at, report in enumerate(case["reports"]):
+        assert (int(rows[at]), int(signs[at])) == (report["row"], report["sign"])
+        assert np.flatnonzero(m.support_counts(words[at : at + 1])).tolist() == report["support"]

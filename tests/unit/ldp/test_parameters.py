@@ -21,6 +21,7 @@ from peos.ldp import (
     LocalHash,
     PureMechanism,
     Question,
+    RandomMatrixProjection,
     SubsetSelection,
     from_parameters,
 )
@@ -49,6 +50,7 @@ EXAMPLES = [
     UE(70, 1.0, share=0.25, field_bits=2, question=ASK),
     OUE(70, 4.0),
     THE(70, 1.0),
+    RandomMatrixProjection(70, 1.0, question=ASK),
 ]
 
 
@@ -86,6 +88,7 @@ def test_digests_tell_question_epoch_domain_and_parameters_apart() -> None:
         HadamardResponse(10, 1.0, signs=3),
         SubsetSelection(10, 1.0, size=2),
         SubsetSelection(10, 1.0, size=3),
+        RandomMatrixProjection(10, 1.0),
     ]
     assert len({m.digest for m in variants}) == len(variants)
     assert len(set(variants)) == len(variants)
@@ -174,6 +177,11 @@ WRONG: list[tuple[Callable[[], object], tuple[str, ...]]] = [
     (lambda: OUE(10, 0.0), ("mechanism.epsilon",)),
     (lambda: THE(10, 1.0, theta=1.5), ("mechanism.share", "1.5")),
     (lambda: THE(10, float("nan")), ("mechanism.epsilon",)),
+    (lambda: RandomMatrixProjection(1, 1.0), ("mechanism.range", "domain of random matrix projection", "2")),
+    (lambda: RandomMatrixProjection(2**24 + 1, 1.0), ("mechanism.range", "domain of random matrix projection")),
+    (lambda: RandomMatrixProjection(10, 0.0), ("mechanism.epsilon",)),
+    (lambda: RandomMatrixProjection(10, float("nan")), ("mechanism.epsilon",)),
+    (lambda: RandomMatrixProjection(10, 24.1), ("mechanism.epsilon",)),
     (lambda: HadamardResponse(1, 1.0), ("mechanism.range", "domain of Hadamard response", "2", "16777216")),
     (lambda: HadamardResponse(10, 0.0), ("mechanism.epsilon",)),
     (lambda: HadamardResponse(10, float("nan")), ("mechanism.epsilon",)),
@@ -214,6 +222,11 @@ DOCUMENTS: list[tuple[str, Any, Mapping[str, Any], tuple[str, ...]]] = [
     ("subset", 10, {"threshold": 2**63, "window": 2**32 // 11 - 1}, ("mechanism.range", "window of subset")),
     ("subset", 10, {"threshold": 2**63, "window": 5 * 2**32 // 11 + 1}, ("mechanism.range", "window of subset")),
     ("subset", 2**20 + 1, {"threshold": 2**63, "window": 2**31}, ("mechanism.range", "domain of subset selection")),
+    ("rmp", 10, {}, ("mechanism.parameters", "rmp", "threshold")),
+    ("rmp", 10, {"threshold": 2**63, "rows": 1}, ("mechanism.parameters", "rmp", "threshold")),
+    ("rmp", 10, {"threshold": 0}, ("mechanism.range", "threshold of rmp")),
+    ("rmp", 10, {"threshold": 2**64}, ("mechanism.range", "threshold of rmp")),
+    ("rmp", 1, {"threshold": 2**63}, ("mechanism.range", "domain of random matrix projection")),
     ("grr", 10, {}, ("mechanism.parameters", "threshold")),
     ("grr", 10, {"threshold": 2**63, "extra": 1}, ("mechanism.parameters", "threshold")),
     ("grr", 10, {"Threshold": 2**63}, ("mechanism.parameters", "threshold")),
@@ -270,11 +283,13 @@ def test_no_mechanism_of_a_document_is_without_noise_or_without_signal() -> None
         assert m.oracle.p > m.oracle.q
 
 
-@pytest.mark.parametrize(
-    "mechanism",
-    [GRR(10, 1.0), LocalHash(10, 1.0), SUE(10, 1.0), HadamardResponse(10, 1.0), SubsetSelection(10, 1.0)],
-    ids=repr,
-)
+TENS = [
+    *(GRR(10, 1.0), LocalHash(10, 1.0), SUE(10, 1.0), HadamardResponse(10, 1.0), SubsetSelection(10, 1.0)),
+    *(UE(10, 1.0, share=0.3), THE(10, 1.0), RandomMatrixProjection(10, 1.0)),
+]
+
+
+@pytest.mark.parametrize("mechanism", TENS, ids=repr)
 @pytest.mark.parametrize(
     ("values", "mistake"),
     [
@@ -297,11 +312,7 @@ def test_values_that_cannot_be_reported_get_one_sentence(
             call(values, rng)
 
 
-@pytest.mark.parametrize(
-    "mechanism",
-    [GRR(10, 1.0), LocalHash(10, 1.0), SUE(40, 1.0), HadamardResponse(10, 1.0), SubsetSelection(10, 1.0)],
-    ids=repr,
-)
+@pytest.mark.parametrize("mechanism", TENS, ids=repr)
 def test_words_of_another_shape_or_type_get_one_sentence(mechanism: PureMechanism) -> None:
     for words in (
         np.zeros((2, mechanism.words)),
@@ -319,6 +330,7 @@ def test_words_of_another_shape_or_type_get_one_sentence(mechanism: PureMechanis
         *(HadamardResponse(500, 1.0, signs=j) for j in (1, 4, 5, 9)),
         *(HadamardResponse(5000, 1.0, signs=2), SubsetSelection(500, 1.0), SubsetSelection(5000, 5.0)),
         *(SubsetSelection(500, 1.0, size=k) for k in (1, 2, 250)),
+        *(OUE(40, 2.0), RandomMatrixProjection(500, 1.0)),
     ],
     ids=repr,
 )
@@ -335,11 +347,7 @@ def test_tallies_add_up_and_candidates_are_counted_as_the_whole_domain_is(
         mechanism.support_counts(words, np.array([mechanism.domain]))
 
 
-@pytest.mark.parametrize(
-    "mechanism",
-    [GRR(10, 1.0), LocalHash(10, 1.0), SUE(40, 1.0), HadamardResponse(10, 1.0), SubsetSelection(10, 1.0)],
-    ids=repr,
-)
+@pytest.mark.parametrize("mechanism", TENS, ids=repr)
 def test_no_reports_are_no_counts(mechanism: PureMechanism, rng: Randomness) -> None:
     none = mechanism.randomize(np.array([], dtype=np.int64), rng)
     assert none.shape == (0, mechanism.words)

@@ -7,7 +7,7 @@ import pytest
 
 from peos.crypto.randomness import U64, Randomness
 from peos.errors import WrongInput
-from peos.ldp import SUE
+from peos.ldp import SUE, UE
 
 
 def fields_of(words: U64, mechanism: SUE) -> list[list[int]]:
@@ -40,6 +40,24 @@ def test_redrawing_changes_ones_own_field_and_no_other_bit(bits: int, rng: Rando
         for value, difference in enumerate(changed):
             assert difference >> value * bits < 2**bits
             assert difference & (1 << value * bits) - 1 == 0
+
+
+@pytest.mark.parametrize(("bits", "reports"), [(1, 20), (2, 40), (3, 40), (7, 300)])
+def test_counts_that_are_added_up_within_words_stay_apart(bits: int, reports: int) -> None:
+    """Reports so wide that each is compared by itself, and so many that their sums fill what room a word has."""
+    mechanism = UE((64 // bits) * 16384, 1.0, share=0.9, field_bits=bits)
+    every = np.zeros((reports, mechanism.words), dtype=np.uint64)
+    assert set(mechanism.support_counts(every)) == {reports}
+    assert set(mechanism.support_counts(~every)) == {0}
+
+
+@pytest.mark.parametrize("bits", range(1, 17))
+def test_a_few_candidates_are_counted_as_among_all(bits: int, rng: Randomness) -> None:
+    mechanism = UE(130, 1.0, share=0.3, field_bits=bits)
+    words = rng.uint64((70, mechanism.words))
+    expected = mechanism.decode(words).sum(axis=0)
+    for few in ([129], [0, 64, 129], list(range(0, 130, 2))):
+        assert np.array_equal(mechanism.support_counts(words, np.array(few)), expected[few])
 
 
 def test_counts_are_the_same_across_chunks(rng: Randomness) -> None:

@@ -14,7 +14,19 @@ from peos.crypto.randomness import U64, Randomness
 from peos.ldp.mixture import logarithm_up
 from peos.registry import MECHANISMS
 from tests.unit.ldp.enumeration import Law
-from tests.unit.ldp.twins import EVERY, TWINS, NarrowHadamard, NarrowSubset, NarrowUE, Twin, hadamard, subset, ue
+from tests.unit.ldp.twins import (
+    EVERY,
+    TWINS,
+    NarrowHadamard,
+    NarrowProjection,
+    NarrowSubset,
+    NarrowUE,
+    Twin,
+    hadamard,
+    rmp,
+    subset,
+    ue,
+)
 
 
 def worst(laws: list[Law]) -> Fraction | None:
@@ -136,6 +148,22 @@ class FirstField(NarrowUE):
         super()._redraw(words, values, np.where(fields < np.uint64(self.tau), np.uint64(0), fields))
 
 
+class SameSign(NarrowProjection):
+    """Wrong: the lowest bit of the state, which is that of the value, in place of the generator's."""
+
+    def signs(self, rows: U64, values: NDArray[np.int64]) -> U64:
+        """Without a generator."""
+        return np.broadcast_to(np.asarray(values).astype(np.uint64) & np.uint64(1), np.broadcast(rows, values).shape)
+
+
+class FirstRow(NarrowProjection):
+    """Wrong: what stands between row and sign is 0 in encodings."""
+
+    def encode(self, values: NDArray[np.int64], rng: Randomness) -> U64:
+        """With 0 between."""
+        return super().encode(values, rng) & ~np.uint64(2)
+
+
 @pytest.mark.parametrize(
     ("wrong", "check"),
     [
@@ -144,8 +172,10 @@ class FirstField(NarrowUE):
         (hadamard(5, 0.7, 1, FirstPattern), encodings_are_uniform),
         (hadamard(5, 0.7, 1, Eager), it_is_the_mixture),
         (subset(5, 0.8, 2, WiderWindow, wider=1), encodings_are_uniform),
+        (rmp(3, 1.5, "68", SameSign), p_q_and_u_are_right),
+        (rmp(3, 1.5, "68", FirstRow), encodings_are_uniform),
     ],
-    ids=["first field", "row 0", "first pattern", "≤ for <", "off by one"],
+    ids=["first field", "row 0", "first pattern", "≤ for <", "off by one", "no generator", "nothing between"],
 )
 def test_a_sampler_that_is_a_little_wrong_is_caught(wrong: Twin, check: Callable[[Twin], None]) -> None:
     with pytest.raises(AssertionError):

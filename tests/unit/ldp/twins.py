@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from peos.ldp import UE, HadamardResponse, PureMechanism, SubsetSelection
+from peos.ldp import UE, HadamardResponse, PureMechanism, Question, RandomMatrixProjection, SubsetSelection
 from tests.unit.ldp.enumeration import Law, encoding_law, law
 
 Draws = list[tuple[str, int]]
@@ -100,9 +100,25 @@ def ue(domain: int, epsilon: float, share: float, field_bits: int, kind: type[Na
     return Twin(made, told, [*told, ("top", 5), ("top", field_bits)], bits)
 
 
+class NarrowProjection(RandomMatrixProjection):
+    """Rows of 4 bits, one bit between row and sign, and coins of 5."""
+
+    _row_bits = 4
+    _low_bits = 2
+    _coin_bits = 5
+
+
+def rmp(domain: int, epsilon: float, salted: str, kind: type[NarrowProjection] = NarrowProjection) -> Twin:
+    """Of 16 rows not every salt makes two values share the signs of eight: epochs are given that do."""
+    told: Draws = [("top", 6)]
+    made = kind(domain, epsilon, question=Question(epoch=salted))
+    return Twin(made, told, [*told, ("top", 5), ("top", 6)], 6)
+
+
 TWINS: dict[str, list[Twin]] = {
     "hadamard": [hadamard(2, 1.0, 1), hadamard(4, 1.5, 1), hadamard(4, 2.5, 2), hadamard(5, 0.7, 1), hadamard(8, 2, 2)],
     "subset": [subset(2, 1.0, 1), subset(5, 1.5, 1), subset(5, 0.8, 2), subset(7, 1.2, 3), subset(6, 2.0, 2)],
+    "rmp": [rmp(2, 1.0, "13"), rmp(3, 1.5, "68"), rmp(4, 2.0, "680"), rmp(4, 0.7, "809")],
     "ue": [ue(2, 1.0, 0.3, 3), ue(2, 1.5, 0.7, 3), ue(3, 1.2, 0.25, 2), ue(4, 2.0, 0.5, 1)],
 }
 EVERY = [twin for twins in TWINS.values() for twin in twins]
