@@ -102,7 +102,7 @@ class Publisher:
             self._observer.of(kept.digest).note(Withheld(publication.shufflers(effect.withheld)))
         return effect.until
 
-    def _carry_out(self, effect: publication.Effect, output: _Output) -> publication.Event | None:
+    def _carry_out(self, effect: publication.Work, output: _Output) -> publication.Event | None:
         """The event that answers an effect; None once the collection is over."""
         kept = output.kept
         match effect:
@@ -123,8 +123,6 @@ class Publisher:
             case publication.Refuse(fault):
                 self._observer.of(kept.digest).note(OutputRefused(fault))
                 self._home.store.move(kept.digest, State.ABORTED, str(fault))
-            case publication.Wait():
-                raise AssertionError("nothing is carried out while it waits")
         return None
 
     def uncleared(self) -> set[bytes]:

@@ -141,7 +141,8 @@ class Refuse:
     fault: RemoteFault
 
 
-Effect = Wait | Open | Inspect | Search | Publish | Refuse
+Work = Open | Inspect | Search | Publish | Refuse
+Effect = Wait | Work
 
 
 class Publication:
