@@ -87,8 +87,9 @@ CHECKS = (encodings_are_uniform, it_is_the_mixture, p_q_and_u_are_right)
 
 
 def test_every_mechanism_has_a_twin() -> None:
-    # Of uneven cells, of seeds that eight do not exhaust, and without a coin: test_privacy_by_enumeration.py
-    assert {kind.name for kind in MECHANISMS.values()} == {"grr", "solh", "sue"} | set(TWINS)
+    # Of uneven cells, of seeds that eight do not exhaust, and without a coin: test_privacy_by_enumeration.py. Of more
+    # than two levels: test_rappor.py
+    assert {kind.name for kind in MECHANISMS.values()} == {"grr", "solh", "sue", "rappor"} | set(TWINS)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
