@@ -15,7 +15,7 @@ from peos.errors import LocalFault
 Floats = NDArray[np.float64]
 
 TOLERANCE: Final = 1e-9  # of KKT: how far any f_v is from where its own gradient would take it
-_ROUNDS: Final = 20_000
+ROUNDS: Final = 20_000
 _FIRST_LOOK: Final = 50
 _EXCHANGES: Final = 15
 _MORE: Final = 256  # values that join those in hand at a time
@@ -71,7 +71,7 @@ def _descended(gram: Floats, told: Floats, f: Floats) -> Floats:
     """The same of the values in hand, by accelerated proximal gradients; exactly, once it is known which are not 0."""
     step = 1 / _curvature(gram)
     ahead, momentum, look_at = f, 1.0, _FIRST_LOOK
-    for turn in range(1, _ROUNDS):
+    for turn in range(1, ROUNDS):
         following = np.maximum(ahead - step * (gram @ ahead - told), 0.0)
         if np.dot(ahead - following, following - f) > 0:
             momentum = 1.0  # it went too far: from here anew

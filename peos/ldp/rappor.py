@@ -169,7 +169,7 @@ class RAPPOR(Mechanism):
         cohorts = self.cohorts_of(words)
         for number in range(self.hashes):
             own = self._fields.drawn(len(values), rng)
-            self._fields._redraw(words, bit_of(cohorts, number, values, self.bits), own)
+            self._fields.redraw(words, bit_of(cohorts, number, values, self.bits), own)
         return words
 
     def cohorts_of(self, words: U64) -> NDArray[np.int64]:

@@ -117,7 +117,7 @@ class SUE(UnaryFields):
         rng = self._rng(rng)
         values = self._values(values)
         words = rng.uint64((len(values), self.words))
-        self._redraw(words, values, self.drawn(len(values), rng))
+        self.redraw(words, values, self.drawn(len(values), rng))
         return words
 
     def drawn(self, count: int, rng: Randomness) -> U64:

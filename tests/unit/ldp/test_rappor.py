@@ -102,7 +102,7 @@ class TwiceIfTheSame(RAPPOR):
         for number in range(self.hashes):
             at, own = bit_of(cohorts, number, values, self.bits), self._fields.drawn(len(values), rng)
             least = np.where(at == before, np.minimum(own, least), own)
-            self._fields._redraw(words, at, least)
+            self._fields.redraw(words, at, least)
             before = at
         return words
 
@@ -116,7 +116,7 @@ class LowestBit(RAPPOR):
         words = rng.uint64((len(values), self.words))
         at = bit_of(self.cohorts_of(words), 0, values, self.bits)
         for _ in range(self.hashes):
-            self._fields._redraw(words, at, self._fields.drawn(len(values), rng))
+            self._fields.redraw(words, at, self._fields.drawn(len(values), rng))
         return words
 
 
@@ -217,8 +217,7 @@ def test_a_fit_that_has_not_settled_is_no_result(monkeypatch: pytest.MonkeyPatch
     moved = f.copy()
     moved[np.argmax(f)] += 1e-8
     assert kkt_residuals(design, moved, design.turned @ y - penalties).max() > TOLERANCE
-    monkeypatch.setattr(lasso, "_ROUNDS", 3)
-    monkeypatch.setattr(lasso, "_solved", lambda *_: None)
+    monkeypatch.setattr(lasso, "ROUNDS", 3)
     with raises("estimate.unfitted"):
         nonnegative_lasso(design, y, penalties)
 

@@ -145,8 +145,8 @@ class WiderWindow(NarrowSubset):
 class FirstField(NarrowUE):
     """Wrong: a told field is always 0."""
 
-    def _redraw(self, words: U64, values: NDArray[np.int64], fields: U64) -> None:
-        super()._redraw(words, values, np.where(fields < np.uint64(self.tau), np.uint64(0), fields))
+    def redraw(self, words: U64, values: NDArray[np.int64], fields: U64) -> None:
+        super().redraw(words, values, np.where(fields < np.uint64(self.tau), np.uint64(0), fields))
 
 
 class SameSign(NarrowProjection):
