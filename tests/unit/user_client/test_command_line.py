@@ -20,6 +20,7 @@ from peos.collection.submission import Part
 from peos.collection.ticket import Ticket, mint
 from peos.ldp import GRR
 from tests.full import full, many
+from tests.raising import require_shown
 from tests.unit.user_client.town import Town, refuse
 from user_client.cli import app
 
@@ -199,7 +200,7 @@ def test_a_key_file_that_others_can_read_or_that_is_none_is_refused_and_none_is_
     kept = file.read_text()
     desk.capsys.readouterr()
     assert run(app, ["key", "--out", str(file)], "peos client") == 2
-    assert "exists already" in desk.capsys.readouterr().err
+    require_shown(desk.capsys.readouterr().err, "input.file_exists", str(file))
     assert file.read_text() == kept
     file.chmod(0o644)
     code, _, err = desk.run("submit", "--ticket", WITHOUT_KEY, "--key-file", str(file), "--value", "5")
