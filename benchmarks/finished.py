@@ -118,16 +118,18 @@ def fill(here: Ground, collections: int) -> None:
             store.put_collection(one, signed, proposal, asked, State.OPEN)
             store.set_state(one, State.ABORTED, "the analyzer aborted the collection")
             store.erase(one)
-    home = Workspace(read_analyzer(here.folder / "analyzer.toml"))
+    workspace = Workspace(read_analyzer(here.folder / "analyzer.toml"))
     dummies = pack_dummies([Dummy(rng.bytes(32), rng.bytes(16), rng.uint64(1)) for _ in range(32)])
     for number, (one, _, proposal) in enumerate(made):
         name = f"collection-{number}"
-        key, sealed = (home.keys.vault.seal(what, name.encode(), content=dummies) for what in ("key", "dummies"))
+        key, sealed = (workspace.keys.vault.seal(what, name.encode(), content=dummies) for what in ("key", "dummies"))
         request = json.dumps({"users": 100})
-        home.store.add(digest=one, name=name, request=request, words="", proposal=proposal, key=key, dummies=sealed)
-        home.store.move(one, State.ABORTED, "the analyst aborted it")
-        home.store.erase(one)
-    home.close()
+        workspace.store.add(
+            digest=one, name=name, request=request, words="", proposal=proposal, key=key, dummies=sealed
+        )
+        workspace.store.move(one, State.ABORTED, "the analyst aborted it")
+        workspace.store.erase(one)
+    workspace.close()
 
 
 def measured(role: str, folder: Path, code: Path, seconds: float) -> dict[str, Any]:

@@ -305,7 +305,7 @@ class CollectionRegistry:
         await retrying(session.run, FOREVER, rng=system(), told=lambda error, _: note(StoppedSession(error)))
         await session.close_when_sent()
         self._past[digest] = _line(await status(session), session.meter)
-        if isinstance(session.freezing, FreezeRunner):  # a shuffler that signed two lists is shown to all that ask
+        if isinstance(session.freeze_runner, FreezeRunner):  # a shuffler that signed two lists is shown to all that ask
             self._showing[digest] = session
         del self.live[digest], self._tasks[digest]
         self._ended.add(digest)

@@ -19,7 +19,7 @@ from peos.protocols.base import (
     AnalyzerKey,
     Assignment,
     B,
-    Benches,
+    BenchFactory,
     Encryption,
     Opens,
     ShuffleProtocol,
@@ -83,7 +83,7 @@ class OnionEncryption(Encryption):
         own = self._line(given).own_fakes(given.number)
         return fake_shares(seed, given.context, own, self.words)
 
-    def bench(self, given: Assignment, benches: Benches[B]) -> B:
+    def bench(self, given: Assignment, benches: BenchFactory[B]) -> B:
         """A bench of onions."""
         return benches.of_onions(given.number, self._line(given))
 
