@@ -209,7 +209,7 @@ class Publisher:
             self._observer.of(kept.digest).note(ReportsNotOpened(lost))
         return words
 
-    def _progress_writer(self, kept: CollectionRow) -> "_Telling":
+    def _progress_writer(self, kept: CollectionRow) -> "_ProgressWriter":
         return _ProgressWriter(self._workspace, kept.digest)
 
 
@@ -219,7 +219,7 @@ class _Opening:
 
     engine: Engine
     file: Path
-    tell: "_Telling"
+    tell: "_ProgressWriter"
 
     def decrypt(self, private: PrivateKey, rows: Packed, *, passes: int) -> U64:
         """See `decryption.decrypt`."""
