@@ -89,7 +89,7 @@ class Trial:
 
     def _arm(self) -> None:
         self.due, self.failing, self.workers = {}, {}, 0
-        self._over = threading.Event()
+        self.faults, self._over = [], threading.Event()
         for party, point in self.armed:
             if point.first:
                 self.due.setdefault(party, []).append(named(point.first))
