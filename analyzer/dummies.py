@@ -87,7 +87,7 @@ class Dummies:
             lambda: self.send(kept, number),
             replace(_AGAIN, seconds=give_up_at - time.monotonic()),
             rng=self._workspace.rng,
-            told=lambda error, _: tell(str(error)),
+            on_failure=lambda error, _: tell(str(error)),
         )
         return time.monotonic() + PATIENCE
 

@@ -1,6 +1,6 @@
 """The inspection at the analyzer: the dummies revealed once an output is here, the openings kept, and judged.
 
-Blocking: called from threads. The openings lie beside the vectors and are erased with them.
+Blocking: called from threads. The openings lie with the vectors and are erased with them.
 """
 
 from collections.abc import Iterator, Mapping

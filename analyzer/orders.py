@@ -16,7 +16,7 @@ from peos.errors import PeosError
 
 
 def freeze(workspace: Workspace, kept: CollectionRow, tell: Callable[[str], None] = lambda _: None) -> None:
-    """Have the last dummies sent, then tell every shuffler to close now; PeosError names those that were not told."""
+    """Have the last dummies sent, then tell every shuffler to close now; PeosError names those not reached."""
     analysis.check_close(kept.name, kept.state)
     if kept.state is State.OPEN:
         dummies = Dummies(workspace)

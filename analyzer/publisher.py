@@ -233,7 +233,7 @@ class _Opening:
 
 
 class _ProgressWriter:
-    """Writes progress down for `status`, not more often than somebody would look."""
+    """Writes progress down for `status`, at most once a second."""
 
     def __init__(self, workspace: Workspace, digest: bytes) -> None:
         self._workspace = workspace

@@ -167,8 +167,8 @@ class Scheduler:
         async with ShufflerClients(self._workspace.keys, self._workspace.proposal(kept).cards[:-1]) as peers:
             answers = await peers.statuses(kept.digest)
         kept = self._workspace.store.get(kept.digest)
-        told = analysis.Told(self._durable(kept), answers)
-        return await self._carry_out(kept, self._sessions[kept.digest].on(told))
+        event = analysis.Answered(self._durable(kept), answers)
+        return await self._carry_out(kept, self._sessions[kept.digest].on(event))
 
     def _send_dummies(self, kept: CollectionRow) -> None:
         """In the background, unless that is still under way."""

@@ -3,7 +3,7 @@
     python -m benchmarks.finished [--collections 1000] [--seconds 20] [--code CHECKOUT] [--json]
 
 Each role's folder is filled with collections that have ended, through the role's own store, half of them so that users
-may still ask about them; then its process is started as an operator starts it. Told are the seconds until its ports
+may still ask about them; then its process is started as an operator starts it. Printed are the seconds until its ports
 are open, the processor time that this took and that it takes at rest (all its processes), open descriptors, and the
 same of a folder without any collection. `--code` runs the processes of another checkout on the same folders.
 """

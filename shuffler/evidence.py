@@ -1,8 +1,8 @@
 """Evidence for the inspection, on the disk before anything is delivered, so that a restart excuses no shuffler.
 
 All of it is sealed under a key of the collection's, and that key under the vault's. What can be recomputed is kept all
-the same: beside the ciphertexts, which cannot, it is little. It is overwritten when the inspection is over, when the
-collection ends, and by `shuffle_by` at the latest (docs/decisions/0019).
+the same: compared with the ciphertexts, which cannot, it is little. It is overwritten when the inspection is over, when
+the collection ends, and by `shuffle_by` at the latest (docs/decisions/0019).
 """
 
 import json

@@ -266,7 +266,7 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
             lambda: in_background(lambda: self.bench.work(task)),
             replace(NO_ROOM, final=is_final),
             rng=system(),
-            told=lambda error, _: self._wait(error),
+            on_failure=lambda error, _: self._wait(error),
         )
 
     async def _deliver(self, delivery_state: DeliveryState) -> None:

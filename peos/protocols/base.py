@@ -137,7 +137,7 @@ class Encryption(ABC):
 
 @dataclass(frozen=True)
 class About:
-    """What people are told of a protocol, in sentences or parts of such."""
+    """What people read of a protocol, in sentences or parts of such."""
 
     kind: str  # before its name
     fakes: str  # whose they are

@@ -129,9 +129,9 @@ class Sequential(ShuffleProtocol):
         limits=(
             (
                 "A shuffler of a sequential shuffle can bend the numbers.",
-                "It draws its fake reports alone, and nobody can tell whether it drew them as it should; reports that "
-                "it drops or replaces are noticed only if the analyzer's own are among them, and nobody can tell whose "
-                "doing it was.",
+                "It draws its fake reports alone, and no party can tell whether it drew them as it should; reports "
+                "that it drops or replaces are noticed only if the analyzer's own are among them, and no party can "
+                "tell whose doing it was.",
             ),
         ),
         uninspected="the shufflers of a sequential shuffle have nothing to open.",

@@ -1,8 +1,8 @@
 """The audit log's chain: each entry's hash covers the entry and the hash before it.
 
-To change, remove or insert an entry, every later one has to be recomputed; the last hash is kept beside the
+To change, remove or insert an entry, every later one has to be recomputed; the last hash is kept outside the
 database too, so that a log cut short is noticed. It is one for every store: a line is written in the transaction of the
-change that it tells of, so there is no change without its line.
+change that it records, so there is no change without its line.
 """
 
 import json

@@ -1,6 +1,6 @@
 """A party's own folder: private, used by one process, its files written whole or not at all.
 
-The witness is a small file that counts a store's changes beside the database. A database that lags behind it was
+The witness is a small file that counts a store's changes outside the database. A database that lags behind it was
 restored from a backup: what it says of collections was overtaken, and acting on it could produce a second output.
 Kept on another disk, the witness also tells when the whole folder was restored.
 """

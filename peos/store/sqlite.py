@@ -1,4 +1,4 @@
-"""The store of a shuffler in one SQLite file, with final vectors as files beside it.
+"""The store of a shuffler in one SQLite file, with final vectors as files next to it.
 
 A final vector may be hundreds of megabytes. It is written, fsync'ed, renamed and its folder fsync'ed *before* the row
 that names it is committed: a crash in between leaves a file that no row names, which the next opening removes; never a
