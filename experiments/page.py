@@ -8,7 +8,15 @@ from typing import Final
 from experiments.report import AGREES, DIFFERS, EXPLAINED, OURS, RESULTS, Row
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "reproduction.md"
-NAMES: Final = ("table_9_1", "table_9_2", "figure_9_3", "the_claim")
+CHAPTERS: Final = {"chapter_8": tuple(f"figure_8_{at}" for at in range(2, 11))}
+"""Results that one command makes several of."""
+NAMES: Final = (
+    *(name for names in CHAPTERS.values() for name in names),
+    "table_9_1",
+    "table_9_2",
+    "figure_9_3",
+    "the_claim",
+)
 
 _INTRODUCTION: Final = """# What we reproduce
 
@@ -47,6 +55,12 @@ def kept(folder: Path = RESULTS) -> list[dict[str, object]]:
     return [json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in NAMES]
 
 
+def command(name: str) -> str:
+    """What makes a result, after `python -m experiments.`."""
+    chapter = next((chapter for chapter, names in CHAPTERS.items() if name in names), "")
+    return f"{chapter} {name}".strip()
+
+
 def _section(result: Mapping[str, object]) -> Iterator[str]:
     rows: list[Row] = result["rows"]  # type: ignore[assignment]  # JSON has no types of its own
     name = result["name"]
@@ -54,7 +68,9 @@ def _section(result: Mapping[str, object]) -> Iterator[str]:
     yield f"## {result['paper']}"
     yield ""
     yield (
-        f"`python -m experiments.{name}`: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + "."
+        f"`python -m experiments.{command(str(name))}`: "
+        + ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+        + "."
     )
     yield ""
     yield f"![{result['paper']}](../experiments/results/{name}.svg)"
@@ -62,7 +78,9 @@ def _section(result: Mapping[str, object]) -> Iterator[str]:
     if said := [row for row in rows if "found" in row]:
         yield from _table(("what is said, or was held against what", "found", "verdict"), map(_sentence, said))
     compared = [row for row in rows if "found" not in row and name != "figure_9_3"]
-    if compared:
+    for panel in dict.fromkeys(row["panel"] for row in compared if "panel" in row):
+        yield from _panel([row for row in compared if row.get("panel") == panel])
+    if compared := [row for row in compared if "panel" not in row]:
         yield from _table(("what", "printed", "measured", "expected", "repeats", "verdict"), map(_number, compared))
     if name == "figure_9_3":
         measured = [row for row in rows if "method" in row]
@@ -102,6 +120,15 @@ def _number(row: Row) -> tuple[str, ...]:
         str(row.get("repeats", "–")),
         _verdict(row),
     )
+
+
+def _panel(rows: Sequence[Row]) -> Iterator[str]:
+    """One drawing's points: a line for each method."""
+    across = list(dict.fromkeys(row["x"] for row in rows))
+    found = {(row["method"], row["x"]): _figure(row["measured"]) + _mark(row) for row in rows}
+    head = (f"{rows[0]['panel']}; {rows[0]['across']} =", *(_figure(x) if x < 1 else f"{x:,.10g}" for x in across))
+    methods = dict.fromkeys(row["method"] for row in rows)
+    yield from _table(head, ((method, *(found.get((method, x), "–") for x in across)) for method in methods))
 
 
 def _pivot(rows: Sequence[Row], cell: Callable[[Row], str], title: str) -> Iterator[str]:
