@@ -11,11 +11,13 @@ from collections.abc import Mapping
 
 from peos.errors import WrongInput
 from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Mechanism, PureMechanism, Question, require_collectable
+from peos.ldp.choice import choose, choose_thesis
 from peos.ldp.grr import GRR
 from peos.ldp.hadamard import HadamardResponse
 from peos.ldp.local_hash import LocalHash
 from peos.ldp.mixture import MAX_EPSILON
 from peos.ldp.olh import BLH, OLH
+from peos.ldp.rappor import RAPPOR
 from peos.ldp.rmp import RandomMatrixProjection
 from peos.ldp.she import SHE
 from peos.ldp.subset import SubsetSelection
@@ -31,6 +33,7 @@ __all__ = [
     "MAX_EPSILON",
     "OLH",
     "OUE",
+    "RAPPOR",
     "SHE",
     "SUE",
     "THE",
@@ -42,6 +45,8 @@ __all__ = [
     "Question",
     "RandomMatrixProjection",
     "SubsetSelection",
+    "choose",
+    "choose_thesis",
     "from_parameters",
 ]
 

@@ -188,10 +188,14 @@ def test_what_comes_while_publishing_is_tried_is_not_waited_for_again(world: Wor
         def publish(self, kept: CollectionRow) -> float:
             if came:
                 return super().publish(kept)
-            loop.call_soon_threadsafe(lambda: (came.append(1), scheduler.look()))
+            loop.call_soon_threadsafe(comes)
             while not came:
                 time.sleep(0.01)
             return math.inf
+
+    def comes() -> None:
+        scheduler.look()
+        came.append(1)
 
     observer = Observer(Log("tests.analyzer"))
     made = Awaiting(home, world.receiving(home), world.inspecting(home), Inline(), observer)

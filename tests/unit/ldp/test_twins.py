@@ -87,8 +87,9 @@ CHECKS = (encodings_are_uniform, it_is_the_mixture, p_q_and_u_are_right)
 
 
 def test_every_mechanism_has_a_twin() -> None:
-    # Of uneven cells, of seeds that eight do not exhaust, and without a coin: test_privacy_by_enumeration.py
-    assert {kind.name for kind in MECHANISMS.values()} == {"grr", "solh", "sue"} | set(TWINS)
+    # Of uneven cells, of seeds that eight do not exhaust, and without a coin: test_privacy_by_enumeration.py. Of more
+    # than two levels: test_rappor.py
+    assert {kind.name for kind in MECHANISMS.values()} == {"grr", "solh", "sue", "rappor"} | set(TWINS)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -144,8 +145,8 @@ class WiderWindow(NarrowSubset):
 class FirstField(NarrowUE):
     """Wrong: a told field is always 0."""
 
-    def _redraw(self, words: U64, values: NDArray[np.int64], fields: U64) -> None:
-        super()._redraw(words, values, np.where(fields < np.uint64(self.tau), np.uint64(0), fields))
+    def redraw(self, words: U64, values: NDArray[np.int64], fields: U64) -> None:
+        super().redraw(words, values, np.where(fields < np.uint64(self.tau), np.uint64(0), fields))
 
 
 class SameSign(NarrowProjection):
