@@ -180,6 +180,7 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
             return
         begun = time.monotonic()
         await in_background(lambda: evidence.keep(attempt, record, self.bench.vectors))
+        self.machine.keep(attempt)
         self._observer.note(EvidenceKept(attempt, round(time.monotonic() - begun, 3)))
 
     async def _forget_evidence(self) -> None:
