@@ -158,8 +158,8 @@ def bias_and_variance(quick: bool, rng: np.random.Generator) -> tuple[Panel, Pan
         for name in VECTORS:
             off = total[name][of] / runs
             spread = squares[name][of] / runs - np.square(off)
-            error = float(np.sqrt(spread.sum() / runs)) / (last - first + 1)
-            bias.add(float(first), name, float(off.mean()), error, runs)
+            stderr = float(np.sqrt(spread.sum() / runs)) / (last - first + 1)
+            bias.add(float(first), name, float(off.mean()), stderr, runs)
             variance.add(float(first), name, float(spread.mean() / users), 0.0, runs)
     return bias, variance
 

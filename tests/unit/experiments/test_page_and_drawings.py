@@ -2,6 +2,7 @@
 
 import json
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 from functools import partial
 from types import ModuleType
 
@@ -14,7 +15,7 @@ from experiments.report import DIFFERS, RESULTS, Result
 from experiments.running import keyed
 from peos.drawing import Line, chart
 
-DRAW = {
+DRAW: dict[str, Callable[[Result], str]] = {
     "table_9_1": table_9_1.draw,
     "table_9_2": table_9_2.draw,
     "figure_9_3": figure_9_3.draw,
