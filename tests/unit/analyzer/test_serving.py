@@ -58,7 +58,7 @@ class Serving:
 
         if not self._running.done():
             self._world.loop.run(set_it())
-        self._running.result(30)
+        self._running.result(120)
 
 
 @pytest.fixture(autouse=True)
@@ -252,7 +252,7 @@ class _Held(Inline):
     def decrypt(self, *given: Any, **named: Any) -> Any:
         """Later."""
         self.begun.set()
-        assert self.let.wait(20)
+        assert self.let.wait(60)
         return super().decrypt(*given, **named)
 
 
@@ -264,7 +264,7 @@ def test_a_long_decryption_holds_up_no_other_collection(world: World) -> None:
     try:
         for number in (2, 3):
             _deliver(world, home, world.shufflers[number - 1].peers, sent[number])
-        assert held.begun.wait(10)
+        assert held.begun.wait(60)
         for shuffler in world.shufflers:
             shuffler.signed = None
         world.open(home, name="bread", closes_in=1)

@@ -103,7 +103,7 @@ def test_work_on_an_attempt_that_is_left_meanwhile_leaves_nothing_behind(
 
         def slow(rows: Packed) -> Packed:
             begun.set()
-            go_on.wait(10)
+            go_on.wait(60)
             return rows
 
         monkeypatch.setattr("peos.shuffle.relay.without_copies", slow)

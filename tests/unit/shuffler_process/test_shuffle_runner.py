@@ -92,7 +92,7 @@ def conducted(test: Callable[[MemoryStore, StoreThread], Awaitable[None]], place
 
 async def reached(holds: Callable[[], bool]) -> None:
     """Wait for something that comes soon."""
-    give_up = time.monotonic() + 10
+    give_up = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < give_up
         await asyncio.sleep(0.01)

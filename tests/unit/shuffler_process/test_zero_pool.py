@@ -39,7 +39,7 @@ class Worked(Inline):
 
     def zeros(self, public: Any, count: int, *, expected: int, statistical: bool = False) -> Any:
         self.asked.append((count, expected))
-        assert self.let.wait(20)
+        assert self.let.wait(60)
         return super().zeros(public, count, expected=expected, statistical=statistical)
 
     def close(self) -> None:
@@ -81,7 +81,7 @@ def stock(ahead: ZeroPool, number: int = 1, **changes: Any) -> CollectionZeros:
 
 
 def reached(holds: Callable[[], bool], what: str) -> None:
-    give_up = time.monotonic() + 20
+    give_up = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < give_up, what
         time.sleep(0.005)
