@@ -115,11 +115,11 @@ class Evidence:
         write_durably(self._folder / name, [vault.seal("told", name.encode(), content=rows.tobytes())])
 
     def heard(self, context: Context) -> Iterator[Told]:
-        """All that was kept of it."""
+        """All that was kept of it; what is being kept at this moment comes to the inspection by itself."""
         vault = self._opened()
         for path in sorted(self._folder.glob("*.*.*")) if vault else ():
-            sender, round_, kind = path.name.split(".")
-            if vault and kind.upper() in Kind.__members__:
+            sender, round_, kind, *partial = path.name.split(".")
+            if vault and not partial and kind.upper() in Kind.__members__:
                 try:
                     content = vault.open("told", path.name.encode(), sealed=path.read_bytes())
                 except LocalFault:
