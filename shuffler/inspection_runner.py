@@ -122,7 +122,7 @@ class InspectionRunner:
                 self._cannot(error)
 
     async def _show_nothing(self) -> None:
-        """What cannot be opened any more, for whatever reason, is as good as lost; and nobody waits for it."""
+        """What cannot be opened any more, for whatever reason, is as good as lost, and not waited for."""
         try:
             async with asyncio.timeout(self._patience):
                 await self._show(Opening(self._number, nothing=Nothing.LOST))

@@ -44,7 +44,7 @@ from shuffler.workbench import BenchFactory, InProcess
 from shuffler.zero_pool import ZeroPool
 
 RETRY: Final = life.RETRY
-GLANCE: Final = 30.0  # seconds between looks at the clock, which somebody may set
+GLANCE: Final = 30.0  # seconds between looks at the clock, which may be set
 
 
 class CollectionSession:
@@ -407,7 +407,7 @@ class CollectionSession:
         return life.ShuffleEnded(end, shuffle_runner.reason)
 
     async def _note_lost(self, bench: InProcess) -> None:
-        """Say how many reports were left out here, as refused submissions are told."""
+        """Count the reports that were left out here, as refused submissions are counted."""
         if bench.lost:
             self._observer.note(ReportsLeftOut(bench.why_lost, bench.lost))
             lost = {bench.why_lost: bench.lost}

@@ -202,7 +202,7 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
             self._post.notice(signed, receiver)
 
     async def on_work(self, task: Task) -> None:
-        """Beside the event loop."""
+        """In a thread."""
         self._help(self._work(task, self.machine.delivery_state.attempt))
 
     async def on_output(self, delivery_state: DeliveryState) -> None:

@@ -232,7 +232,7 @@ class Listing:
             if self._tree.count == self._announced.count:
                 raise self._another()
             if row[:ID_BYTES] <= self._last and self._tree.count:
-                raise _fault("freeze.order", self._who, "showed a list that is not sorted by distinct ids")
+                raise _fault("freeze.order", self._who, "showed a list in which an id is repeated or out of order")
             self._tree.add(leaf(row))
             self._last = row[:ID_BYTES]
             while at < len(so_far) and so_far[at] < row:
