@@ -159,7 +159,9 @@ def test_an_order_for_a_collection_that_is_not_there(asked: Town) -> None:
     for name in ("../nowhere", "no where"):
         require_refused(asked.analyst("result", name), 2, "input.name", name)
     shuffler = asked.cluster.shufflers[0].config
-    require_refused(here("shuffler", "accept", "--config", shuffler, "0123456789"), 2, "collection.ambiguous", "0123456789")
+    require_refused(
+        here("shuffler", "accept", "--config", shuffler, "0123456789"), 2, "collection.ambiguous", "0123456789"
+    )
 
 
 def test_a_port_that_somebody_else_has(asked: Town, tmp_path: Path) -> None:

@@ -355,4 +355,4 @@ def test_a_configuration_that_is_missing_is_exit_2_with_json_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(cli.app, ["status", "--config", str(tmp_path / "none.toml"), "--json"], "peos analyzer") == 2
-    assert "cannot be read" in json.loads(capsys.readouterr().err)["error"]
+    assert json.loads(capsys.readouterr().err)["id"] == "config.unreadable"
