@@ -54,14 +54,14 @@ def blanket_of_cells(γ: Fraction, cells: int, bits: int, collision: float, loca
     )
 
 
-def least_collision(expected: Fraction) -> float:
+def least_collision(expected: Fraction, *, sigmas: int = _SIGMAS) -> float:
     """c − 12√(c/2^32): under at least so many of the 2^32 seeds any two values meet (privacy.md §2).
 
     The fewer collisions, the larger δ: a report that matches both values hides more than one that matches either. With
     the seeds' functions drawn at random some pair of 2^24 values falls below with probability 10^-16 (Chernoff).
     """
     c = float(expected)
-    return max(0.0, c - _SIGMAS * math.sqrt(c / 2.0**_SEED_BITS))
+    return max(0.0, c - sigmas * math.sqrt(c / 2.0**_SEED_BITS))
 
 
 def most_collision(expected: Fraction, seed_bits: int = _SEED_BITS) -> float:
