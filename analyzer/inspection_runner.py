@@ -3,11 +3,9 @@
 Blocking: called from threads. The openings lie beside the vectors and are erased with them.
 """
 
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,21 +14,18 @@ from analyzer.delivery_receiver import VECTORS
 from analyzer.store import CollectionRow
 from analyzer.workspace import Workspace
 from peos.collection.delivery_rules import require_sender
-from peos.collection.document import Document
 from peos.collection.lifecycle import State
+from peos.collection.publication import PATIENCE, Openings, awaited_until
 from peos.collection.reveal import Revealed, known_case, reveal, sign_reveal
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import Packed, PrivateKey
 from peos.errors import Closed, NotYet, Refused
 from peos.shuffle.inspect.evidence import Opening
-from peos.shuffle.inspect.verdict import Delivered, Finding, common_start, judge, not_seen
+from peos.shuffle.inspect.verdict import Delivered, Finding, common_start, judge, unseen
 from peos.shuffle.messages import SignedReceipt, SignedReveal, VectorHeader
 from peos.store.private_files import private_folder, write_durably
 from peos.wire.inspections import RevealedPart, check_announced, decode_opening, revealed_parts
 from peos.wire.shuffles import decode_receipt
-
-PATIENCE: Final = 150.0  # seconds in which the shufflers are to open their rows: twice a step of theirs, and some
-_ROWS_A_SECOND: Final = 5_000
 
 
 @dataclass(frozen=True)
@@ -82,29 +77,19 @@ class InspectionRunner:
         if not path.exists():
             write_durably(path, [rows.tobytes()])
 
-    def is_awaited(self, kept: CollectionRow) -> bool:
-        """Whether openings are still to come, and worth waiting for."""
+    def openings(self, kept: CollectionRow) -> Openings:
+        """What the shufflers have opened so far."""
         document = self._home.signed(kept).document
-        shufflers = len(document.shufflers)
         if not document.protocol.inspects:
-            return False
-        if all(self._path(kept, who).exists() for who in range(1, shufflers + 1)):
-            return False
-        return time.time() < self.awaited_until(kept)
-
-    def awaited_until(self, kept: CollectionRow) -> float:
-        """How long openings are waited for."""
+            return Openings()
+        everybody = range(1, len(document.shufflers) + 1)
         rows = max((header.rows for header in self._home.store.deliveries(kept.digest)), default=0)
-        return kept.since + self._patience + rows / _ROWS_A_SECOND
-
-    def accepted(self, kept: CollectionRow) -> frozenset[int]:
-        """Without whose rows the analyst said to publish."""
-        return self._home.store.unopened(kept.digest)
-
-    def came(self, kept: CollectionRow) -> frozenset[int]:
-        """Whose openings are here, whatever they show."""
-        shufflers = len(self._home.signed(kept).document.shufflers)
-        return frozenset(who for who in range(1, shufflers + 1) if self._path(kept, who).exists())
+        return Openings(
+            came=frozenset(who for who in everybody if self._path(kept, who).exists()),
+            expected=len(everybody),
+            until=awaited_until(kept.since, rows, self._patience),
+            accepted=self._home.store.unopened(kept.digest),
+        )
 
     def unseen(self, kept: CollectionRow) -> dict[int, str]:
         """Whose rows were not seen, and why, as far as it is known here."""
@@ -113,22 +98,14 @@ class InspectionRunner:
             return {}
         openings = self._openings(kept, len(document.shufflers))
         rows = max((header.rows for header in self._home.store.deliveries(kept.digest)), default=0)
-        return {who: _why(openings.get(who)) for who in self._unseen(document, rows, openings)}
-
-    def _unseen(self, document: Document, rows: int, openings: Mapping[int, Opening]) -> tuple[int, ...]:
-        start = common_start(document.schedule, openings)
-        if start is not None:
-            return not_seen(document.schedule, rows, start[1], openings)
-        everybody = range(1, len(document.shufflers) + 1)
-        silent = tuple(who for who in everybody if who not in openings or not openings[who].paths)
-        return silent or tuple(everybody)  # or more than c of them deviate
+        return {who: _why(openings.get(who)) for who in unseen(document.schedule, rows, openings)}
 
     def judged(self, kept: CollectionRow, vectors: Mapping[int, U64 | Packed]) -> Inspected:
         """The findings of the openings received so far."""
         document = self._home.signed(kept).document
         openings = self._openings(kept, len(document.shufflers))
         rows, start = len(next(iter(vectors.values()))), common_start(document.schedule, openings)
-        missing = self._unseen(document, rows, openings)
+        missing = unseen(document.schedule, rows, openings)
         if start is None:
             return Inspected(0, missing, ())
         key = self._home.private_key(kept)

@@ -1,6 +1,7 @@
 """The analyst's orders: close a collection before its time, or abort it. Each is signed, and may be given again."""
 
 import asyncio
+import time
 from collections.abc import Callable
 
 from analyzer.dummies import Dummies
@@ -39,7 +40,7 @@ def publish(home: Workspace, kept: CollectionRow, unopened: frozenset[int]) -> N
     """Have an output published, also without the rows of `unopened`; Refused if others' rows were not seen either."""
     inspecting = InspectionRunner(home)
     is_delivered = kept.state is State.DELIVERED
-    is_awaited = is_delivered and inspecting.is_awaited(kept)
+    is_awaited = is_delivered and inspecting.openings(kept).are_awaited(time.time())
     unseen = inspecting.unseen(kept) if is_delivered else {}
     analysis.check_publish(kept.name, kept.state, unopened, unseen, is_awaited=is_awaited)
     if unopened:

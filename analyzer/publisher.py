@@ -8,7 +8,8 @@ import json
 import math
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -24,8 +25,8 @@ from analyzer.report import REPORT, write_report
 from analyzer.result import result_json
 from analyzer.store import CollectionRow
 from analyzer.workspace import Workspace
+from peos.collection import publication
 from peos.collection.document import Document
-from peos.collection.dummies import LEAST_SENT
 from peos.collection.lifecycle import State
 from peos.compute import Engine
 from peos.crypto.onion import Layer
@@ -42,8 +43,25 @@ _WORDS: Final = "decrypted.words"
 _TELL_EVERY: Final = 1.0  # seconds between two durable words about progress
 
 
+@dataclass
+class _Output:
+    """One output, as far as it was read: the delivered vectors, their words, what was inspected, the reports."""
+
+    kept: CollectionRow
+    document: Document
+    begun: float
+    parts: Mapping[int, FinalVector] = field(default_factory=dict)
+    received: int = 0  # bytes
+    words: U64 | None = None
+    inspected: Inspected | None = None
+    reports: U64 | None = None
+
+
 class Publisher:
-    """Blocking: the process runs it in a thread, one collection at a time."""
+    """Carries out what the machine of `peos.collection.publication` asks for.
+
+    Blocking: the process runs it in a thread, one collection at a time.
+    """
 
     def __init__(
         self,
@@ -58,38 +76,54 @@ class Publisher:
         self._inspecting = inspecting
         self._engine = engine
         self._observer = observer
-        self._withheld: dict[bytes, tuple[frozenset[int], frozenset[int]]] = {}  # what had been shown and said then
+        self._publications: dict[bytes, publication.Publication] = {}
         self._clearing = threading.Lock()  # the scheduler sees an end before its thread has finished
 
     def publish(self, kept: CollectionRow) -> float:
         """From delivered to published, or to aborted with the reason; then nothing of the reports is left here.
 
         Returned is when to call it again, if nothing changes before that.
-
-        While shufflers may still open their rows nothing is decided: this is called again. Nor is it if the rows of
-        some were not seen and nothing is found, until the analyst gives the word, or until all must be erased.
         """
-        note = self._observer.of(kept.digest).note
-        is_decrypted = kept.total > 0 and kept.done == kept.total
-        if is_decrypted and (self._inspecting.is_awaited(kept) or self._is_withheld(kept)):
-            return self._again(kept)
-        try:
-            result = self._result(kept)
-            if result is None:
-                return self._again(kept)
-        except RemoteFault as fault:
-            note(OutputRefused(fault))
-            self._home.store.move(kept.digest, State.ABORTED, str(fault))
-        else:
-            self._home.store.put_result(kept.digest, result)
-            note(Published())
-        self.clear(self._home.store.get(kept.digest))
-        return math.inf
+        output = _Output(kept, self._home.signed(kept).document, time.monotonic())
+        machine = self._publications.setdefault(kept.digest, publication.Publication(output.document))
+        is_opened = kept.total > 0 and kept.done == kept.total
+        effect = machine.on(publication.Clock(time.time(), self._inspecting.openings(kept), is_opened))
+        while not isinstance(effect, publication.Wait):
+            try:
+                event = self._carry_out(effect, output)
+            except RemoteFault as fault:
+                event = publication.Faulty(fault)
+            if event is None:
+                self.clear(self._home.store.get(kept.digest))
+                del self._publications[kept.digest]
+                return math.inf
+            effect = machine.on(event)
+        if effect.withheld:
+            self._observer.of(kept.digest).note(Withheld(publication.shufflers(effect.withheld)))
+        return effect.until
 
-    def _again(self, kept: CollectionRow) -> float:
-        if self._inspecting.is_awaited(kept):
-            return self._inspecting.awaited_until(kept)
-        return self._home.signed(kept).document.erase_by
+    def _carry_out(self, effect: publication.Work, output: _Output) -> publication.Event | None:
+        """The event that answers an effect; None once the collection is over."""
+        kept = output.kept
+        match effect:
+            case publication.Open():
+                self._read(output)
+                return publication.Opened(time.time(), self._inspecting.openings(kept))
+            case publication.Inspect():
+                missing = self._inspect(output)
+                taken = self._home.store.dummies_taken(kept.digest)
+                return publication.Inspected(missing, len(taken), len(output.document.dummies))
+            case publication.Search():
+                reports = self._search(output)
+                accepted = self._inspecting.openings(kept).accepted
+                return publication.Searched(time.time(), accepted, reports)
+            case publication.Publish(users):
+                self._home.store.put_result(kept.digest, self._result(output, users))
+                self._observer.of(kept.digest).note(Published())
+            case publication.Refuse(fault):
+                self._observer.of(kept.digest).note(OutputRefused(fault))
+                self._home.store.move(kept.digest, State.ABORTED, str(fault))
+        return None
 
     def uncleared(self) -> set[bytes]:
         """The collections that are over and of which a stop has left something."""
@@ -113,80 +147,47 @@ class Publisher:
             if kept.result is not None and not (page := self._home.folder(kept) / REPORT).exists():
                 write_report(page, json.loads(kept.result))
 
-    def _result(self, kept: CollectionRow) -> str | None:
-        begun = time.monotonic()
-        document = self._home.signed(kept).document
-        parts, received = self._parts(kept)
-        inspected: Inspected | None = None
-        combined = self._opened(kept, parts)
-        if document.protocol.inspects:
-            if self._inspecting.is_awaited(kept):
-                return None
-            vectors = {sender: part.vector for sender, part in parts.items()}
-            inspected = self._inspecting.judged(kept, vectors)
-        owned = np.stack([dummy.words for dummy in self._home.dummies(kept)])
-        taken = self._home.store.dummies_taken(kept.digest)
-        if len(taken) < LEAST_SENT:
-            raise RemoteFault(
-                "result.dummies_few",
-                f"only {len(taken)} of {len(owned)} dummies were acknowledged by every shuffler, at least {LEAST_SENT} "
-                "must be looked for",
-                step="check of the dummies",
-                hint="create another collection, and keep `peos analyzer serve` running while it is open",
-            )
-        reports = without_dummies(combined, owned, inspected.findings if inspected else (), expected=taken)
-        if inspected is not None and (unseen := set(inspected.missing) - self._inspecting.accepted(kept)):
-            self._withhold(kept, document, unseen)
-            return None
-        users = len(reports) - document.fakes
-        if users < document.minimum:  # all who were delivered were enough; onions may still not open
-            raise RemoteFault(
-                "result.minimum",
-                f"only {max(users, 0)} reports open, the minimum is {document.minimum}",
-                step="the last layer",
-                hint="create another collection, for more users",
-            )
-        mechanism = document.mechanism
-        estimate = mechanism.estimate(mechanism.tally(reports), users=users, fakes=document.fakes)
+    def _read(self, output: _Output) -> None:
+        """The delivered vectors, and the words in them."""
+        output.parts, output.received = self._parts(output.kept)
+        output.words = self._opened(output.kept, output.parts)
+
+    def _inspect(self, output: _Output) -> frozenset[int]:
+        """Judge the openings; whose rows were not seen."""
+        if not output.document.protocol.inspects:
+            return frozenset()
+        vectors = {sender: part.vector for sender, part in output.parts.items()}
+        output.inspected = self._inspecting.judged(output.kept, vectors)
+        return frozenset(output.inspected.missing)
+
+    def _search(self, output: _Output) -> int:
+        """Take the dummies out; how many reports are left."""
+        assert output.words is not None, "it is opened first"
+        owned = np.stack([dummy.words for dummy in self._home.dummies(output.kept)])
+        taken = self._home.store.dummies_taken(output.kept.digest)
+        findings = output.inspected.findings if output.inspected else ()
+        output.reports = without_dummies(output.words, owned, findings, expected=taken)
+        return len(output.reports)
+
+    def _result(self, output: _Output, users: int) -> str:
+        assert output.reports is not None, "the dummies are taken out first"
+        kept, document, observer = output.kept, output.document, self._observer.of(output.kept.digest)
+        mechanism, frozen = document.mechanism, self._home.store.deliveries(kept.digest)[0].header.context.frozen
+        estimate = mechanism.estimate(mechanism.tally(output.reports), users=users, fakes=document.fakes)
         result = result_json(
             kept.digest,
             document,
             estimate,
             document.claims(users),
-            seconds=round(time.monotonic() - begun, 3),
+            seconds=round(time.monotonic() - output.begun, 3),
             sent=len(document.shufflers) * len(kept.proposal) + self._home.store.dummy_bytes(kept.digest),
-            received=received,
+            received=output.received,
             published_at=int(time.time()),
-            inspected=inspected,
-            lists=lists_of(self._home, kept, self._frozen(kept), self._observer.of(kept.digest)),
+            inspected=output.inspected,
+            lists=lists_of(self._home, kept, frozen, observer),
             together=together(self._home, kept, users),
         )
         return json.dumps(result, ensure_ascii=False)
-
-    def _frozen(self, kept: CollectionRow) -> bytes:
-        """The frozen digest of the output."""
-        return self._home.store.deliveries(kept.digest)[0].header.context.frozen
-
-    def _is_withheld(self, kept: CollectionRow) -> bool:
-        """Whether nothing has changed since it was last found that this output cannot be published."""
-        known = self._withheld.get(kept.digest)
-        is_due = time.time() >= self._home.signed(kept).document.erase_by
-        return known == self._shown(kept) and not is_due
-
-    def _shown(self, kept: CollectionRow) -> tuple[frozenset[int], frozenset[int]]:
-        return self._inspecting.came(kept), self._inspecting.accepted(kept)
-
-    def _withhold(self, kept: CollectionRow, document: Document, unseen: set[int]) -> None:
-        whom = ", ".join(f"shuffler {who}" for who in sorted(unseen))
-        if time.time() >= document.erase_by:
-            raise RemoteFault(
-                "result.not_seen_in_time",
-                f"the rows of {whom} were not seen, and no order to publish without them came before erasure",
-                step="the inspection",
-                hint="create another collection",
-            )
-        self._withheld[kept.digest] = self._shown(kept)
-        self._observer.of(kept.digest).note(Withheld(whom))
 
     def _parts(self, kept: CollectionRow) -> tuple[dict[int, FinalVector], int]:
         """The delivered vectors by sender, and their size in bytes."""
@@ -198,7 +199,7 @@ class Publisher:
         }
         return parts, sum(rows.nbytes for _, rows in found.values())
 
-    def _opened(self, kept: CollectionRow, parts: dict[int, FinalVector]) -> U64:
+    def _opened(self, kept: CollectionRow, parts: Mapping[int, FinalVector]) -> U64:
         """The output's words, as (rows, words)."""
         document, private = self._home.signed(kept).document, self._home.private_key(kept)
         opens = _Opening(self._engine, self._receiving.folder(kept) / _WORDS, self._telling(kept))

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from analyzer import troubles
@@ -59,22 +59,25 @@ def _shuffler(number: int, card: Card, answer: Answer) -> Line:
 def _withheld(home: Workspace, kept: CollectionRow) -> str:
     """Why an output that was inspected is not published, and what to do."""
     inspecting = InspectionRunner(home)
-    if kept.state is not State.DELIVERED or not kept.total or kept.done < kept.total or inspecting.is_awaited(kept):
+    if kept.state is not State.DELIVERED or not kept.total or kept.done < kept.total:
         return ""
-    accepted = inspecting.accepted(kept)
+    openings = inspecting.openings(kept)
+    if openings.are_awaited(time.time()):
+        return ""
     unseen = inspecting.unseen(kept)
     told = ", ".join(f"shuffler {who} showed nothing or too little ({why})" for who, why in sorted(unseen.items()))
-    return f"not published: {told}. {in_their_place(kept.name, unseen)}" if unseen.keys() - accepted else ""
+    return f"not published: {told}. {in_their_place(kept.name, unseen)}" if unseen.keys() - openings.accepted else ""
 
 
 def _waiting(home: Workspace, kept: CollectionRow, lines: Sequence[Line]) -> Waiting:
     document, inspecting = home.signed(kept).document, InspectionRunner(home)
-    opened: frozenset[int] | None = None
+    opened: Set[int] | None = None
     is_withheld = False
     if kept.state is State.DELIVERED and kept.total and kept.done == kept.total and document.protocol.inspects:
-        opened = inspecting.came(kept)
-        unseen = inspecting.unseen(kept).keys() - inspecting.accepted(kept)
-        is_withheld = bool(unseen) and not inspecting.is_awaited(kept)
+        openings = inspecting.openings(kept)
+        opened = openings.came
+        unseen = inspecting.unseen(kept).keys() - openings.accepted
+        is_withheld = bool(unseen) and not openings.are_awaited(time.time())
     delivered = {header.header.sender for header in home.store.deliveries(kept.digest)}
     progress = analysis.Progress(delivered, (kept.done, kept.total), opened, is_withheld)
     found = analysis.waiting(document, kept.state, lines, progress)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from peos.errors import WrongInput
 from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Mechanism, PureMechanism, Question, require_collectable
+from peos.ldp.choice import choose, choose_thesis
 from peos.ldp.grr import GRR
 from peos.ldp.hadamard import HadamardResponse
 from peos.ldp.local_hash import LocalHash
@@ -42,6 +43,8 @@ __all__ = [
     "Question",
     "RandomMatrixProjection",
     "SubsetSelection",
+    "choose",
+    "choose_thesis",
     "from_parameters",
 ]
 

@@ -43,7 +43,7 @@ class THE(UE):
     @classmethod
     def build(cls, domain: int, epsilon: float, size: int = 0) -> "THE":
         """The one whose true ε is this."""
-        return cls(domain, _nominal(epsilon), field_bits=size or None)
+        return cls(domain, _nominal(checked_epsilon(epsilon)), field_bits=size or None)
 
     @classmethod
     def grid(cls, domain: int, sizes: NDArray[np.int64], local: Floats) -> Grid:  # noqa: ARG003 - nearly the same

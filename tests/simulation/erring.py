@@ -1,9 +1,10 @@
 """Whole collections with one mistake each, in all members, users or the analyzer at once: what somebody might write."""
 
+import math
 from dataclasses import replace
 
 from peos.client.ledger import Ledger
-from peos.collection import analysis
+from peos.collection import analysis, publication
 from peos.collection import session as life
 from peos.collection.lifecycle import State
 from peos.collection.replies import Status
@@ -119,12 +120,34 @@ class _WaitsForEver(analysis.Session):
         return super()._on_clock(kept, min(now, self._document.erase_by - 1))
 
 
+class _PublishesWhatWasNotSeen(publication.Publication):
+    def on(self, event: publication.Event) -> publication.Effect:
+        if isinstance(event, publication.Inspected):
+            event = replace(event, missing=frozenset())
+        return super().on(event)
+
+
+class _AwaitsOpeningsForEver(publication.Publication):
+    def on(self, event: publication.Event) -> publication.Effect:
+        if isinstance(event, publication.Clock | publication.Opened):
+            event = replace(event, openings=replace(event.openings, until=math.inf))
+        return super().on(event)
+
+
 def _member(session: type[life.Session]) -> Kinds:
     return Kinds(member=type(session.__name__, (Member,), {"session_type": session}))
 
 
 def _office(session: type[analysis.Session]) -> Kinds:
     return Kinds(office=type(session.__name__, (Office,), {"session_type": session}))
+
+
+class _Unseeing(Office):
+    publication_type = _PublishesWhatWasNotSeen
+
+
+class _Patient(Office):
+    publication_type = _AwaitsOpeningsForEver
 
 
 ERRING: dict[str, Kinds] = {
@@ -143,4 +166,6 @@ ERRING: dict[str, Kinds] = {
     "GivesUpForAPasserBy": _office(_GivesUpForAPasserBy),
     "PublishesWhatIsNotThere": _office(_PublishesWhatIsNotThere),
     "WaitsForEver": _office(_WaitsForEver),
+    "PublishesWhatWasNotSeen": Kinds(office=_Unseeing),
+    "AwaitsOpeningsForEver": Kinds(office=_Patient),
 }

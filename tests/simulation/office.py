@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from peos.client.consent import Consent
 from peos.client.ledger import Ledger, charge, charge_of
-from peos.collection import analysis
+from peos.collection import analysis, publication
 from peos.collection.delivery_rules import judge_delivery, output
+from peos.collection.dummies import LEAST_SENT
 from peos.collection.lifecycle import OVER, State, way
 from peos.collection.replies import Status
 from peos.collection.submission import Verdict
@@ -106,10 +107,14 @@ class Office:
     orders: dict[int, str] = field(default_factory=dict)  # not carried out yet, by shuffler
     told: dict[int, Status] = field(default_factory=dict)
     asked: int = -1
+    is_opened: bool = False
+    accepted: set[int] = field(default_factory=set)  # without whose rows the analyst said to publish
     session_type: ClassVar[type[analysis.Session]] = analysis.Session
+    publication_type: ClassVar[type[publication.Publication]] = publication.Publication
 
     def __post_init__(self) -> None:
         self.session = self.session_type(self.world.terms, ask_every=TICK)
+        self.publication = self.publication_type(self.world.terms)
         self.world.after(TICK, self.tick)
 
     def tick(self) -> None:
@@ -156,13 +161,39 @@ class Office:
                     for who in self.world.parties:
                         self.world.send(ANALYZER, who, Ask("status"))
                 case analysis.Publish():
-                    late = self.world.now - self.since >= PATIENCE
-                    if late or len(self.shown) == len(self.world.parties):
-                        self._move(State.PUBLISHED, "")
+                    self._publish()
                 case analysis.Clear():
                     self.vectors.clear()
                 case _:
                     pass
+
+    def _publish(self) -> None:
+        """Publish as the machine says; the analyst gives her word where rows were not seen."""
+        event: publication.Event = publication.Clock(self.world.now, self._openings(), self.is_opened)
+        while not isinstance(effect := self.publication.on(event), publication.Wait):
+            match effect:
+                case publication.Open():
+                    self.is_opened = True
+                    event = publication.Opened(self.world.now, self._openings())
+                case publication.Inspect():
+                    missing = set(self.world.parties) - self.shown.keys()
+                    event = publication.Inspected(missing, LEAST_SENT, LEAST_SENT)
+                case publication.Search():
+                    event = publication.Searched(self.world.now, self.accepted, self.world.terms.minimum)
+                case publication.Publish():
+                    self.world.watch.publishes(set(self.world.parties) - self.shown.keys(), self.accepted)
+                    self._move(State.PUBLISHED, "")
+                    return
+                case publication.Refuse(fault):
+                    self._move(State.ABORTED, str(fault))
+                    return
+        self.accepted |= effect.withheld
+
+    def _openings(self) -> publication.Openings:
+        parties = self.world.parties
+        return publication.Openings(
+            frozenset(self.shown), len(parties), self.since + PATIENCE, frozenset(self.accepted)
+        )
 
     def _move(self, there: State, reason: str, *, ordered: bool = False) -> None:
         try:

@@ -48,6 +48,7 @@ class Terms:
     shuffle_by: int
     erase_by: int
     minimum: int = MINIMUM
+    fakes: int = 0
     dummies: tuple[int, ...] = tuple(range(DUMMIES))
 
     @property

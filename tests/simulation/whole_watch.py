@@ -103,6 +103,11 @@ class WholeWatch(Watch):
 
     # The analyzer.
 
+    def publishes(self, unseen: set[int], accepted: set[int]) -> None:
+        """The analyzer is about to publish."""
+        if unseen - accepted:
+            broken("what was not seen is published at the analyst's word alone", f"without {sorted(unseen - accepted)}")
+
     def concludes(self, here: State, there: State, *, excused: bool) -> None:
         """The analyzer's state is becoming durable."""
         if there is State.ABORTED and not excused and len(self.taken) < len(self.schedule.last):

@@ -340,6 +340,18 @@ def common_start(schedule: Schedule, openings: Mapping[int, Opening]) -> tuple[t
     return found if times > schedule.colluders else None
 
 
+def unseen(schedule: Schedule, rows: int, openings: Mapping[int, Opening]) -> tuple[int, ...]:
+    """Whose rows were not seen, for a party without the list.
+
+    Where too few agree on what was frozen: of those who show nothing; if all show something, of all.
+    """
+    start = common_start(schedule, openings)
+    if start is not None:
+        return not_seen(schedule, rows, start[1], openings)
+    shufflers = tuple(range(1, schedule.shufflers + 1))
+    return tuple(who for who in shufflers if who not in openings or not openings[who].paths) or shufflers
+
+
 def inspected_dummies(dummies: int, row_bytes: int) -> int:
     """How many of the dummies are opened: all, unless there are very many, or their ciphertexts are very long."""
     return max(1, min(dummies, MAX_INSPECTED, _BUDGET // row_bytes))

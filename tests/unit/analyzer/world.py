@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from analyzer.store import CollectionRow
 from analyzer.workspace import Workspace
 from peos.cli.progress import Progress
 from peos.collection.document import Document
+from peos.collection.publication import Openings
 from peos.compute import Inline
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import U64, Randomness
@@ -89,9 +90,9 @@ class Delivery:
 class Unopened(InspectionRunner):
     """The analyst has said of every shuffler that the result is to be published without its rows."""
 
-    def accepted(self, kept: CollectionRow) -> frozenset[int]:  # noqa: ARG002 - of every collection
-        """All of them."""
-        return frozenset(range(1, 10))
+    def openings(self, kept: CollectionRow) -> Openings:
+        """What came, and all accepted."""
+        return replace(super().openings(kept), accepted=frozenset(range(1, 10)))
 
 
 class World:
