@@ -71,7 +71,9 @@ def test_a_report_is_uniform_with_probability_gamma_else_any_word_that_supports_
         parents, exts = (np.array([pair[at] for pair in pairs], np.uint64)[groups] for at in (0, 1))
         supported = mechanism.hashes.hash(seeds, parents, exts) == answers
         told = [Fraction(int(one), 2**4) if fits else Fraction(1, 2**5) for one in supported]
-        expected = {int(word): uniform + (1 - mechanism.gamma) * chance for word, chance in zip(words[:, 0], told)}
+        expected = {
+            int(word): uniform + (1 - mechanism.gamma) * chance for word, chance in zip(words[:, 0], told, strict=True)
+        }
         laws.append(law(mechanism, pairs, fits=fits))
         assert laws[-1] == expected, pairs
     worst = max(float(one[word] / other[word]) for one, other in itertools.permutations(laws, 2) for word in one)
