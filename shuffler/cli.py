@@ -1,4 +1,4 @@
-"""`peos shuffler`: init, serve, accept, status."""
+"""`peos shuffler`: init, serve, show, accept, status."""
 
 import asyncio
 import json
@@ -24,11 +24,12 @@ app = typer.Typer(
     help="Run a shuffler: accept submissions, shuffle with the others, deliver.",
 )
 _SHOWN: Final = {"collection", "state", "reason", "reports", "sent", "received", "refused"} | {
-    *("step", "done", "total", "seconds", "waited_for")
+    *("step", "done", "total", "seconds", "waited_for", "document")
 }
 PATIENCE: Final = 10.0  # seconds for a running process to write its status
 _GLANCE: Final = 0.02
 Config = Annotated[Path, typer.Option("--config", help="Path of shuffler.toml.")]
+Digest = Annotated[str, typer.Argument(help="Digest of the collection, or its first digits.")]
 
 
 @app.command()
@@ -68,36 +69,64 @@ def serve(
 
 
 @app.command()
-def accept(
-    config: Config, collection: Annotated[str, typer.Argument(help="Digest of the collection, or its first digits.")]
+def show(
+    config: Config,
+    collection: Digest,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Accept a collection that waits for the operator."""
+    """Show what a collection asks: question, answers, mechanism, minimum, times."""
+    from shuffler.config import read
+
+    line = _found(_status(read(config).folder)[0], collection)
+    if as_json:
+        typer.echo(json.dumps({"collection": line["collection"], "document": line["document"]}, ensure_ascii=False))
+    else:
+        typer.echo(str(_line(line)))
+        typer.echo(_document(line))
+
+
+@app.command()
+def accept(config: Config, collection: Digest) -> None:
+    """Accept a collection that waits for the operator, and print what it asks."""
     from peos.store.bell import ring
     from shuffler.config import read
     from shuffler.server import ACCEPTED
 
     settings = read(config)
-    known = [line["collection"] for line in _status(settings.folder)[0]]
-    found = [digest for digest in known if digest.startswith(collection)]
+    line = _found(_status(settings.folder)[0], collection)
+    typer.echo(_document(line))
+    (settings.folder / ACCEPTED / line["collection"]).touch(mode=0o600)
+    ring(settings.folder)
+    typer.echo(f"accepted {line['collection'][:16]}…")
+
+
+def _found(lines: list[dict[str, Any]], collection: str) -> dict[str, Any]:
+    """The one collection that is meant."""
+    found = [line for line in lines if line["collection"].startswith(collection)]
     if len(found) != 1 or len(collection) < 8:
         raise WrongInput(
             "collection.ambiguous",
             f"{len(found)} collections of this shuffler begin with {collection!r}",
             hint="give at least 8 digits; `peos shuffler status` lists them",
         )
-    (settings.folder / ACCEPTED / found[0]).touch(mode=0o600)
-    ring(settings.folder)
-    typer.echo(f"accepted {found[0][:16]}…")
+    return found[0]
+
+
+def _document(line: dict[str, Any]) -> str:
+    from peos.collection.summary import Summary
+
+    return str(Summary.from_json(line["document"])) if line["document"] else "  it is over: what it asked is not shown"
 
 
 @app.command()
 def status(config: Config, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Show each collection's state, what it waits for, and what was refused."""
+    """Show each collection's state, what it waits for, what was refused, and what one to accept asks."""
+    from peos.collection.lifecycle import State
     from shuffler.config import read
 
     lines, age = _status(read(config).folder)
     if as_json:
-        kept = ("collection", "sent", "received")
+        kept = ("collection", "document", "sent", "received")
         shown = [{key: line[key] for key in kept} | _line(line).to_json() for line in lines]
         typer.echo(json.dumps(shown, ensure_ascii=False))
         return
@@ -105,6 +134,8 @@ def status(config: Config, as_json: Annotated[bool, typer.Option("--json", help=
         typer.echo(f"the shuffler is not running; this is where it stood {age:,.0f} s ago", err=True)
     for line in lines:
         typer.echo(str(_line(line)))
+        if line["state"] == State.DRAFT:
+            typer.echo(_document(line))
     if not lines:
         typer.echo("no collections yet")
 

@@ -18,6 +18,7 @@ from peos.collection.cards import Card, check_roster
 from peos.collection.lifecycle import OVER, State
 from peos.collection.policy import DAY
 from peos.collection.replies import Status
+from peos.collection.summary import Summary
 from peos.compute import Background, Engine
 from peos.crypto.randomness import system
 from peos.errors import Closed, PeosError, Refused, Unknown, WrongInput
@@ -243,7 +244,8 @@ class CollectionRegistry:
                 if over.digest not in self._past:
                     self._past[over.digest] = _line(await ended(self.store, over.digest), Meter())
             self._has_all_past = True
-        live = [_line(await status(session), session.meter) for session in list(self.live.values())]
+        sessions = list(self.live.values())
+        live = [_line(await status(one), one.meter, Summary.of(one.document)) for one in sessions]
         return [*self._past.values(), *live]
 
     async def close(self) -> None:
@@ -321,9 +323,11 @@ def _decoded(kept: Collection) -> tuple[SignedDocument, tuple[Card, ...]]:
     return decode_signed_document(kept.signed), decode_proposal(kept.roster).cards
 
 
-def _line(found: Status, meter: Meter) -> dict[str, Any]:
+def _line(found: Status, meter: Meter, summary: Summary | None = None) -> dict[str, Any]:
+    """One collection's entry in the status file; `summary` is of a collection that is not over."""
     sizes = {"sent": meter.sent, "received": meter.received}
-    return asdict(found) | {"collection": found.collection.hex()} | sizes
+    asked = summary.to_json() if summary else None
+    return asdict(found) | {"collection": found.collection.hex(), "document": asked} | sizes
 
 
 def _is_kept(digest: bytes, store: ShufflerStore) -> bool:

@@ -125,7 +125,7 @@ class Document:
 
     def closing(self, now: float) -> str:
         """When it closes, beside what a clock says: to the person who reads both, a clock that is wrong shows."""
-        return f"at {_utc(self.closes_at)}, and the clock here says {_utc(now)}"
+        return f"at {utc(self.closes_at)}, and the clock here says {utc(now)}"
 
     def _check_members(self) -> None:
         Schedule(len(self.shufflers))
@@ -200,5 +200,6 @@ def _require_text(text: str, what: str, *, least: int) -> None:
         raise WrongInput("document.text_unicode", f"{what} is Unicode text: half a surrogate pair cannot be sent")
 
 
-def _utc(moment: float) -> str:
+def utc(moment: float) -> str:
+    """A time, for people."""
     return datetime.fromtimestamp(min(moment, _LAST_SHOWN), UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -16,6 +16,7 @@ import pytest
 
 from peos.collection.replies import Answer
 from peos.collection.submission import Part, bind
+from peos.collection.summary import Summary
 from peos.collection.ticket import issue
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
@@ -175,9 +176,10 @@ def test_a_collection_waits_for_the_operators_word(town: Town) -> None:
     auto = party.config.read_text()
     party.config.write_text(auto.replace('accept = "auto"', 'accept = "ask"'))
     town.cluster.restart(party)
+    labels = ("none", "one", *(f"{number} of them" for number in range(2, 16)))
 
     async def test() -> None:
-        async with played(town, "asked", listening=False) as play:
+        async with played(town, "asked", listening=False, labels=labels) as play:
             here = await play.status()
             assert [status.state for status in here] == ["draft", "open", "open"]
             with raises("collection.not_accepted_yet"):
@@ -185,7 +187,12 @@ def test_a_collection_waits_for_the_operators_word(town: Town) -> None:
             await asyncio.sleep(1.0)  # until the status that the command reads is written
             with raises("localcluster.command", "0", "[collection.ambiguous]"):
                 party.run("accept", "--config", str(party.config), "00000000")
-            party.run("accept", "--config", str(party.config), play.digest.hex()[:12])
+            here_and_which = ("--config", str(party.config), play.digest.hex()[:12])
+            for command in ("show", "accept"):
+                shown = party.run(command, *here_and_which)
+                assert str(Summary.of(play.document)) in shown, "the operator sees what she accepts"
+                assert "0 none, 1 one" in shown
+            assert json.loads(party.run("show", "--json", *here_and_which))["document"]["labels"] == list(labels)
             await play.until_all("open")
             assert await asyncio.to_thread(describe, town.cards[0], play.digest) == play.signed
             (line,) = [

@@ -34,6 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         town = Town(Path(folder))
+        for party in town.shufflers:  # every trial is a collection of one analyzer
+            text = party.config.read_text(encoding="utf-8")
+            raised = text.replace("[policy]\n", "[policy]\nmost_per_analyzer_and_day = 1000\n")
+            party.config.write_text(raised, encoding="utf-8")
         with town.cluster:
             for most in chosen.descriptors:
                 restart(town, most)

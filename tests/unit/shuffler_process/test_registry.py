@@ -249,6 +249,7 @@ def test_all_that_ended_before_is_in_the_status_once_a_command_asks(world: World
         await world.registry.resume()
         lines = await world.registry.statuses(everything=False)
         assert [line["collection"] for line in lines] == [draft.hex()]
+        assert lines[0]["document"]["question"], "what an operator is to accept"
         assert len(await world.registry.statuses(everything=True)) == 6
         asked = world.counted["store"]
         assert len(await world.registry.statuses(everything=False)) == 6
