@@ -99,21 +99,23 @@ class PrefixSearch:
 
     def decode(self, reports: Reports) -> Table:
         """Level by level: the best prefixes with all that may follow."""
-        kept = [Prefix(0, 0)]
-        for level, step in enumerate(self.steps):
-            kept.sort(key=lambda prefix: prefix.value)  # of equals the smaller comes first
-            parents = np.array([prefix.parent for prefix in kept], np.uint64)
-            estimate = reports.estimate(level, Candidates(parents, np.arange(2**step, dtype=np.uint64)))
-            chosen = self._chosen(estimate, level)
-            if level == len(self.cuts) - 1:
-                best = [kept[one >> step].then(int(one) & (2**step - 1), step) for one in chosen.tolist()]
-                return _table(best, estimate, chosen)
-            if not len(chosen):
-                bits = self.cuts[level]
-                note = f"no prefix of {bits} bits is as frequent as {self.threshold}"
+        kept, last = [Prefix(0, 0)], len(self.cuts) - 1
+        for level in range(last):
+            kept, estimate, _ = self._extended(kept, level, reports)
+            if not kept:
+                note = f"no prefix of {self.cuts[level]} bits is as frequent as {self.threshold}"
                 return replace(NOTHING, tested=estimate.tested, users=estimate.users, note=note)
-            kept = [kept[one >> step].then(int(one) & (2**step - 1), step) for one in chosen.tolist()]
-        raise AssertionError("there is a last level")
+        return _table(*self._extended(kept, last, reports))
+
+    def _extended(
+        self, kept: list[Prefix], level: int, reports: Reports
+    ) -> tuple[list[Prefix], GroupEstimate, NDArray[np.intp]]:
+        """The best prefixes of a level, the best first; the estimate of all of it, and where in it they are."""
+        kept, step = sorted(kept, key=lambda prefix: prefix.value), self.steps[level]  # of equals the smaller is first
+        parents = np.array([prefix.parent for prefix in kept], np.uint64)
+        estimate = reports.estimate(level, Candidates(parents, np.arange(2**step, dtype=np.uint64)))
+        chosen = self._chosen(estimate, level)
+        return [kept[one >> step].then(one & (2**step - 1), step) for one in chosen.tolist()], estimate, chosen
 
     def detection(self, error: float = 0.05) -> float:
         """The frequency from which on a text is found with probability 1 − `error`, by normal tails (privacy.md §4).
@@ -199,6 +201,6 @@ def pem(
     return PrefixSearch(bits, cuts, k, k if beam is None else beam, (1,) * groups, Asked(**asked), threshold)
 
 
-def pem1(bits: int, k: int, **asked: Unpack[Targets]) -> PrefixSearch:
+def pem1(bits: int, k: int, *, beam: int | None = None, **asked: Unpack[Targets]) -> PrefixSearch:
     """One bit at a time."""
-    return pem(bits, k, bits - (k - 1).bit_length(), **asked)
+    return pem(bits, k, bits - (k - 1).bit_length(), beam=beam, **asked)

@@ -6,15 +6,15 @@ python tests/vectors/make_grouped_hash_vectors.py > tests/vectors/grouped_hash.j
 import json
 import sys
 
-WORD = 2**64
+WORD: int = 2**64
 
 
 def splitmix64(state: int, output: int) -> int:
     """The output-th word of the generator from this state."""
-    z = (state + output * 0x9E3779B97F4A7C15) % WORD
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % WORD
-    z = (z ^ z >> 27) * 0x94D049BB133111EB % WORD
-    return z ^ z >> 31
+    z: int = (state + output * 0x9E3779B97F4A7C15) % WORD
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % WORD
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % WORD
+    return z ^ (z >> 31)
 
 
 def cell(bits: int, salt: int, seed: int, parent: int, ext: int) -> int:
@@ -22,7 +22,7 @@ def cell(bits: int, salt: int, seed: int, parent: int, ext: int) -> int:
     a1, a2, a3, b, b_ext = (splitmix64((seed + salt) % WORD, output) for output in range(1, 6))
     of_parent = (a1 * (parent >> 32) + a2 * (parent % 2**32) + b) % WORD >> (64 - bits)
     of_ext = (a3 * ext + b_ext) % WORD >> (64 - bits)
-    return (of_parent + of_ext) % 2**bits
+    return (of_parent + of_ext) % (1 << bits)
 
 
 def group(seed: int, weights: list[int]) -> int:

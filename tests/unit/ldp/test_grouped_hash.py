@@ -32,7 +32,7 @@ class Tells(Narrow):
 
     def encode(self, keys: Keys, rng: Randomness) -> np.ndarray:
         words = super().encode(keys, rng)
-        return np.where(keys.fits.any(axis=1)[:, np.newaxis], words, words & ~np.uint64(3))
+        return np.where(np.any(keys.fits, axis=1, keepdims=True), words, words & ~np.uint64(3))
 
 
 DRAWS = [("top", 3), ("below", 2), ("top", 2), ("top", 5), ("top", 5)]

@@ -7,7 +7,7 @@ which of the keys it supports.
 
 import itertools
 import math
-from collections import Counter
+from collections import defaultdict
 from fractions import Fraction
 
 import pytest
@@ -28,21 +28,21 @@ def laws(weights: tuple[int, ...], epsilon: float = 1.5) -> tuple[list[Law], Law
     """A report's law for every record, a fake's, and what the accounting makes of it."""
     mechanism = GroupedHash(weights, epsilon, CELLS)
     γ, whole = mechanism.gamma, sum(weights)
-    fake: Counter[tuple[int, ...]] = Counter()
-    told: dict[tuple[int, int], Counter[tuple[int, ...]]] = {}
+    fake: defaultdict[tuple[int, ...], Fraction] = defaultdict(Fraction)
+    told: defaultdict[tuple[int, ...], Fraction] = defaultdict(Fraction)  # by group and key, and what is seen
     for group, weight in enumerate(weights):
         share = Fraction(weight, whole)
         for hashes in itertools.product(range(CELLS), repeat=KEYS):
             for y in range(CELLS):
                 seen = (group, *(int(h == y) for h in hashes))
-                fake[seen] += share / CELLS ** (KEYS + 1)  # type: ignore[assignment] # Counter adds fractions too
+                fake[seen] += share / CELLS ** (KEYS + 1)
                 for key in range(KEYS):
                     chance = share / CELLS**KEYS * (hashes[key] == y)
-                    told.setdefault((group, key), Counter())[seen] += chance  # type: ignore[assignment]
+                    told[group, key, *seen] += chance
     records = itertools.product(range(KEYS), repeat=len(weights))
     found: list[Law] = [
         {
-            seen: γ * chance + (1 - γ) * sum(told[group, key][seen] for group, key in enumerate(record))
+            seen: γ * chance + (1 - γ) * sum(told[group, key, *seen] for group, key in enumerate(record))
             for seen, chance in fake.items()
         }
         for record in records

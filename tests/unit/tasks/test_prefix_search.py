@@ -26,7 +26,8 @@ def words(users: int, *, letters: int = 3, drawn: int = 200, power: float = 1.2,
     rng = np.random.default_rng(seed)
     names = sorted({"".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), letters)) for _ in range(drawn)})
     chances = 1.0 / np.arange(1, len(names) + 1) ** power
-    return rng.permutation(names)[rng.choice(len(names), users, p=chances / chances.sum())].tolist()
+    drawn_words = rng.permutation(names)[rng.choice(len(names), users, p=chances / chances.sum())]
+    return [str(word) for word in drawn_words]
 
 
 class Exact:
