@@ -65,6 +65,7 @@ MECHANISMS: Final[Registry[type["Mechanism"]]] = Registry(
         "oue": "peos.ldp.ue:OUE",
         "the": "peos.ldp.the:THE",
         "rmp": "peos.ldp.rmp:RandomMatrixProjection",
+        "rappor": "peos.ldp.rappor:RAPPOR",
     }
 )
 """By the name that planners are asked for. It is the one in documents too, but for one that makes another's members

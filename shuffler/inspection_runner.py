@@ -114,11 +114,20 @@ class InspectionRunner:
             self._observer.note(InspectionOver(over.id, str(over)))
         except Exception as error:
             self._cannot(error)
+            await self._show_nothing()
         if self._inspection is not None:
             try:
                 await in_background(self._judge)
             except Exception as error:
                 self._cannot(error)
+
+    async def _show_nothing(self) -> None:
+        """What cannot be opened any more, for whatever reason, is as good as lost; and nobody waits for it."""
+        try:
+            async with asyncio.timeout(self._patience):
+                await self._show(Opening(self._number, nothing=Nothing.LOST))
+        except (TimeoutError, PeosError) as error:
+            self._cannot(error)
 
     def _say_incomplete(self, why: str) -> None:
         self.trouble = why

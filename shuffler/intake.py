@@ -27,7 +27,7 @@ from shuffler.store_thread import StoreThread
 GROUP: Final = 1024
 WAITING: Final = 16_384  # parts that may wait for their group; beyond, users are asked to come back
 WAITING_BYTES: Final = 64 << 20
-_NOTE_EVERY: Final = 1.0  # seconds; a flood of bad parts must not become one of transactions
+NOTE_EVERY: Final = 1.0  # seconds; a flood of bad parts must not become one of transactions
 _REASON: Final = 200  # characters, the store's limit
 _CONFLICT: Final = "another submission was made under this ticket"
 _TROUBLE: Final = "internal error: this shuffler could not store the part"
@@ -64,11 +64,11 @@ class Intake:
         """Commit what has gathered, again and again."""
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), _NOTE_EVERY if self._refused else None)
+                await asyncio.wait_for(self._wake.wait(), NOTE_EVERY if self._refused else None)
             self._wake.clear()
             while self._waiting:
                 await self._commit()
-            if self._refused and time.monotonic() - self._noted >= _NOTE_EVERY:
+            if self._refused and time.monotonic() - self._noted >= NOTE_EVERY:
                 await self._note()
 
     def offer(

@@ -435,7 +435,10 @@ class CollectionSession:
         digest = self.digest
         if self.inspecting is None or not self.inspecting.has_rows:
             is_kept = self._evidence is not None and self._evidence.attempt
-            patience = max(0.0, self.document.shuffle_by - time.time()) if is_kept else 0.0
+            is_erased = (await self._read_store()).erased
+            patience = max(0.0, self.document.shuffle_by - time.time())  # as long as there is something to show
+            if not is_kept:
+                patience = 0.0 if is_erased else min(self._step_seconds, patience)
             receipt = await receipt_of(self._analyzer, self.document, digest, patience, self._say_stalled)
             if receipt is None:
                 return  # no other party to answer

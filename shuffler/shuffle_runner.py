@@ -47,7 +47,7 @@ TICK: Final = 1.0
 NO_ROOM: Final = replace(FOREVER, ceiling=4.0)  # until there is some, or its attempt is over
 EVENTS: Final = 10_000  # that may wait; an attempt of nine shufflers has fewer statements for each of them
 DEADLINE: Final = "shuffle"
-_ROWS_A_SECOND: Final = 500  # a step may take this much longer the more rows there are
+ROWS_A_SECOND: Final = 500  # a step may take this much longer the more rows there are
 _MOVES: Final = (Received, ReceivedVector, Done)  # questions about an attempt are no progress of it
 
 
@@ -85,7 +85,7 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
         self._store = store
         self._post = post
         self._evidence = evidence
-        self._patience = step_seconds + bench.rows / _ROWS_A_SECOND
+        self._patience = step_seconds + bench.rows / ROWS_A_SECOND
         self._observer = observer
         self._clock = clock
         self._pause = tick
@@ -180,6 +180,7 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
             return
         begun = time.monotonic()
         await in_background(lambda: evidence.keep(attempt, record, self.bench.vectors))
+        self.machine.keep(attempt)
         self._observer.note(EvidenceKept(attempt, round(time.monotonic() - begun, 3)))
 
     async def _forget_evidence(self) -> None:

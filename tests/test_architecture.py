@@ -50,6 +50,35 @@ OF_KINDS = frozenset(
 NAMES_THEM = ("peos/registry.py", "peos/bench/overhead.py")  # the latter quotes the rows of the thesis' table
 WRITES_LINES = ("peos/net/observer.py", "peos/net/logs.py")
 EXPERIMENTS_TESTED = ("tests", "unit", "experiments")
+PYTHONS = frozenset({"_asdict", "_exit", "_getframe", "_replace"})
+LOOKED_INTO = {  # the files of tests that use a private name of ours, how often, and why
+    "tests/e2e/deviant.py": (2, "a shuffler that deviates"),
+    "tests/e2e/in_files.py": (3, "a shuffler that keeps in files what is too short for it"),
+    "tests/security/test_fakes.py": (4, "coins at the edges, where a mechanism's threshold lies"),
+    "tests/security/test_inspection.py": (2, "a shuffler that forgot what it did"),
+    "tests/statistical/test_set_queries.py": (2, "a second way to count, from the same table"),
+    "tests/statistical/views.py": (2, "a second way to count, from the same table"),
+    "tests/unit/analyzer/test_delivery_receiver.py": (1, "a process that ends in the middle of a vector"),
+    "tests/unit/compute/cluster.py": (1, "how many workers the scheduler knows"),
+    "tests/unit/compute/test_dask.py": (4, "work under a given seed, and the key that must not be seen"),
+    "tests/unit/compute/test_dask_lost.py": (7, "a worker that comes late, and a worker's memory in this process"),
+    "tests/unit/compute/test_dask_secrets.py": (2, "the key that is looked for in memory"),
+    "tests/unit/compute/test_engines.py": (3, "that a table was kept shows in time alone"),
+    "tests/unit/compute/test_zeros.py": (1, "memory that was overwritten"),
+    "tests/unit/crypto/test_dgk_jl.py": (2, "that no row spoils another's work shows in time alone"),
+    "tests/unit/ldp/test_design_vectors.py": (4, "the vectors pin tables too"),
+    "tests/unit/ldp/test_mixture.py": (1, "the coins at which a mechanism's answer changes"),
+    "tests/unit/ldp/test_privacy_by_enumeration.py": (1, "the coins at which a mechanism's answer changes"),
+    "tests/unit/ldp/test_she.py": (1, "the coins that the table leaves undecided"),
+    "tests/unit/shuffler_process/test_shuffle_runner.py": (1, "a fault in the middle of a run"),
+    "tests/unit/shuffler_process/test_spill.py": (5, "a file without a name"),
+    "tests/unit/shuffler_process/test_zero_pool.py": (
+        3,
+        "the attempt that a thread works for, and a thread that ended",
+    ),
+    "tests/unit/shuffler_process/test_zeros_in_a_session.py": (2, "how many zeros are ready"),
+    "tests/unit/store/test_sqlite.py": (11, "settings, traces and limits of the store's own connection"),
+}
 CEILING = 500
 MEDIAN = 200
 
@@ -212,6 +241,42 @@ def asked_for(node: ast.AST) -> set[str]:
     return names | {part.attr for one in asked for part in ast.walk(one) if isinstance(part, ast.Attribute)}
 
 
+def looks_inside(root: Path) -> dict[str, list[str]]:
+    """Where tests use a private name, by file, but for names of the file itself and steps that a subclass changes."""
+    found = {}
+    for path in (root / "tests").rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        own = {name for node in ast.walk(tree) for name in _named_here(node)}
+        if used := [name for node in ast.walk(tree) if _is_private(name := _used(node)) and name not in own | PYTHONS]:
+            found[str(path.relative_to(root))] = sorted(used)
+    return found
+
+
+def _named_here(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            yield name
+        case ast.Attribute(attr=name, value=ast.Name(id="self" | "cls"), ctx=ast.Store()):
+            yield name
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            yield name
+
+
+def _used(node: ast.AST) -> str:
+    match node:
+        case ast.Attribute(value=ast.Name(id="self" | "cls") | ast.Call(func=ast.Name(id="super"))):
+            return ""
+        case ast.Attribute(attr=name):
+            return name
+        case ast.Call(func=ast.Attribute(attr="setattr"), args=[_, ast.Constant(value=str(name)), *_]):
+            return name
+    return ""
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
 def lengths(root: Path) -> dict[str, int]:
     """Lines of each file."""
     return {str(path.relative_to(root)): path.read_text(encoding="utf-8").count("\n") for path in sources(root)}
@@ -278,6 +343,31 @@ def test_what_is_registered_has_that_name_and_lives_where_it_should() -> None:
 def test_every_room_of_the_library_has_its_place_in_the_order() -> None:
     rooms = {room(path.relative_to(ROOT).parts) for path in sources(ROOT) if path.is_relative_to(ROOT / "peos")}
     assert rooms - {"__init__"} <= set(ORDER), "give the new room its place in ORDER"
+
+
+def test_tests_look_from_outside() -> None:
+    found = looks_inside(ROOT)
+    more = {name: used for name, used in found.items() if len(used) > LOOKED_INTO.get(name, (0, ""))[0]}
+    assert not more, "test what can be seen from outside, or give the reason in LOOKED_INTO"
+    fewer = {name: len(found.get(name, [])) for name, (count, _) in LOOKED_INTO.items()}
+    assert fewer == {name: count for name, (count, _) in LOOKED_INTO.items()}, "take out what is needed no more"
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("store._kept\n", ["_kept"]),
+        ("made().other._kept = 1\n", ["_kept"]),
+        ("monkeypatch.setattr(intake, '_EVERY', 0.1)\n", ["_EVERY"]),
+        ("class Fake:\n    def _ask(self):\n        super()._ask()\n        self._told\n\nFake()._ask()\n", []),
+        ("key._replace(n=1).__dict__\n", []),
+    ],
+)
+def test_a_test_that_looks_inside_is_seen(tmp_path: Path, text: str, seen: list[str]) -> None:
+    planted = tmp_path / "tests" / "unit" / "test_planted.py"
+    planted.parent.mkdir(parents=True)
+    planted.write_text(text)
+    assert looks_inside(tmp_path) == ({"tests/unit/test_planted.py": seen} if seen else {})
 
 
 def test_files_stay_small() -> None:

@@ -24,6 +24,10 @@ _CHECKS: Final = {
     "everybody_counted": "Every user of the demonstration was counted.",
     "estimates": "Every estimate lies within its bound of the truth.",
 }
+_OF_BITS: Final = (
+    "The share of users that set it, as estimated of every bit, lies within its bound of the truth: values are fitted "
+    "to these."
+)
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,8 @@ def costs(found: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 def checks(found: Mapping[str, Any]) -> list[Check]:
     """Every check of result.json, those that have no words here under their own names."""
-    return [_check(str(name), held) for name, held in found["checks"].items()]
+    told = {"estimates": _OF_BITS} if found.get("bits") else {}
+    return [_check(str(name), held, told) for name, held in found["checks"].items()]
 
 
 def inspected(found: Mapping[str, Any]) -> Inspected | None:
@@ -123,8 +128,8 @@ def inspected(found: Mapping[str, Any]) -> Inspected | None:
     return Inspected(seen["dummies"], tuple(closed))
 
 
-def _check(name: str, held: object) -> Check:
-    words = _CHECKS.get(name) or f"{name.replace('_', ' ').capitalize()}."
+def _check(name: str, held: object, told: Mapping[str, str]) -> Check:
+    words = told.get(name) or _CHECKS.get(name) or f"{name.replace('_', ' ').capitalize()}."
     match held:
         case True:
             return Check(words, "holds", "holds")

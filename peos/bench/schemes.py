@@ -113,7 +113,7 @@ def _paillier(private: PaillierPrivateKey, count: int, rng: Randomness) -> tuple
         ("paillier", "check", lambda: public.check(sent), count),
     ]
     their_works, beside = [], {}
-    for name, found in {"phe": _phe(private, plain[:few], sent[:few]), "heu": _heu(public.bits, plain[:few])}.items():
+    for name, found in {"phe": _phe(private, plain[:few], sent[:few]), "heu": heu(public.bits, plain[:few])}.items():
         beside[name] = found[1]
         their_works += found[0]
     return medians([*their_works, *works], public.ciphertext_bytes), [narrow_row, wide_row], beside
@@ -137,7 +137,7 @@ def _phe(private: PaillierPrivateKey, plain: Any, sent: Packed) -> tuple[list[Wo
     ], importlib.metadata.version("phe")
 
 
-def _heu(bits: int, plain: Any) -> tuple[list[Work], str]:
+def heu(bits: int, plain: Any) -> tuple[list[Work], str]:
     """SecretFlow's Paillier under a key of its own; it re-randomises by adding a fresh encryption."""
     library, version = optional("heu.phe", "sf-heu")
     if library is None:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 ALPHA: Final = 1e-6  # that all estimates lie within their bounds fails by chance with this probability
 SHOWN: Final = 20
+TARGET: Final = 1.0
+_FOUND: Final = {True: "yes", False: "no", None: "not known"}
+_UNLESS: Final = f"[default: {TARGET}; none of a mechanism that claims its local ε only]"
 
 
 def demo(
@@ -27,9 +30,11 @@ def demo(
     domain: Annotated[int, typer.Option(help="Number of values.")] = 64,
     delta: Annotated[float, typer.Option(help="Probability with which a guarantee may fail.")] = 1e-6,
     eps_server: Annotated[
-        float, typer.Option(help="Target ε against the analyzer, alone or with few shufflers.")
-    ] = 1.0,
-    eps_users: Annotated[float, typer.Option(help="Target ε against the analyzer and all other users.")] = 1.0,
+        float | None, typer.Option(help=f"Target ε against the analyzer, alone or with few shufflers. {_UNLESS}")
+    ] = None,
+    eps_users: Annotated[
+        float | None, typer.Option(help=f"Target ε against the analyzer and all other users. {_UNLESS}")
+    ] = None,
     eps_local: Annotated[float, typer.Option(help="Target ε if everyone else colludes.")] = 4.0,
     fakes: Annotated[str, typer.Option(help="Number of fake reports.", metavar="auto|K")] = "auto",
     mechanism: Annotated[str, typer.Option(help="Local mechanism.", metavar=f"auto|{MECHANISMS.choices}")] = "auto",
@@ -58,6 +63,8 @@ def demo(
 
         require(asked, domain)  # before minutes are spent
     console = Console(stderr=as_json, highlight=False)
+    if _is_accounted(mechanism, domain):
+        eps_server, eps_users = (TARGET if target is None else target for target in (eps_server, eps_users))
     wanted = {"delta": delta, "eps_server": eps_server, "eps_users": eps_users, "eps_local": eps_local}
     chosen = {"fakes": fakes, "mechanism": mechanism, "scheme": scheme, "protocol": protocol}
     spec = local_spec(users, domain, **wanted, **chosen)
@@ -91,6 +98,13 @@ def demo(
         raise PeosError("demo.failed", f"the demo failed its check: {failed}", hint=f"see {folder / 'result.json'}")
 
 
+def _is_accounted(mechanism: str, domain: int) -> bool:
+    """Whether anything is known of its reports in a shuffle; of a name that is none the plan says so."""
+    from peos.privacy.exact_search import is_known
+
+    return mechanism not in MECHANISMS or is_known(MECHANISMS[mechanism], domain)
+
+
 def _compare(result: dict[str, Any], values: list[int], clock: "Clock") -> dict[str, Any]:
     """The truth beside the estimates, and the checks that decide whether the demo holds."""
     from statistics import NormalDist
@@ -99,8 +113,8 @@ def _compare(result: dict[str, Any], values: list[int], clock: "Clock") -> dict[
 
     users, domain = len(values), result["parameters"]["domain"]
     truth = np.bincount(values, minlength=domain) / users
-    off = np.abs(np.asarray(result["frequency"]) - truth) / np.asarray(result["stderr"])
-    bound = -NormalDist().inv_cdf(ALPHA / (2 * domain))
+    off = MECHANISMS[result["parameters"]["mechanism"]].deviations(result, truth)
+    bound = -NormalDist().inv_cdf(ALPHA / (2 * off.size))
     result["truth"] = truth.tolist()
     result["dropped"] = users - result["users"]
     result["seconds"] = clock.steps
@@ -127,6 +141,7 @@ def _show(result: dict[str, Any], folder: Path, console: "Console") -> None:
     table = Table(title=f"{result['users']:,} users, {result['fakes']:,} fakes, {result['parameters']['mechanism']}")
     processed = result["post_processed"]
     after = [] if processed is None else [f"after {processed['method']}"]
+    significant = result["significant"] or [None] * len(result["truth"])
     for column in ("value", "estimate", "95 % interval", *after, "truth", "found"):
         table.add_column(column, justify="right")
     order = sorted(range(len(result["truth"])), key=lambda value: -result["frequency"][value])[:SHOWN]
@@ -134,7 +149,7 @@ def _show(result: dict[str, Any], folder: Path, console: "Console") -> None:
         low, high = result["interval95"][value]
         row = (result["labels"][value], f"{result['frequency'][value]:.4f}", f"{low:.4f} … {high:.4f}")
         also = [f"{processed['frequency'][value]:.4f}" for _ in after]
-        table.add_row(*row, *also, f"{result['truth'][value]:.4f}", "yes" if result["significant"][value] else "no")
+        table.add_row(*row, *also, f"{result['truth'][value]:.4f}", _FOUND[significant[value]])
     console.print(table)
     for sentence in (OF_THE_RAW, *processed["notes"]) if processed else ():
         console.print(sentence)

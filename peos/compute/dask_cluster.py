@@ -33,10 +33,10 @@ from peos.crypto.randomness import KEY_BYTES, system
 from peos.crypto.sealing import Shared, seal
 from peos.errors import BadEncoding, LocalFault, named
 
-_CONNECT: Final = 10.0  # seconds
+CONNECT: Final = 10.0  # seconds
 _LEAVE: Final = 2.0
 _GLANCE: Final = 0.5
-_WITHOUT_WORKERS: Final = 60.0  # seconds until work is given up
+WITHOUT_WORKERS: Final = 60.0  # seconds until work is given up
 _IN_FLIGHT: Final = 2  # chunks handed over a worker
 _TRIES: Final = 3  # introductions, one after another, after which a worker still knows no session
 _SESSION_BYTES: Final = 16
@@ -108,7 +108,7 @@ class Dask(Engine):
             if self._client is None:
                 try:
                     self._client = Client(
-                        self.address, security=_security(self._tls), timeout=_CONNECT, set_as_default=False
+                        self.address, security=_security(self._tls), timeout=CONNECT, set_as_default=False
                     )
                 except (OSError, ValueError):  # ssl.SSLError is an OSError
                     raise self._lost() from None
@@ -198,7 +198,7 @@ class _Work:
             number, where = self._working.pop(future)
             if future.status != "finished":  # its worker was lost too often, or the cluster
                 raise CancelledError
-            sealed = future.result(timeout=_CONNECT)
+            sealed = future.result(timeout=CONNECT)
             future.release()
             if sealed is None:  # a worker that has come since
                 again.append(where)
@@ -239,7 +239,7 @@ class _Work:
             self._alone_since = None
             return
         self._alone_since = self._alone_since or time.monotonic()
-        if time.monotonic() - self._alone_since > _WITHOUT_WORKERS:
+        if time.monotonic() - self._alone_since > WITHOUT_WORKERS:
             raise LocalFault(
                 "compute.no_workers", "the cluster has no workers", hint="start some: `dask worker`, one process a core"
             )

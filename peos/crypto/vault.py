@@ -18,8 +18,8 @@ from peos.errors import LocalFault, WrongInput
 _MAGIC: Final = b"peos keys 1\n"
 _SALT_BYTES: Final = 16
 _NONCE_BYTES: Final = 12
-_COST: Final = 17  # log2 of scrypt's n: 128 MB and a third of a second for each guess
-_BLOCK: Final = 8
+COST: Final = 17  # log2 of scrypt's n: 128 MB and a third of a second for each guess
+BLOCK: Final = 8
 SEAL_BYTES: Final = _NONCE_BYTES + 16
 """By which what is sealed is longer."""
 _HEAD: Final = struct.Struct(f">{len(_MAGIC)}sB{_SALT_BYTES}s")
@@ -53,7 +53,7 @@ class Vault:
 
 def lock(passphrase: bytes, content: bytes, rng: Randomness) -> bytes:
     """`content` under a passphrase."""
-    head = _HEAD.pack(_MAGIC, _COST, rng.bytes(_SALT_BYTES))
+    head = _HEAD.pack(_MAGIC, COST, rng.bytes(_SALT_BYTES))
     return head + Vault(_stretched(passphrase, head), rng).seal("keys", head, content=content)
 
 
@@ -66,7 +66,7 @@ def unlock(passphrase: bytes, data: bytes, rng: Randomness) -> bytes:
     """The content; a wrong passphrase and a damaged file look alike, as they must."""
     head = data[: _HEAD.size]
     try:
-        if len(head) < _HEAD.size or not head.startswith(_MAGIC) or head[len(_MAGIC)] != _COST:
+        if len(head) < _HEAD.size or not head.startswith(_MAGIC) or head[len(_MAGIC)] != COST:
             raise LocalFault("key.file", "not a file of keys")
         return Vault(_stretched(passphrase, head), rng).open("keys", head, sealed=data[_HEAD.size :])
     except LocalFault:
@@ -79,4 +79,4 @@ def unlock(passphrase: bytes, data: bytes, rng: Randomness) -> bytes:
 
 def _stretched(passphrase: bytes, head: bytes) -> bytes:
     _, cost, salt = _HEAD.unpack(head)
-    return Scrypt(salt=salt, length=KEY_BYTES, n=1 << cost, r=_BLOCK, p=1).derive(passphrase)
+    return Scrypt(salt=salt, length=KEY_BYTES, n=1 << cost, r=BLOCK, p=1).derive(passphrase)

@@ -120,7 +120,7 @@ class Estimate(Frequencies):
 
 def variance_of_frequency(oracle: FrequencyOracle, *, users: int, fakes: int, frequency: float) -> float:
     """Exact variance of one estimated frequency whose true value is `frequency`."""
-    _check(users, fakes)
+    checked_sizes(users, fakes)
     if not 0.0 <= frequency <= 1.0:
         raise WrongInput("estimate.probability", f"a frequency lies between 0 and 1, not at {frequency}")
     return float(_variance(oracle, np.float64(frequency), users, fakes))
@@ -128,7 +128,7 @@ def variance_of_frequency(oracle: FrequencyOracle, *, users: int, fakes: int, fr
 
 def estimate_frequencies(oracle: FrequencyOracle, counts: NDArray[np.int64], *, users: int, fakes: int) -> Estimate:
     """Frequencies of the users' values from the support counts of users and fakes together."""
-    _check(users, fakes)
+    checked_sizes(users, fakes)
     given = np.asarray(counts)
     if given.dtype.kind not in "iu" or np.any(given < 0) or np.any(given > users + fakes):
         raise WrongInput(
@@ -147,7 +147,8 @@ def _variance(oracle: FrequencyOracle, frequency: Floats | np.float64, users: in
     return (of_reports + fakes * u * (1 - u)) / (users * (p - q)) ** 2
 
 
-def _check(users: int, fakes: int) -> None:
+def checked_sizes(users: int, fakes: int) -> None:
+    """Refuse numbers of users and fakes that no estimate can be made of."""
     if not (isinstance(users, Integral) and isinstance(fakes, Integral)) or users < 1 or fakes < 0:
         raise WrongInput(
             "estimate.sizes",

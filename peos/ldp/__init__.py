@@ -17,6 +17,7 @@ from peos.ldp.hadamard import HadamardResponse
 from peos.ldp.local_hash import LocalHash
 from peos.ldp.mixture import MAX_EPSILON
 from peos.ldp.olh import BLH, OLH
+from peos.ldp.rappor import RAPPOR
 from peos.ldp.rmp import RandomMatrixProjection
 from peos.ldp.she import SHE
 from peos.ldp.subset import SubsetSelection
@@ -32,6 +33,7 @@ __all__ = [
     "MAX_EPSILON",
     "OLH",
     "OUE",
+    "RAPPOR",
     "SHE",
     "SUE",
     "THE",

@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Final, Self, SupportsIndex
+from typing import Any, ClassVar, Final, Self, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,6 +111,7 @@ class Mechanism(ABC):
     size_name: ClassVar[str] = ""  # how its size is called, where it may be chosen: d_prime
     size_range: ClassVar[tuple[int, int]] = (0, 0)  # the least and the most that may be chosen
     no_theorem: ClassVar[str] = "no theorem of the thesis is about its reports"  # said where none counts supports
+    no_blanket: ClassVar[str] = "nothing is known of it in a shuffle"  # said where exact accounting has nothing
     domain: int  # d: number of values
     words: int  # w: 64-bit words of a report
     question: Question
@@ -202,6 +203,11 @@ class Mechanism(ABC):
     @abstractmethod
     def variance(self, users: int, fakes: int = 0, frequency: float = 0.0) -> float:
         """Exact variance of one estimated frequency whose true value is `frequency`."""
+
+    @classmethod
+    def deviations(cls, result: Mapping[str, Any], truth: Floats) -> Floats:
+        """How many standard errors a published result's estimates, each unbiased, are off from true frequencies."""
+        return np.asarray(np.abs(np.asarray(result["frequency"]) - truth) / np.asarray(result["stderr"]))
 
     def __repr__(self) -> str:
         given = ", ".join(f"{key}={value}" for key, value in self.parameters.items())

@@ -52,7 +52,7 @@ class UnaryFields(PureMechanism):
         """(n, w): uniform words but for each user's own field, uniform below τ."""
         values = self._values(values)
         words = rng.uint64((len(values), self.words))
-        self._redraw(words, values, rng.below(np.full(len(values), self.tau, dtype=np.uint64)))
+        self.redraw(words, values, rng.below(np.full(len(values), self.tau, dtype=np.uint64)))
         return words
 
     def decode(self, words: U64) -> NDArray[np.bool_]:
@@ -130,7 +130,7 @@ class UnaryFields(PureMechanism):
         supports: NDArray[np.bool_] = field < np.uint64(self.tau << free)
         return supports
 
-    def _redraw(self, words: U64, values: NDArray[np.int64], fields: U64) -> None:
+    def redraw(self, words: U64, values: NDArray[np.int64], fields: U64) -> None:
         """Put `fields` in place of each user's own field."""
         rows = np.arange(len(values))
         start = values.astype(np.uint64) * np.uint64(self.field_bits)

@@ -42,8 +42,9 @@ class SUE(UnaryFields):
         self, domain: int, epsilon: float, field_bits: int | None = None, *, question: Question = UNASKED
     ) -> None:
         asked = checked_epsilon(epsilon)
-        bits = _frugal_field_bits(asked) if field_bits is None else _checked_field_bits(field_bits)
-        τ = _smallest_tau(asked, bits)
+        half = Fraction(asked) / 2
+        bits = frugal_field_bits(half) if field_bits is None else _checked_field_bits(field_bits)
+        τ = smallest_tau(half, bits)
         if τ >= 2 ** (bits - 1):
             lowest = _epsilon(2 ** (bits - 1) - 1, bits)
             raise WrongInput(
@@ -116,33 +117,38 @@ class SUE(UnaryFields):
         rng = self._rng(rng)
         values = self._values(values)
         words = rng.uint64((len(values), self.words))
-        τ, whole = np.uint64(self.tau), np.uint64(2**self.field_bits)
-        ones = rng.uint64(len(values)) >> np.uint64(64 - self.field_bits) >= τ
-        below = rng.below(np.full(len(values), τ))
-        above = τ + rng.below(np.full(len(values), whole - τ))
-        # Both are drawn for everyone, so that the work done says nothing of her bit.
-        self._redraw(words, values, np.where(ones, below, above))
+        self.redraw(words, values, self.drawn(len(values), rng))
         return words
+
+    def drawn(self, count: int, rng: Randomness) -> U64:
+        """(n,): fields of a value's own position, below τ with probability 1 − q' and uniform on either side."""
+        τ, whole = np.uint64(self.tau), np.uint64(2**self.field_bits)
+        ones = rng.uint64(count) >> np.uint64(64 - self.field_bits) >= τ
+        below = rng.below(np.full(count, τ))
+        above = τ + rng.below(np.full(count, whole - τ))
+        # Both are drawn for everyone, so that the work done says nothing of her bit.
+        return np.where(ones, below, above)
 
 
 def _epsilon(τ: int, bits: int) -> float:
     return logarithm_up(Fraction(2**bits - τ, τ) ** 2)
 
 
-def _smallest_tau(epsilon: float, bits: int) -> int:
-    """The smallest τ with 2 ln((2^b − τ)/τ) ≤ ε: ⌈2^b / (e^(ε/2) + 1)⌉."""
-    return math.ceil((1 << bits) / (1 + Fraction(power_of_e(Fraction(epsilon) / 2))))
+def smallest_tau(exponent: Fraction, bits: int) -> int:
+    """The smallest τ with ln((2^b − τ)/τ) ≤ `exponent`: ⌈2^b / (e^exponent + 1)⌉."""
+    return math.ceil((1 << bits) / (1 + Fraction(power_of_e(exponent))))
 
 
-def _frugal_field_bits(epsilon: float) -> int:
-    best = _smallest_tau(epsilon, MAX_FIELD_BITS)
+def frugal_field_bits(exponent: Fraction) -> int:
+    """The fewest bits whose variance is within 5 % of what 16 reach; 16 where not even they will do."""
+    best = smallest_tau(exponent, MAX_FIELD_BITS)
     if best >= 2 ** (MAX_FIELD_BITS - 1):
         return MAX_FIELD_BITS  # refused there, with the least ε that any field allows
     limit = Fraction(105, 100) * _variance(best, MAX_FIELD_BITS)
     return next(
         bits
         for bits in range(2, MAX_FIELD_BITS + 1)
-        if (τ := _smallest_tau(epsilon, bits)) < 2 ** (bits - 1) and _variance(τ, bits) <= limit
+        if (τ := smallest_tau(exponent, bits)) < 2 ** (bits - 1) and _variance(τ, bits) <= limit
     )
 
 

@@ -132,7 +132,7 @@ class UE(UnaryFields):
         tells = self._coin.tells(len(values), rng)
         blanket = rng.uint64(len(values)) >> np.uint64(64 - self.field_bits)
         # Both are drawn for everyone, so that the work done says nothing of the coin.
-        self._redraw(words, values, np.where(tells, told, blanket))
+        self.redraw(words, values, np.where(tells, told, blanket))
         return words
 
 

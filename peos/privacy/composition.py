@@ -118,7 +118,7 @@ def _by_pld(releases: Iterable[Release], delta: float) -> float:
     """Each curve δ_i(ε), from above, as privacy losses on a grid; then convolved."""
     alike = Counter(map(_key, releases))
     cut = delta * _CUT / (1 << alike.total().bit_length())  # the same for a few more, so that curves can be kept
-    curves = {key: _curve(key[0], key[1], key[2], cut) for key in alike if key[0] is not None}
+    curves = {key: curve(key[0], key[1], key[2], cut) for key in alike if key[0] is not None}
     ends = [float(nodes[-1]) for nodes, _ in curves.values()]
     step = max(min(end for end in ends if end > 0.0) / _STEPS, max(ends) / _MOST_STEPS) if any(ends) else 1.0
     total: Losses | None = None
@@ -130,7 +130,7 @@ def _by_pld(releases: Iterable[Release], delta: float) -> float:
 
 
 @lru_cache(maxsize=64)
-def _curve(blanket: Blanket, others: int, fakes: int, left: float) -> tuple[Floats, Floats]:
+def curve(blanket: Blanket, others: int, fakes: int, left: float) -> tuple[Floats, Floats]:
     """ε from 0 to where δ(ε) is nearly nothing, and δ there from above."""
     last = least_epsilon(blanket, others, fakes, left)
     if last == 0.0:

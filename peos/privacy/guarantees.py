@@ -150,7 +150,7 @@ def _least(*claims: float | None) -> float | None:
 
 def _why(mechanism: Mechanism, reports: int) -> str:
     if mechanism.blanket is None:
-        return f"nothing is known of {mechanism.name} in a shuffle"
+        return mechanism.no_blanket
     if not reports:
         return "no report hides the user's"
     return "too few reports hide the user's"

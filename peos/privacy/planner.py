@@ -221,7 +221,7 @@ def _kinds(targets: Targets, mechanism: str, accounting: str) -> Kinds:
     if not able:
         name, kind = next(iter(asked.items()))
         by_theorem = accounting == "theorem"
-        why = kind.no_theorem if by_theorem else "nothing is known of it in a shuffle"
+        why = kind.no_theorem if by_theorem else kind.no_blanket
         raise Refused(
             "plan.local_only",
             f"{name} can claim its local epsilon only: {why}",

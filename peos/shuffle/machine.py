@@ -75,6 +75,10 @@ class Shuffler:
             return Record(tuple(self._attempt.trail), self._attempt.said)
         return self._record
 
+    def keep(self, attempt: int) -> None:
+        """What the inspection will need of this attempt is durable: also if it is left, others may deliver it."""
+        self._kept = attempt
+
     @property
     def waiting(self) -> Waiting | None:
         """Within an attempt: the step that is waited for, and from whom."""

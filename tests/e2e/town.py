@@ -69,10 +69,10 @@ def until(true: Callable[[], bool], what: str, *, patience: float = PATIENCE, ev
 class Town:
     """A cluster that runs, its analyst and its users."""
 
-    def __init__(self, cluster: LocalCluster) -> None:
+    def __init__(self, cluster: LocalCluster, *, run: Callable[..., Ran] = command) -> None:
         assert cluster.analyzer is not None, "the cluster was made with one"
         self.cluster = cluster
-        self.run: Callable[..., Ran] = command  # how its people give their commands
+        self.run = run  # how its people give their commands
         self.analyzer = cluster.analyzer
         self.folder = cluster.folder.parent
 

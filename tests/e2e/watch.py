@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Final
 
 EVERY: Final = 0.05
+SETTLED: Final = 10.0  # seconds after which a process that was nobody's stays so: it has become what it was started as
 
 
 class Watch:
     """Samples every party's processes and remembers each path below a party's folder, with who had it open.
 
     A process belongs to a party if its command line names a file in that party's folder, or if its parent belongs to
-    the party: workers and their helpers are spawned by whoever they work for.
+    the party: workers and their helpers are spawned by whoever they work for. What it is once, it stays.
     """
 
     def __init__(self, folders: dict[str, Path]) -> None:
@@ -25,6 +26,8 @@ class Watch:
         self.seen: set[tuple[str, str]] = set()  # party, path
         self.samples = 0
         self.processes: dict[str, set[int]] = {party: set() for party in folders}
+        self._owners: dict[int, str] = {}
+        self._others: dict[int, float] = {}  # when each was first seen
 
     def __enter__(self) -> "Watch":
         self._thread.start()
@@ -51,33 +54,38 @@ class Watch:
 
     def sample(self) -> None:
         """One look at all of them."""
-        for pid, party in self._owners().items():
+        self._find()
+        folders = [os.fsencode(folder) for folder in self._folders.values()]
+        for pid, party in self._owners.items():
             self.processes[party].add(pid)
-            for path in _open_paths(pid):
+            for path in _open_paths(pid, folders):
                 if any(path.startswith(folder) for folder in self._folders.values()):
                     self.seen.add((party, path))
         self.samples += 1
 
-    def _owners(self) -> dict[int, str]:
-        parents, owners = {}, {}
-        for entry in os.listdir("/proc"):
-            if not entry.isdigit():
+    def _find(self) -> None:
+        """Whose the processes are that are new, and forget those that have ended."""
+        now = time.monotonic()
+        here = {int(entry) for entry in os.listdir("/proc") if entry.isdigit()}
+        self._owners = {pid: party for pid, party in self._owners.items() if pid in here}
+        self._others = {pid: self._others.get(pid, now) for pid in here - set(self._owners)}
+        parents = {}
+        for pid, since in self._others.items():
+            if now - since > SETTLED:
                 continue
             try:
-                parents[int(entry)] = int(_read(f"/proc/{entry}/stat").rpartition(b")")[2].split()[1])
-                line = os.fsdecode(_read(f"/proc/{entry}/cmdline")).split("\0")
+                parents[pid] = int(_read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[1])
+                party = self._named_by(os.fsdecode(_read(f"/proc/{pid}/cmdline")).split("\0"))
             except (OSError, IndexError):
                 continue  # it has ended meanwhile
-            party = self._named_by(line)
             if party:
-                owners[int(entry)] = party
+                self._owners[pid] = party
         for pid in parents:
             ancestor = pid
-            while ancestor not in owners and ancestor in parents:
+            while ancestor not in self._owners and ancestor in parents:
                 ancestor = parents[ancestor]
-            if ancestor in owners:
-                owners[pid] = owners[ancestor]
-        return owners
+            if ancestor in self._owners:
+                self._owners[pid] = self._owners[ancestor]
 
     def _named_by(self, line: list[str]) -> str:
         """The party whose configuration a command was given; a path elsewhere in it says nothing of who runs it."""
@@ -87,7 +95,8 @@ class Watch:
         return ""
 
 
-def _open_paths(pid: int) -> Iterator[str]:
+def _open_paths(pid: int, folders: list[bytes]) -> Iterator[str]:
+    """The working folder, the open files, and what is mapped if any of it is in one of these folders."""
     try:
         yield os.readlink(f"/proc/{pid}/cwd") + "/"
         for descriptor in os.listdir(f"/proc/{pid}/fd"):
@@ -95,12 +104,14 @@ def _open_paths(pid: int) -> Iterator[str]:
                 yield os.readlink(f"/proc/{pid}/fd/{descriptor}")
             except OSError:
                 continue  # closed meanwhile
-        for line in _read(f"/proc/{pid}/maps").splitlines():
+        maps = _read(f"/proc/{pid}/maps")
+    except OSError:
+        return  # it has ended meanwhile
+    if any(folder in maps for folder in folders):
+        for line in maps.splitlines():
             words = line.split(maxsplit=5)
             if len(words) == 6:
                 yield os.fsdecode(words[5])
-    except OSError:
-        return  # it has ended meanwhile
 
 
 def _read(path: str) -> bytes:

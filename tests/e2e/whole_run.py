@@ -74,19 +74,20 @@ def whole_run(folder: Path) -> Iterator[Concluded]:
         with Watch(folders) as watch:
             cluster.start()
             town = Town(cluster)
-            with ThreadPoolExecutor(2) as both:
-                jobs = {
-                    "grr": both.submit(town.open, "grr", every_value, "--mechanism", "grr", domain=DOMAIN),
-                    **{name: both.submit(_open_chosen, town, name) for name in PUBLISHED[1:]},
-                    "few": both.submit(_open_few, town),
-                }
-                clients = {name: job.result() for name, job in jobs.items()}
-                digests = {name: digest_of(town, name) for name in names}
+            quick = town if FULL else Town(cluster, run=here)  # the first collection has every command as a process
+            with ThreadPoolExecutor(1) as beside:
+                grr = beside.submit(town.open, "grr", every_value, "--mechanism", "grr", domain=DOMAIN)
+                clients = {name: _open_chosen(quick, name) for name in PUBLISHED[1:]} | {"few": _open_few(quick)}
+                clients["grr"] = grr.result()
+                digests = {name: digest_of(quick, name) for name in names}
                 private = _secrets_of(town, clients)
-                list(both.map(town.freeze, names))
-                results = dict(zip(PUBLISHED, map(town.result, PUBLISHED), strict=True))
+                frozen = beside.submit(town.freeze, "grr")
+                for name in names[1:]:
+                    quick.freeze(name)
+                frozen.result()
+                results = {name: (quick if name in names[1:] else town).result(name) for name in PUBLISHED}
             until(
-                lambda: town.analyst("status", "few", "--json").json["state"] == "aborted", "the end of `few`", every=1
+                lambda: quick.analyst("status", "few", "--json").json["state"] == "aborted", "the end of `few`", every=1
             )
         town.run = here
         yield Concluded(town, results, digests, watch, clients, private)

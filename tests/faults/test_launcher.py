@@ -176,9 +176,9 @@ def test_a_process_that_survives_its_point_fails(tmp_path: Path, monkeypatch: py
         idle = Idle(tmp_path, [{"point": point.name, "pid": sleeper.pid}])
         idle.party.process = sleeper
         trial = Trial(idle, [("shuffler-1", point)])
-        trial._watch({"shuffler-1": point})
+        trial.watch({"shuffler-1": point})
         sleeper.kill()
-    assert trial._faults == [f"shuffler-1 was at `{point.name}` and did not die"]
+    assert trial.faults == [f"shuffler-1 was at `{point.name}` and did not die"]
 
 
 def test_a_process_that_ends_elsewhere_than_at_its_point_fails(tmp_path: Path) -> None:
@@ -187,16 +187,16 @@ def test_a_process_that_ends_elsewhere_than_at_its_point_fails(tmp_path: Path) -
     idle = Idle(tmp_path, [])
     idle.party.process = sleeper
     trial = Trial(idle, [("shuffler-1", POINTS[-1])])
-    trial._watch({"shuffler-1": POINTS[-1]})
-    assert "ended by itself with 0" in trial._faults[0]
+    trial.watch({"shuffler-1": POINTS[-1]})
+    assert "ended by itself with 0" in trial.faults[0]
 
 
 def test_a_point_that_is_armed_and_never_reached_is_missed(tmp_path: Path) -> None:
     first, second = POINTS[0], POINTS[1]
     trial = Trial(Idle(tmp_path, [{"point": first.name, "pid": 1}]), [("create", first), ("create", second)])
-    assert trial._missing() == [second.name]
+    assert trial.missing() == [second.name]
     twice = Trial(Idle(tmp_path, [{"point": first.name, "pid": 1}]), [("create", first), ("create", first)])
-    assert twice._missing() == [first.name], "once is not twice"
+    assert twice.missing() == [first.name], "once is not twice"
 
 
 def test_processes_that_outlive_their_party_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +205,7 @@ def test_processes_that_outlive_their_party_fail(tmp_path: Path, monkeypatch: py
     with subprocess.Popen([sys.executable, "-c", program], start_new_session=True) as leader:  # noqa: S603 - our own program
         leader.wait()
     with pytest.raises(Failed, match="1 processes outlived shuffler-1"):
-        Trial(Idle(tmp_path, []), [])._require_no_orphans("shuffler-1", leader.pid)
+        Trial(Idle(tmp_path, []), []).require_no_orphans("shuffler-1", leader.pid)
     ended = threading.Event()
     for _ in range(100):
         if not group(leader.pid):

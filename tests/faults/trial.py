@@ -59,7 +59,7 @@ class Trial:
     due: dict[str, list[Point]] = field(default_factory=dict)
     failing: dict[str, list[Point]] = field(default_factory=dict)
     workers: int = 0
-    _faults: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
     _started: float = 0.0
     _over: threading.Event = field(default_factory=threading.Event)
 
@@ -89,7 +89,7 @@ class Trial:
 
     def _arm(self) -> None:
         self.due, self.failing, self.workers = {}, {}, 0
-        self._faults, self._over = [], threading.Event()
+        self.faults, self._over = [], threading.Event()
         for party, point in self.armed:
             if point.first:
                 self.due.setdefault(party, []).append(named(point.first))
@@ -116,7 +116,7 @@ class Trial:
         armed = {name: self.due[name].pop(0) for name in self.ground.serving if self.due.get(name)}
         self.ground.start({**self.failing, **{name: [point] for name, point in armed.items()}})
         self._started = time.monotonic()
-        watcher = threading.Thread(target=self._watch, args=(armed,), daemon=True)
+        watcher = threading.Thread(target=self.watch, args=(armed,), daemon=True)
         watcher.start()
         try:
             if stage < 1:
@@ -132,9 +132,9 @@ class Trial:
 
     # Parties that serve.
 
-    def _watch(self, armed: dict[str, Point]) -> None:
+    def watch(self, armed: dict[str, Point]) -> None:
         """See them die at their points, and start them again."""
-        while not self._over.wait(_GLANCE) and not self._faults:
+        while not self._over.wait(_GLANCE) and not self.faults:
             for name, party in self.ground.serving.items():
                 try:
                     point = armed.get(name)
@@ -146,7 +146,7 @@ class Trial:
                     elif point is not None and self._is_traced(point, party):
                         self._await_death(party, point)
                 except AssertionError as failed:
-                    self._faults.append(str(failed))
+                    self.faults.append(str(failed))
                     return
 
     def _start_again(self, party: Party, armed: dict[str, Point]) -> None:
@@ -162,12 +162,12 @@ class Trial:
         code, leader = party.process.returncode, party.process.pid
         if point is None or code != -signal.SIGKILL or not self._is_traced(point, party):
             raise Failed(f"{party.name} ended by itself with {code}; its log is {party.log}")
-        self._require_no_orphans(party.name, leader)
+        self.require_no_orphans(party.name, leader)
         party.stop()
         if point.loses is not None:
             point.loses(party.folder)
 
-    def _require_no_orphans(self, name: str, leader: int) -> None:
+    def require_no_orphans(self, name: str, leader: int) -> None:
         left = group(leader)
         self.workers += len(left)
         give_up = time.monotonic() + _ENDS
@@ -250,12 +250,12 @@ class Trial:
         """Until the analyzer and all shufflers are through, and nobody is armed any more."""
         within = WITHIN + WAITING * sum(1 for _, point in self.armed if point.fails)
         while time.monotonic() - self._started < within:
-            if self._faults:
-                raise Failed(self._faults[0])
+            if self.faults:
+                raise Failed(self.faults[0])
             state, reason = self.ground.state()
             if state in OVER and state is not self.end:
                 raise Failed(f"the collection is {state.value}: {reason}")
-            if state in OVER and not any(self.due.values()) and not self._missing() and self._all_ended(state):
+            if state in OVER and not any(self.due.values()) and not self.missing() and self._all_ended(state):
                 return state
             time.sleep(_GLANCE)
         raise Failed(f"{self._unreached()}{self._told()}")
@@ -269,7 +269,7 @@ class Trial:
         waited_for = {party for party, _ in self.armed} if is_struck else set(EVERY)
         return all(standings[party] == state.value for party in waited_for if party in standings)
 
-    def _missing(self) -> list[str]:
+    def missing(self) -> list[str]:
         reached = self._reached()
         wanted = [point for _, point in self.armed]
         short = [point.name for point in wanted if reached.count(point.name) < wanted.count(point)]
@@ -279,7 +279,7 @@ class Trial:
         return [line["point"] for line in self.ground.traced()]
 
     def _unreached(self) -> str:
-        missing = self._missing()
+        missing = self.missing()
         return f"never reached: {', '.join(missing)}; " if missing else ""
 
     def _told(self) -> str:

@@ -148,8 +148,8 @@ class FirstPreimage(Mixture):
 class FirstFields(SUE):
     """Writes each user's own field always as 0 or τ, and zeros as padding."""
 
-    def _redraw(self, words: U64, values: NDArray[np.int64], fields: U64) -> None:
-        super()._redraw(words, values, np.where(fields < np.uint64(self.tau), np.uint64(0), np.uint64(self.tau)))
+    def redraw(self, words: U64, values: NDArray[np.int64], fields: U64) -> None:
+        super().redraw(words, values, np.where(fields < np.uint64(self.tau), np.uint64(0), np.uint64(self.tau)))
         used = self.domain * self.field_bits % 64
         words[:, -1] &= np.uint64((1 << used) - 1 if used else 2**64 - 1)
 

@@ -84,9 +84,9 @@ class Whole(World):
         self.office = self._kinds.office(self)
         self.users = {FIRST_USER + one: self._kinds.user(FIRST_USER + one, self) for one in range(USERS)}
 
-    def _frozen(self) -> tuple[dict[int, Durable], None]:
+    def frozen(self) -> tuple[dict[int, Durable], None]:
         """Nobody has anything yet; what the reports are is known here."""
-        shuffled, _ = super()._frozen()
+        shuffled, _ = super().frozen()
         self._shuffled = shuffled
         return {who: Life() for who in shuffled}, None
 
@@ -137,7 +137,7 @@ class Whole(World):
 
     @cached_property
     def _reports(self) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
-        expected = World._frozen(self)[1]
+        expected = World.frozen(self)[1]
         assert expected is not None, "rows are computed"
         return expected[:USERS]
 

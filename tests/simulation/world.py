@@ -91,7 +91,7 @@ class World:
         self._slow = [one for one in trial.operations if isinstance(one, Slow)]
         self._behind: dict[int, int] = {}
         self._mislay: set[int] = set()
-        durables, expected = self._frozen()
+        durables, expected = self.frozen()
         self.watch = self.watch_type(self.schedule, self.context, expected)
         kinds = kinds or {}
         for operation in trial.operations:
@@ -105,7 +105,7 @@ class World:
     def _party(self, who: int, durable: Durable) -> Party:
         return self._part.get(who, Party)(who, self, durable)
 
-    def _frozen(self) -> tuple[dict[int, Durable], U64 | None]:
+    def frozen(self) -> tuple[dict[int, Durable], U64 | None]:
         """What everyone holds durably when the shuffle begins, and the rows that must come out."""
         numbers = range(1, self.trial.shufflers + 1)
         if not self.trial.vectors:

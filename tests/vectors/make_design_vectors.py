@@ -17,6 +17,8 @@ PROJECTED: list[dict[str, int | str]] = [
     {"analyzer": "", "question": "", "epoch": "", "domain": 2, "threshold": 2**62},
     {"analyzer": "00ff" * 16, "question": "größe?", "epoch": "2025-W07", "domain": 100, "threshold": 5**27},
 ]
+FILTERS = [(10, 4, 8, 2, 4, 5), (70, 128, 8, 2, 16, 69), (33, 13, 9, 3, 64, 100), (5, 61, 2, 2, 16, 1)]
+# domain, bits, field_bits, hashes, cohorts, tau
 WORDS = [0, 1, 2**63, 2**64 - 1, 0x0123456789ABCDEF, 0xFEDCBA9876543210, 0x9E3779B97F4A7C15, 0x00000001FFFFFFFF]
 
 
@@ -97,10 +99,27 @@ def projected(case: dict[str, int | str]) -> dict[str, object]:
     return {**case, "salt": salt, "reports": reports}
 
 
+def filtered(domain: int, bits: int, field_bits: int, hashes: int, cohorts: int, tau: int) -> dict[str, object]:
+    count = -(-(bits * field_bits + cohorts.bit_length() - 1) // 64)
+    reports = []
+    for word in WORDS:
+        words = splitmix64(word, count)
+        whole = sum(each * 2 ** (64 * j) for j, each in enumerate(words))
+        ones = [i for i in range(bits) if whole // 2 ** (field_bits * i) % 2**field_bits < tau]
+        reports.append({"words": words, "ones": ones, "cohort": whole // 2 ** (field_bits * bits) % cohorts})
+    filters = [
+        [sorted({(h >> 32) * bits >> 32 for h in splitmix64(c * 2**32 + v, hashes)}) for v in range(min(domain, 6))]
+        for c in range(cohorts)
+    ]
+    parameters = {"tau": tau, "field_bits": field_bits, "bits": bits, "hashes": hashes, "cohorts": cohorts}
+    return {"domain": domain, "parameters": parameters, "filters": filters, "reports": reports}
+
+
 def texts() -> dict[str, str]:
     made = {"hadamard": [hadamard(*case) for case in HADAMARD], "subset": [subset(*case) for case in SUBSET]}
     made["ue"] = [unary(*case) for case in UNARY]
     made["rmp"] = [projected(case) for case in PROJECTED]
+    made["rappor"] = [filtered(*case) for case in FILTERS]
     return {name: json.dumps({"format": 1, "cases": cases}, ensure_ascii=False) + "\n" for name, cases in made.items()}
 
 

@@ -16,7 +16,7 @@ from peos.crypto.schemes.moduli import is_prime, random_prime
 
 TWOS: Final = 64
 _SIEVED_BY: Final = 1 << 18  # the small primes that candidates are divided by
-_WINDOW: Final = 1 << 18  # candidates sieved at a time
+WINDOW: Final = 1 << 18  # candidates sieved at a time
 
 
 def blum_prime(bits: int, rng: Randomness) -> mpz:
@@ -57,8 +57,8 @@ def subgroup_prime(bits: int, v: mpz, rng: Randomness) -> mpz:
 
 def _unsieved(start: mpz) -> Iterator[int]:
     """The i for which neither start + 2i nor 2^64·(start + 2i) + 1 has a small prime factor, in ascending order."""
-    left = np.ones(_WINDOW, dtype=np.bool_)
-    for s, half, inverse in _small():
+    left = np.ones(WINDOW, dtype=np.bool_)
+    for s, half, inverse in small_primes():
         first = int(start % s)
         left[-first * half % s :: s] = False  # start + 2i ≡ 0
         left[(-inverse - first) * half % s :: s] = False  # start + 2i ≡ −2^-64
@@ -66,7 +66,7 @@ def _unsieved(start: mpz) -> Iterator[int]:
 
 
 @lru_cache(maxsize=1)
-def _small() -> list[tuple[int, int, int]]:
+def small_primes() -> list[tuple[int, int, int]]:
     """The odd primes s to sieve by, each with 1/2 and 2^-64 mod s."""
     sieve: Any = np.ones(_SIEVED_BY, dtype=np.bool_)
     sieve[:2] = False

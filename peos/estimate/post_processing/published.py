@@ -64,6 +64,13 @@ def _estimate(found: Mapping[str, Any]) -> Estimate:
                 "post-processing has to know",
                 hint="its raw estimates stay as good as they are; newer results can be post-processed",
             )
+        if found["oracle"] is None:
+            raise WrongInput(
+                "post_process.fitted",
+                "the values of this result were fitted together to bits that they share, and methods of "
+                "post-processing are for values that are counted each by itself",
+                hint="its estimates stay as they are; other mechanisms' results can be post-processed",
+            )
         oracle = FrequencyOracle(**{name: float(found["oracle"][name]) for name in ("p", "q", "u")})
         users, fakes = found["users"], found["fakes"]
         frequency = np.array(found["frequency"], dtype=np.float64)

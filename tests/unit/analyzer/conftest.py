@@ -13,7 +13,7 @@ from tests.unit.analyzer.world import World
 @pytest.fixture(autouse=True)
 def _quick_passphrases(monkeypatch: pytest.MonkeyPatch) -> None:
     """A third of a second for each opened home would be most of these tests' time; test_vault pins the real cost."""
-    monkeypatch.setattr(vault, "_COST", 10)
+    monkeypatch.setattr(vault, "COST", 10)
 
 
 @pytest.fixture(scope="session")

@@ -85,7 +85,7 @@ def test_where_heu_is_installed_its_three_operations_are_measured(
 
     library = SimpleNamespace(SchemaType=SimpleNamespace(ZPaillier="Z"), setup=setup)
     monkeypatch.setattr(schemes, "optional", lambda _module, _distribution: (library, "0.5"))
-    works, version = schemes._heu(3072, rng.uint64(5))
+    works, version = schemes.heu(3072, rng.uint64(5))
     assert asked == [("Z", 3072)]
     assert version == "0.5"
     party.calls.clear()

@@ -81,7 +81,7 @@ def test_a_worker_that_does_not_know_the_session_is_introduced_to_it(cluster: Cl
 def test_a_cluster_without_workers_is_given_up_with_a_sentence_and_one_that_has_some_again_works(
     cluster: Cluster, rng: Randomness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dask_cluster, "_WITHOUT_WORKERS", 1.0)
+    monkeypatch.setattr(dask_cluster, "WITHOUT_WORKERS", 1.0)
     words = rng.uint64(50)
     with met(cluster, 1) as engine:
         encrypted = engine.encrypt(KEY.public, words)
@@ -90,7 +90,7 @@ def test_a_cluster_without_workers_is_given_up_with_a_sentence_and_one_that_has_
         with raises("compute.no_workers"):
             engine.decrypt(KEY, encrypted)
         cluster.work()
-        monkeypatch.setattr(dask_cluster, "_WITHOUT_WORKERS", 30.0)
+        monkeypatch.setattr(dask_cluster, "WITHOUT_WORKERS", 30.0)
         assert np.array_equal(engine.decrypt(KEY, encrypted), words)
 
 
@@ -98,7 +98,7 @@ def test_a_cluster_without_workers_is_given_up_with_a_sentence_and_one_that_has_
 def test_a_scheduler_that_is_gone_is_said_and_nothing_hangs(
     cluster: Cluster, rng: Randomness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dask_cluster, "_CONNECT", 1.0)
+    monkeypatch.setattr(dask_cluster, "CONNECT", 1.0)
     encrypted = Inline(rng).encrypt(LONG.public, rng.uint64(3000))
     gone: list[int] = []
 

@@ -26,12 +26,12 @@ def test_primes_have_their_form_and_two_top_bits(bits: int, stream: Streams) -> 
 
 
 def test_the_sieve_leaves_what_trial_division_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(structured_primes, "_WINDOW", 3_000)
+    monkeypatch.setattr(structured_primes, "WINDOW", 3_000)
     start = mpz(2) ** 90 + 12345
-    small = [s for s, _, _ in structured_primes._small() if s < 5_000]
+    small = [s for s, _, _ in structured_primes.small_primes() if s < 5_000]
     assert small[:5] == [3, 5, 7, 11, 13]
     assert all(is_prime(s) for s in small)
-    monkeypatch.setattr(structured_primes, "_small", lambda: [(s, (s + 1) // 2, pow(2, -64, s)) for s in small])
+    monkeypatch.setattr(structured_primes, "small_primes", lambda: [(s, (s + 1) // 2, pow(2, -64, s)) for s in small])
     expected = [
         i for i in range(3_000) if all((start + 2 * i) % s and ((start + 2 * i) * 2**64 + 1) % s for s in small)
     ]
@@ -42,8 +42,8 @@ def test_primes_spread_evenly_over_their_range(
     stream: Streams, uniform: Uniform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = stream("spread")
-    small = structured_primes._small()[:200]
-    monkeypatch.setattr(structured_primes, "_WINDOW", 2_048)
-    monkeypatch.setattr(structured_primes, "_small", lambda: small)  # a shorter sieve for shorter primes
+    small = structured_primes.small_primes()[:200]
+    monkeypatch.setattr(structured_primes, "WINDOW", 2_048)
+    monkeypatch.setattr(structured_primes, "small_primes", lambda: small)  # a shorter sieve for shorter primes
     tops = [int(word_prime(128, rng) >> 122) - 48 for _ in range(640)]
     uniform(np.bincount(tops, minlength=16).tolist(), "six top bits of primes 2^64·p' + 1")

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from peos.ldp import UE, HadamardResponse, Question, RandomMatrixProjection, SubsetSelection
+from peos.ldp import RAPPOR, UE, HadamardResponse, Question, RandomMatrixProjection, SubsetSelection
 from peos.ldp.binary_field import modulus
 from tests.vectors import make_design_vectors as generator
 
 CASES: dict[str, list[dict[str, Any]]] = {
     name: json.loads((generator.HERE / f"{name}.json").read_text(encoding="utf-8"))["cases"]
-    for name in ("hadamard", "subset", "ue", "rmp")
+    for name in ("hadamard", "subset", "ue", "rmp", "rappor")
 }
 
 
@@ -71,3 +71,16 @@ def test_words_have_the_pinned_row_sign_and_supports(case: dict[str, Any]) -> No
     for at, report in enumerate(case["reports"]):
         assert (int(rows[at]), int(signs[at])) == (report["row"], report["sign"])
         assert np.flatnonzero(m.support_counts(words[at : at + 1])).tolist() == report["support"]
+
+
+@pytest.mark.parametrize("case", CASES["rappor"], ids=lambda case: f"d={case['domain']},k={case['parameters']['bits']}")
+def test_words_have_the_pinned_bits_and_cohorts_and_values_their_filters(case: dict[str, Any]) -> None:
+    m = RAPPOR.from_parameters(case["domain"], case["parameters"])
+    columns = m.design.matrix.toarray().reshape(m.cohorts, m.bits, m.domain)
+    for cohort, filters in enumerate(case["filters"]):
+        for value, ones in enumerate(filters):
+            assert np.flatnonzero(columns[cohort, :, value]).tolist() == ones
+    for report in case["reports"]:
+        words = np.array([report["words"]], dtype=np.uint64)
+        assert np.flatnonzero(m.decode(words)[0]).tolist() == report["ones"]
+        assert m.cohorts_of(words).tolist() == [report["cohort"]]

@@ -145,6 +145,21 @@ def test_the_true_epsilon_of_thresholding_is_below_the_nominal_one() -> None:
         assert mechanism.variance(1) > OUE(10, mechanism.epsilon_local).variance(1)
 
 
+def test_a_bit_of_thresholding_is_laplace_noise_on_it_above_the_threshold() -> None:
+    """With fields of 16 bits: p and q are those of the noise, to the step of τ; and all θ claim less than is asked."""
+
+    def above(distance: float, nominal: float) -> float:
+        tail = math.exp(-nominal * abs(distance) / 2) / 2
+        return tail if distance > 0 else 1 - tail
+
+    for nominal in (0.5, 1.0, 4.0):
+        for theta in (0.0, 0.3, 0.62, 1.0):
+            mechanism = THE(10, nominal, theta=theta, field_bits=16)
+            assert mechanism.oracle.q == pytest.approx(above(theta, nominal), abs=2**-16)
+            assert mechanism.oracle.p == pytest.approx(above(theta - 1, nominal), abs=2**-13)
+            assert mechanism.epsilon_local < nominal
+
+
 WRONG: list[tuple[Callable[[], object], tuple[str, ...]]] = [
     (lambda: GRR(1, 1.0), ("mechanism.range", "domain of GRR", "2", "16777216", "1")),
     (lambda: GRR(MAX_ENUMERABLE + 1, 1.0), ("mechanism.range", "domain of GRR")),

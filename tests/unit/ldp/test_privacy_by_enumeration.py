@@ -134,8 +134,8 @@ class EagerGRR(NarrowGRR):
 class ZeroSUE(SUE):
     """Wrong: sets the value's bit by the field 0 alone, so that 1 … τ − 1 speak against the value."""
 
-    def _redraw(self, words: U64, values: NDArray[np.int64], fields: U64) -> None:
-        super()._redraw(words, values, np.where(fields < np.uint64(self.tau), np.uint64(0), fields))
+    def redraw(self, words: U64, values: NDArray[np.int64], fields: U64) -> None:
+        super().redraw(words, values, np.where(fields < np.uint64(self.tau), np.uint64(0), fields))
 
 
 def test_a_sampler_that_is_a_little_wrong_is_caught() -> None:

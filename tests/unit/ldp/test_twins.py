@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from peos.crypto.randomness import U64, Randomness
-from peos.ldp.mixture import logarithm_up
+from peos.ldp.mixture import logarithm_up, threshold_for
 from peos.registry import MECHANISMS
 from tests.unit.ldp.enumeration import Law
 from tests.unit.ldp.twins import (
@@ -20,11 +20,13 @@ from tests.unit.ldp.twins import (
     NarrowHadamard,
     NarrowProjection,
     NarrowSubset,
+    NarrowTHE,
     NarrowUE,
     Twin,
     hadamard,
     rmp,
     subset,
+    the,
     ue,
 )
 
@@ -87,8 +89,9 @@ CHECKS = (encodings_are_uniform, it_is_the_mixture, p_q_and_u_are_right)
 
 
 def test_every_mechanism_has_a_twin() -> None:
-    # Of uneven cells, of seeds that eight do not exhaust, and without a coin: test_privacy_by_enumeration.py
-    assert {kind.name for kind in MECHANISMS.values()} == {"grr", "solh", "sue"} | set(TWINS)
+    # Of uneven cells, of seeds that eight do not exhaust, and without a coin: test_privacy_by_enumeration.py. Of more
+    # than two levels: test_rappor.py
+    assert {kind.name for kind in MECHANISMS.values()} == {"grr", "solh", "sue", "rappor"} | set(TWINS)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -144,8 +147,8 @@ class WiderWindow(NarrowSubset):
 class FirstField(NarrowUE):
     """Wrong: a told field is always 0."""
 
-    def _redraw(self, words: U64, values: NDArray[np.int64], fields: U64) -> None:
-        super()._redraw(words, values, np.where(fields < np.uint64(self.tau), np.uint64(0), fields))
+    def redraw(self, words: U64, values: NDArray[np.int64], fields: U64) -> None:
+        super().redraw(words, values, np.where(fields < np.uint64(self.tau), np.uint64(0), fields))
 
 
 class SameSign(NarrowProjection):
@@ -164,6 +167,34 @@ class FirstRow(NarrowProjection):
         return super().encode(values, rng) & ~np.uint64(2)
 
 
+class Nominal(NarrowTHE):
+    """Wrong: what is asked is claimed, which is above what holds."""
+
+    def __init__(self, domain: int, epsilon: float, *, field_bits: int) -> None:
+        super().__init__(domain, epsilon, field_bits=field_bits)
+        self.nominal = epsilon
+
+    @property
+    def epsilon_local(self) -> float:
+        """Of the Laplace noise that it does not draw."""
+        return self.nominal
+
+
+class AtNominal(NarrowTHE):
+    """Wrong: the coin is that of the nominal ε, and the true one is claimed."""
+
+    def __init__(self, domain: int, epsilon: float, *, field_bits: int) -> None:
+        super().__init__(domain, epsilon, field_bits=field_bits)
+        self.true = super().epsilon_local
+        coin = threshold_for(epsilon, self.share, coin_bits=self._coin_bits)
+        self._set(domain, coin, self.tau, field_bits, self.question)
+
+    @property
+    def epsilon_local(self) -> float:
+        """Of the coin that it should have."""
+        return self.true
+
+
 @pytest.mark.parametrize(
     ("wrong", "check"),
     [
@@ -172,10 +203,15 @@ class FirstRow(NarrowProjection):
         (hadamard(5, 0.7, 1, FirstPattern), encodings_are_uniform),
         (hadamard(5, 0.7, 1, Eager), it_is_the_mixture),
         (subset(5, 0.8, 2, WiderWindow, wider=1), encodings_are_uniform),
+        (the(2, 2.0, 3, Nominal), it_is_the_mixture),
+        (the(2, 2.0, 3, AtNominal), it_is_the_mixture),
         (rmp(3, 1.5, "68", SameSign), p_q_and_u_are_right),
         (rmp(3, 1.5, "68", FirstRow), encodings_are_uniform),
     ],
-    ids=["first field", "row 0", "first pattern", "≤ for <", "off by one", "no generator", "nothing between"],
+    ids=[
+        *("first field", "row 0", "first pattern", "≤ for <", "off by one", "nominal ε claimed", "nominal ε drawn"),
+        *("no generator", "nothing between"),
+    ],
 )
 def test_a_sampler_that_is_a_little_wrong_is_caught(wrong: Twin, check: Callable[[Twin], None]) -> None:
     with pytest.raises(AssertionError):

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from peos.ldp import UE, HadamardResponse, PureMechanism, Question, RandomMatrixProjection, SubsetSelection
+from peos.ldp import THE, UE, HadamardResponse, PureMechanism, Question, RandomMatrixProjection, SubsetSelection
 from tests.unit.ldp.enumeration import Law, encoding_law, law
 
 Draws = list[tuple[str, int]]
@@ -100,6 +100,19 @@ def ue(domain: int, epsilon: float, share: float, field_bits: int, kind: type[Na
     return Twin(made, told, [*told, ("top", 5), ("top", field_bits)], bits)
 
 
+class NarrowTHE(THE):
+    """Coins of 5 bits."""
+
+    _coin_bits = 5
+
+
+def the(domain: int, nominal: float, field_bits: int, kind: type[NarrowTHE] = NarrowTHE) -> Twin:
+    """At the best threshold."""
+    made, bits = kind(domain, nominal, field_bits=field_bits), domain * field_bits
+    told: Draws = [("low", bits), ("below", made.tau)]
+    return Twin(made, told, [*told, ("top", 5), ("top", field_bits)], bits)
+
+
 class NarrowProjection(RandomMatrixProjection):
     """Rows of 4 bits, one bit between row and sign, and coins of 5."""
 
@@ -119,6 +132,9 @@ TWINS: dict[str, list[Twin]] = {
     "hadamard": [hadamard(2, 1.0, 1), hadamard(4, 1.5, 1), hadamard(4, 2.5, 2), hadamard(5, 0.7, 1), hadamard(8, 2, 2)],
     "subset": [subset(2, 1.0, 1), subset(5, 1.5, 1), subset(5, 0.8, 2), subset(7, 1.2, 3), subset(6, 2.0, 2)],
     "rmp": [rmp(2, 1.0, "13"), rmp(3, 1.5, "68"), rmp(4, 2.0, "680"), rmp(4, 0.7, "809")],
-    "ue": [ue(2, 1.0, 0.3, 3), ue(2, 1.5, 0.7, 3), ue(3, 1.2, 0.25, 2), ue(4, 2.0, 0.5, 1)],
+    "ue": [
+        *(ue(2, 1.0, 0.3, 3), ue(2, 1.5, 0.7, 3), ue(3, 1.2, 0.25, 2), ue(4, 2.0, 0.5, 1)),
+        *(the(2, 1.0, 3), the(3, 2.0, 2), the(2, 4.0, 4)),
+    ],
 }
 EVERY = [twin for twins in TWINS.values() for twin in twins]

@@ -52,7 +52,7 @@ def by_pld(kinds: list[tuple[Blanket, int, int]], delta: float) -> float:
     """The distributions' ε for blankets as such."""
     total = None
     for blanket, others, fakes in kinds:
-        nodes, deltas = composition._curve(blanket, others, fakes, delta * 1e-5)
+        nodes, deltas = composition.curve(blanket, others, fakes, delta * 1e-5)
         one = losses(nodes, deltas, 1e-3)
         total = one if total is None else total.composed(one, delta * 1e-5)
     assert total is not None
@@ -105,7 +105,7 @@ def test_where_fourier_transforms_can_be_relied_on_they_say_the_same(releases: l
     for release in releases:
         blanket = release.mechanism.blanket
         assert blanket is not None
-        nodes, deltas = composition._curve(blanket, release.hiding, release.fakes, DELTA * 1e-6)
+        nodes, deltas = composition.curve(blanket, release.hiding, release.fakes, DELTA * 1e-6)
         grid = np.arange(-math.ceil(nodes[-1] / step), math.ceil(nodes[-1] / step) + 1)
         right = np.interp(np.exp(np.maximum(grid, 0) * step), np.exp(nodes), deltas)
         mirrored = 1 - np.exp(grid * step) * (1 - np.interp(np.exp(np.maximum(-grid, 0) * step), np.exp(nodes), deltas))

@@ -414,3 +414,14 @@ def test_an_attempt_begun_since_then_was_not_kept() -> None:
     assert machine.delivery_state.attempt == 2
     machine.handle(TimedOut())
     assert erases(machine.handle(Receipt(1)))
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_an_attempt_that_was_kept_and_left_in_this_process_may_still_be_inspected(is_kept: bool) -> None:
+    machine = Shuffler(1, Schedule(3), FROZEN, Randomness(b"k" * 32), DeliveryState(Phase.FREE, 1, 0))
+    if is_kept:
+        machine.keep(1)
+    machine.handle(TimedOut())
+    effects = machine.handle(Receipt(1))
+    assert machine.delivery_state.phase is Phase.DONE
+    assert erases(effects) is not is_kept

@@ -36,9 +36,9 @@ def vector(attempt: int = 2, *, fill: int = 1, rows: int = ROWS) -> tuple[Vector
     return shuffles.decode_vector_header(messages[0]), messages[1:]
 
 
-def made() -> tuple[Inbox, Bench]:
+def made(engine: Inline | None = None) -> tuple[Inbox, Bench]:
     """Arrivals on an empty bench."""
-    bench = Bench(ROWS, 1, PUBLIC, Inline(Randomness(b"\x01" * 32)))
+    bench = Bench(ROWS, 1, PUBLIC, engine or Inline(Randomness(b"\x01" * 32)))
     return Inbox(bench, DOCUMENT.schedule, RECEIVER), bench
 
 
@@ -176,9 +176,6 @@ def test_work_on_an_attempt_that_is_left_meanwhile_leaves_nothing_behind(monkeyp
 
 def test_a_pass_of_an_attempt_that_is_left_stops_at_the_next_chunk() -> None:
     async def test() -> None:
-        _, bench = made()
-        bench.vectors[CIPHERTEXTS] = np.zeros((ROWS, PUBLIC.ciphertext_bytes), np.uint8)
-        bench.vectors["2/round/1"] = np.zeros((ROWS, 1), np.uint64)
         passes = 0
 
         class Slow(Inline):
@@ -190,7 +187,9 @@ def test_a_pass_of_an_attempt_that_is_left_stops_at_the_next_chunk() -> None:
                     progress(done, 4)
                 return given[1]
 
-        bench._engine = Slow()
+        _, bench = made(Slow(Randomness(b"\x01" * 32)))
+        bench.vectors[CIPHERTEXTS] = np.zeros((ROWS, PUBLIC.ciphertext_bytes), np.uint8)
+        bench.vectors["2/round/1"] = np.zeros((ROWS, 1), np.uint64)
         task = Pass(1, CIPHERTEXTS, (), "2/round/1", 1, key("salt"), "2/pass/1")
         with pytest.raises((LocalFault, KeyError)):
             await in_background(lambda: bench.work(task))

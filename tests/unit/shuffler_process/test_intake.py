@@ -1,8 +1,8 @@
 """Intake: acknowledged means kept; troubles of the store's are answered, counted, and never end the committing."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -180,7 +180,7 @@ def test_beyond_what_can_wait_users_are_asked_to_come_back(monkeypatch: pytest.M
 
 
 def test_a_flood_of_bad_parts_is_counted_by_reason_in_few_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake_, "_NOTE_EVERY", 0.2)
+    monkeypatch.setattr(intake_, "NOTE_EVERY", 0.2)
     bad = parts("a")[0]  # the part for shuffler 1
 
     async def test(intake: Intake, store: Troubled) -> None:
@@ -205,12 +205,14 @@ def test_a_part_after_the_closing_is_refused_with_the_state() -> None:
     with_intake(test)
 
 
-def test_refusals_of_a_collection_that_the_store_does_not_know_end_nothing() -> None:
-    async def test(intake: Intake, _: Troubled) -> None:
-        intake._refused[bytes(32)] = Counter({"x" * 300: 1})
-        intake._wake.set()
-        intake._noted = 0.0
-        await asyncio.sleep(0.05)
+def test_refusals_of_a_collection_that_the_store_does_not_know_end_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intake_, "NOTE_EVERY", 0.01)
+
+    async def test(intake: Intake, store: Troubled) -> None:
+        assert (await taken(intake, replace(part("b"), collection=bytes(32)))).refusal
+        async with asyncio.timeout(20.0):
+            while not store.notes:
+                await asyncio.sleep(0.01)
         assert (await taken(intake, part("a"))).row
 
     with_intake(test)

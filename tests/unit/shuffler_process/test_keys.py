@@ -110,7 +110,7 @@ def secrets(made: keys.Keys) -> list[bytes]:
 
 @pytest.fixture
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vault, "_COST", 10)
+    monkeypatch.setattr(vault, "COST", 10)
 
 
 @pytest.mark.usefixtures("_quick")
@@ -144,7 +144,7 @@ def test_keys_that_lie_open_are_refused_under_a_passphrase_until_init_has_sealed
     with contextlib.suppress(KeyboardInterrupt):
         keys.make(config)
     monkeypatch.undo()
-    monkeypatch.setattr(vault, "_COST", 10)
+    monkeypatch.setattr(vault, "COST", 10)
     again = keys.make(config)
     assert again == keys.load(config) == made, "they are the same keys"
     for name, content in files(config).items():

@@ -20,6 +20,7 @@ from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.effects import Heard, Received
 from peos.shuffle.machine import Shuffler
 from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, SignedReceipt, Statement, Step
+from peos.store.base import Vector
 from peos.store.memory import MemoryStore
 from peos.wire.methods import DELIVER, GET_RECEIPT
 from shuffler import shuffle_runner
@@ -58,6 +59,7 @@ def conducting(
     step_seconds: float = 60.0,
     clock: Callable[[], float] | None = None,
     evidence: Evidence | None = None,
+    post: Posted | None = None,
 ) -> ShuffleRunner:
     """This shuffler's machine on a collection of 16 rows, ticking fast."""
     bench = Bench(ROWS, 1, PUBLIC, Inline(Randomness(b"\x01" * 32)))
@@ -70,7 +72,7 @@ def conducting(
         identity=SHUFFLERS[ME - 1],
         bench=bench,
         store=stored,
-        post=Posted(),
+        post=post or Posted(),
         analyzer=analyzer or Other("the analyzer", {}),
         evidence=evidence,
         step_seconds=step_seconds,
@@ -107,7 +109,7 @@ def receipt(attempt: int = 2, transcript: bytes = TRANSCRIPT) -> SignedReceipt:
 
 
 def test_a_step_that_stalls_is_left_with_its_reason_though_others_go_on_asking(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shuffle_runner, "_ROWS_A_SECOND", 1000)
+    monkeypatch.setattr(shuffle_runner, "ROWS_A_SECOND", 1000)
 
     async def test(store: MemoryStore, stored: StoreThread) -> None:
         here = conducting(store, stored, step_seconds=0.3)
@@ -223,9 +225,14 @@ def test_a_receipt_for_something_else_erases_nothing(wrong: SignedReceipt) -> No
     conducted(test, Phase.SENDING)
 
 
-def test_a_final_vector_that_is_damaged_ends_the_collection_without_a_tombstone() -> None:
+def test_a_final_vector_that_is_damaged_ends_the_collection_without_a_tombstone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def test(store: MemoryStore, stored: StoreThread) -> None:
-        store._kept[COLLECTION].vector = None
+        def damaged(_: bytes) -> Vector:
+            raise LocalFault("store.no_vector", "no final vector is kept for this collection")
+
+        monkeypatch.setattr(store, "final_vector", damaged)
         here = conducting(store, stored)
         end = await here.run(resumed=True)
         assert end.phase is Phase.ABORTED
@@ -318,9 +325,8 @@ def test_a_standing_that_cannot_be_kept_is_tried_again_and_nothing_is_said_befor
     monkeypatch.setattr("shuffler.store_thread.PERSISTENT", replace(FOREVER, ceiling=0.01))
 
     async def test(store: MemoryStore, stored: StoreThread) -> None:
-        here, put, said = conducting(store, stored), store.put_delivery_state, []
-        post = here._post
-        assert isinstance(post, Posted)
+        post, put, said = Posted(), store.put_delivery_state, []
+        here = conducting(store, stored, post=post)
 
         def failing(*given: Any) -> None:
             said.append(len(post.notices))
@@ -343,7 +349,7 @@ def test_a_store_that_goes_on_failing_ends_the_run_and_nothing_is_said(monkeypat
     monkeypatch.setattr("shuffler.store_thread.PERSISTENT", replace(FOREVER, ceiling=0.01))
 
     async def test(store: MemoryStore, stored: StoreThread) -> None:
-        here, tries = conducting(store, stored), []
+        post, tries = Posted(), list[int]()
 
         def failing(*_: Any) -> None:
             tries.append(1)
@@ -351,9 +357,7 @@ def test_a_store_that_goes_on_failing_ends_the_run_and_nothing_is_said(monkeypat
 
         monkeypatch.setattr(store, "put_delivery_state", failing)
         with raises("test.localfault", kind=LocalFault):
-            await here.run(resumed=True)
-        post = here._post
-        assert isinstance(post, Posted)
+            await conducting(store, stored, post=post).run(resumed=True)
         assert (len(tries), post.notices) == (FAULTS, [])
         assert store.delivery_state(COLLECTION) == DeliveryState(Phase.FREE, 2, 1)
 
@@ -401,11 +405,9 @@ def test_a_flood_of_words_is_refused_before_it_fills_the_memory(monkeypatch: pyt
 
 def test_a_restart_in_an_attempt_leaves_it_and_says_so() -> None:
     async def test(store: MemoryStore, stored: StoreThread) -> None:
-        here = conducting(store, stored)
-        running = asyncio.ensure_future(here.run(resumed=True))
+        post = Posted()
+        running = asyncio.ensure_future(conducting(store, stored, post=post).run(resumed=True))
         await reached(lambda: store.delivery_state(COLLECTION).left == 2)
-        post = here._post
-        assert isinstance(post, Posted)
         await reached(lambda: len(post.notices) >= 2)
         kinds = {(signed.notice.kind, signed.notice.attempt) for signed, _ in post.notices}
         assert kinds == {(NoticeKind.LOST, 2)}

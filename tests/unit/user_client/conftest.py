@@ -39,8 +39,8 @@ def client(config: Config) -> Iterator[Open]:
     """Clients of one folder, with limits changed as asked: each call is a start of the program."""
     opened: list[Client] = []
 
-    def start(now: float = NOW, **changes: Any) -> Client:
-        opened.append(Client(replace(config, **changes), clock=lambda: now))
+    def start(now: float = NOW, clock: Callable[[], float] | None = None, **changes: Any) -> Client:
+        opened.append(Client(replace(config, **changes), clock=clock or (lambda: now)))
         return opened[-1]
 
     yield start

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import stat
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from tests.raising import raises
 from tests.unit.user_client.conftest import Open
 from tests.unit.user_client.town import Town, full_key, refuse
 from user_client.config import Config
+from user_client.store import NAME, ClientStore
 
 
 @pytest.fixture
@@ -63,10 +65,6 @@ def test_her_answer_is_acknowledged_by_all_and_decrypts_to_her_report(
 
 def _packed(share: bytes) -> Packed:
     return np.frombuffer(share, np.uint8).reshape(1, -1)
-
-
-def _memory(client: Open) -> Path:
-    return client()._config.folder / "memory.sqlite"
 
 
 def test_a_second_answer_sends_nothing_and_says_so(town: Town, client: Open, draws: list[int]) -> None:
@@ -111,9 +109,9 @@ def test_a_lost_acknowledgement_is_asked_for_with_the_same_bytes(town: Town, cli
     assert draws == [1]
 
 
-def test_it_is_durable_before_the_first_byte_is_sent(town: Town, client: Open) -> None:
+def test_it_is_durable_before_the_first_byte_is_sent(town: Town, client: Open, config: Config) -> None:
     """Every shuffler that gets a part finds the whole submission committed, as another process would see it."""
-    path, found = _memory(client), []
+    path, found = config.folder / NAME, []
 
     def look(part: Part) -> Answer | None:
         with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as other:
@@ -236,13 +234,16 @@ def test_her_folder_is_hers_alone(town: Town, client: Open, config: Config) -> N
         client()
 
 
-def test_her_value_is_nowhere_in_her_memory_and_nothing_secret_in_a_repr(town: Town, client: Open) -> None:
+def test_her_value_is_nowhere_in_her_memory_and_nothing_secret_in_a_repr(
+    town: Town, client: Open, config: Config
+) -> None:
     here = client()
     collection = here.open(town.invitation)
     collection.submit(17, town.ticket(1))
-    known = here._memory.find(town.digest, town.ticket(1).id)
-    assert repr(known) == "StoredSubmission(00000000…)"
-    with sqlite3.connect(_memory(client)) as connection:
+    here.close()
+    with closing(ClientStore(config.folder)) as memory:
+        assert repr(memory.find(town.digest, town.ticket(1).id)) == "StoredSubmission(00000000…)"
+    with sqlite3.connect(config.folder / NAME) as connection:
         columns = [row[1] for table in _tables(connection) for row in connection.execute(f"PRAGMA table_info({table})")]
     connection.close()
     assert not [column for column in columns if "value" in column]

@@ -124,9 +124,7 @@ def test_a_collection_that_has_closed_is_refused(town: Town, client: Open) -> No
 
 def test_a_collection_that_closes_while_she_thinks_is_not_answered(town: Town, client: Open) -> None:
     now = [float(NOW)]
-    here = client()
-    here._clock = lambda: now[0]
-    collection = here.open(town.invitation)
+    collection = client(clock=lambda: now[0]).open(town.invitation)
     now[0] += 3600
     with raises("consent.closed"):
         collection.submit(5, town.ticket(1))
