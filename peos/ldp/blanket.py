@@ -64,7 +64,7 @@ def least_collision(expected: Fraction, *, sigmas: int = _SIGMAS) -> float:
     return max(0.0, c - sigmas * math.sqrt(c / 2.0**_SEED_BITS))
 
 
-def most_collision(expected: Fraction, seed_bits: int = _SEED_BITS) -> float:
+def most_collision(expected: Fraction, seed_bits: int = _SEED_BITS, *, nats: float = _NATS) -> float:
     """How much above c any pair of values may meet, over the seeds that there are (Bernstein; privacy.md §4)."""
     c, seeds = float(expected), 2.0**seed_bits
-    return (_NATS / 3 + math.sqrt(_NATS * _NATS / 9 + 2 * c * seeds * _NATS)) / seeds
+    return (nats / 3 + math.sqrt(nats * nats / 9 + 2 * c * seeds * nats)) / seeds

@@ -29,6 +29,7 @@ from peos.ldp.mixture import Mixture, checked_epsilon, largest_threshold
 
 MOST_GROUPS: Final = 64
 _MOST_WEIGHT: Final = 1 << 16
+_NATS: Final = 120.0  # e^-120 for each of 2^28 candidates with each of 2^64 keys that are held leaves 10^-24
 _SIGMAS: Final = 18  # of c over the seeds: e^-162 for each of 2^168 pairs of keys leaves 10^-19
 
 
@@ -126,7 +127,7 @@ class GroupedHash(Mechanism):
         self.oracle = GroupedOracle(
             p=float(1 - γ + γ * met),
             u=float(met),
-            slack=float(1 - γ) * most_collision(met, self._seed_bits),
+            slack=float(1 - γ) * most_collision(met, self._seed_bits, nats=_NATS),
         )
 
     def weighted(self, weights: Sequence[int]) -> "GroupedHash":

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from peos.ldp import key_hash
 from peos.ldp.key_hash import KeyHash
 
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "grouped_hash.json").read_text())
@@ -35,15 +34,6 @@ def test_reports_are_counted_alike_by_products_by_pairs_and_one_by_one(bits: int
     assert counts[at, after].tolist() == met.sum(axis=0).tolist()
     assert family.pair_counts(seeds, answers, heads[at], tails[after]).tolist() == met.sum(axis=0).tolist()
     assert abs(counts.mean() / (reports / 2**bits) - 1) < 0.2
-
-
-def test_the_sorted_count_is_the_plain_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(3)
-    seeds, answers = rng.integers(0, 2**32, 40).astype(np.uint64), rng.integers(0, 2**12, 40)
-    heads, tails = np.arange(24, dtype=np.uint64), np.arange(4096, dtype=np.uint64)
-    by_sorting = KeyHash(12, 1).support_counts(seeds, answers, heads, tails)
-    monkeypatch.setattr(key_hash, "_SORTED_FROM", 10**9)
-    assert np.array_equal(by_sorting, KeyHash(12, 1).support_counts(seeds, answers, heads, tails))
 
 
 KEYS = ((0, 0), (0, 1), (1, 0), (1, 1), (2**32, 0), (2**63, 2**20 - 1), (2**63 + 1, 2**20 - 1), (0x6162, 0x63))
