@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from benchmarks.measuring import Row, machine
 from benchmarks.mechanisms import streamed
-from peos.ldp import BLH, GRR, OLH, OUE, SUE, THE, HadamardResponse, SubsetSelection
+from peos.ldp import BLH, GRR, OLH, OUE, SHE, SUE, THE, HadamardResponse, SubsetSelection
 from peos.ldp.base import Mechanism
 
 HERE: Final = Path(__file__).parent
@@ -57,6 +57,7 @@ def ours() -> list[Ours]:
         Ours("sue", "SUE", SUE(DOMAIN, EPSILON), 15),
         Ours("oue", "OUE", OUE(DOMAIN, EPSILON), 15),
         Ours("the", "THE", THE.build(DOMAIN, EPSILON), 100),
+        Ours("she", "SHE", SHE(DOMAIN, EPSILON), 2),
         Ours("blh", "BLH", BLH(DOMAIN, EPSILON), 1),
         Ours("hadamard, one sign", "BLH", HadamardResponse(DOMAIN, EPSILON, signs=1), 1000),
         Ours("olh", "OLH", OLH(DOMAIN, EPSILON), 500),

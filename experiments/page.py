@@ -8,13 +8,21 @@ from typing import Final
 from experiments.report import AGREES, DIFFERS, EXPLAINED, OURS, RESULTS, Row
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "reproduction.md"
-NAMES: Final = ("table_9_1", "table_9_2", "figure_9_3", "the_claim")
+CHAPTERS: Final = {"chapter_8": tuple(f"figure_8_{at}" for at in range(2, 11))}
+"""Results that one command makes several of."""
+NAMES: Final = (
+    *(name for names in CHAPTERS.values() for name in names),
+    "table_9_1",
+    "table_9_2",
+    "figure_9_3",
+    "the_claim",
+)
 
 _INTRODUCTION: Final = """# What we reproduce
 
 The tables and figures of the thesis that this project claims to reproduce, number by number. This page is generated
 from `experiments/results/*.json` (`python -m experiments.page`); each section names the command that made its data. The
-experiments draw from streams keyed by their names, so whoever runs one again gets the same figures.
+experiments draw from streams keyed by their names, so another run gets the same figures.
 
 A printed number **agrees** if it lies within its own rounding and Monte-Carlo error (100 repeats over d values), and
 ours, of what was measured, at α = 10⁻⁶. It is **explained** if it does not, a stated reason says what else to expect,
@@ -26,7 +34,7 @@ error of the mean.
 _NOT_YET: Final = (
     (
         "table 9.3: what a collection costs each party",
-        "another machine's times cannot come out again as numbers; docs/performance.md §4 shows ours beside them",
+        "another machine's times cannot come out again as numbers; docs/performance.md §4 shows ours next to them",
     ),
     (
         "figure 9.4: the most frequent strings (TreeHist on AOL)",
@@ -44,7 +52,19 @@ def render(results: Sequence[Mapping[str, object]]) -> str:
 
 def kept(folder: Path = RESULTS) -> list[dict[str, object]]:
     """The results as they were written."""
-    return [json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in NAMES]
+    return [kept_one(name, folder) for name in NAMES]
+
+
+def kept_one(name: str, folder: Path = RESULTS) -> dict[str, object]:
+    """One of them."""
+    found: dict[str, object] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def command(name: str) -> str:
+    """What makes a result, after `python -m experiments.`."""
+    chapter = next((chapter for chapter, names in CHAPTERS.items() if name in names), "")
+    return f"{chapter} {name}".strip()
 
 
 def _section(result: Mapping[str, object]) -> Iterator[str]:
@@ -54,16 +74,20 @@ def _section(result: Mapping[str, object]) -> Iterator[str]:
     yield f"## {result['paper']}"
     yield ""
     yield (
-        f"`python -m experiments.{name}`: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + "."
+        f"`python -m experiments.{command(str(name))}`: "
+        + ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+        + "."
     )
     yield ""
     yield f"![{result['paper']}](../experiments/results/{name}.svg)"
     yield ""
     if said := [row for row in rows if "found" in row]:
-        yield from _table(("what is said, or was held against what", "found", "verdict"), map(_sentence, said))
+        yield from table(("what is said, or was held against what", "found", "verdict"), map(_sentence, said))
     compared = [row for row in rows if "found" not in row and name != "figure_9_3"]
-    if compared:
-        yield from _table(("what", "printed", "measured", "expected", "repeats", "verdict"), map(_number, compared))
+    for panel in dict.fromkeys(row["panel"] for row in compared if "panel" in row):
+        yield from _panel([row for row in compared if row.get("panel") == panel])
+    if compared := [row for row in compared if "panel" not in row]:
+        yield from table(("what", "printed", "measured", "expected", "repeats", "verdict"), map(_number, compared))
     if name == "figure_9_3":
         measured = [row for row in rows if "method" in row]
         yield from _pivot(measured, lambda row: _figure(row["measured"]) + _mark(row), "MSE as measured")
@@ -77,10 +101,11 @@ def _section(result: Mapping[str, object]) -> Iterator[str]:
 def _missing() -> Iterator[str]:
     yield "## Not yet reproduced"
     yield ""
-    yield from _table(("what", "verdict"), ((what, f"not yet reproduced: {why}") for what, why in _NOT_YET))
+    yield from table(("what", "verdict"), ((what, f"not yet reproduced: {why}") for what, why in _NOT_YET))
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """A table of Markdown, and the empty line after it."""
     yield f"| {' | '.join(head)} |"
     yield "|" + "---|" * len(head)
     for row in rows:
@@ -104,12 +129,21 @@ def _number(row: Row) -> tuple[str, ...]:
     )
 
 
+def _panel(rows: Sequence[Row]) -> Iterator[str]:
+    """One drawing's points: a line for each method."""
+    across = list(dict.fromkeys(row["x"] for row in rows))
+    found = {(row["method"], row["x"]): _figure(row["measured"]) + _mark(row) for row in rows}
+    head = (f"{rows[0]['panel']}; {rows[0]['across']} =", *(_figure(x) if x < 1 else f"{x:,.10g}" for x in across))
+    methods = dict.fromkeys(row["method"] for row in rows)
+    yield from table(head, ((method, *(found.get((method, x), "–") for x in across)) for method in methods))
+
+
 def _pivot(rows: Sequence[Row], cell: Callable[[Row], str], title: str) -> Iterator[str]:
     targets = list(dict.fromkeys(row["eps_c"] for row in rows))
     found = {(row["method"], row["eps_c"]): row for row in rows}
     methods = dict.fromkeys(row["method"] for row in rows)
     lines = ((method, *(cell(found[method, target]) for target in targets)) for method in methods)
-    yield from _table((f"{title}; ε_c =", *(f"{target:g}" for target in targets)), lines)
+    yield from table((f"{title}; ε_c =", *(f"{target:g}" for target in targets)), lines)
 
 
 def _claims(rows: Sequence[Row]) -> Iterator[str]:
@@ -125,7 +159,7 @@ def _claims(rows: Sequence[Row]) -> Iterator[str]:
             # No fakes: with all other users against her nothing but ε_l is left.
             four = (row["eps_theorem"], row["eps_exact"], row["eps_local"], row["eps_local"])
         lines[label] = (label, *(_figure(value, 4) for value in four))
-    yield from _table(head, lines.values())
+    yield from table(head, lines.values())
 
 
 def _repeats(row: Row) -> str:

@@ -28,9 +28,9 @@ KOSARAK: Final = DataSet("Kosarak", 990_002, 42_178, 1e-9)
 IPUMS: Final = DataSet("IPUMS", 602_325, 915, 1e-9)
 
 
-def zipf(users: int, domain: int) -> Counts:
-    """(domain,): how many users have each value, as near to users / rank as whole numbers that add up can be."""
-    shares = 1.0 / np.arange(1, domain + 1)
+def zipf(users: int, domain: int, exponent: float = 1.0) -> Counts:
+    """(domain,): how many users have each value, as near to users / rank^s as whole numbers that add up can be."""
+    shares = np.arange(1, domain + 1) ** -exponent
     ideal = users * shares / shares.sum()
     counts: Counts = np.floor(ideal).astype(np.int64)
     short = users - int(counts.sum())

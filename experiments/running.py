@@ -13,12 +13,12 @@ Draw = Callable[[Result], str]
 
 
 def keyed(name: str) -> Randomness:
-    """An experiment's own stream: keyed by its name, so that whoever runs it again gets the same figures."""
+    """An experiment's own stream: keyed by its name, so that another run gets the same figures."""
     return Randomness(hashlib.sha256(f"experiments.{name}".encode()).digest())
 
 
 def progress(text: str) -> None:
-    """A line for whoever waits."""
+    """Print a line of progress."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -29,12 +29,17 @@ def main(name: str, about: str, run: Run, draw: Draw, arguments: Sequence[str] |
     parser.add_argument("--json", action="store_true", help="the result as JSON on standard output")
     given = parser.parse_args(arguments)
     result = run(given.quick, keyed(name))
-    if not given.quick:
-        RESULTS.mkdir(exist_ok=True)
-        (RESULTS / f"{name}.json").write_text(result.text(), encoding="utf-8")
-        (RESULTS / f"{name}.svg").write_text(draw(result), encoding="utf-8")
-    print(result.text() if given.json else summary(result), end="")
+    output(result, "" if given.quick else draw(result), as_json=given.json)
     return 0 if result.agree else 1
+
+
+def output(result: Result, drawn: str, *, as_json: bool) -> None:
+    """Print a result; with its drawing, keep both."""
+    if drawn:
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / f"{result.name}.json").write_text(result.text(), encoding="utf-8")
+        (RESULTS / f"{result.name}.svg").write_text(drawn, encoding="utf-8")
+    print(result.text() if as_json else summary(result), end="")
 
 
 def summary(result: Result) -> str:

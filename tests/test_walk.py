@@ -95,7 +95,7 @@ class Desk:
                 os.killpg(process.pid, signal.SIGTERM)
             except ProcessLookupError:
                 continue
-        give_up = time.monotonic() + 20.0
+        give_up = time.monotonic() + 60.0
         for process in self._started:
             while time.monotonic() < give_up:
                 process.poll()

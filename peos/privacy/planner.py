@@ -29,7 +29,7 @@ from peos.shuffle.schedule import Schedule
 
 MODEST_EPSILON_LOCAL: Final = 4.0
 """Where no limit on ε_l is asked, the plan goes this far, or as far as the best plan without fakes has to go. Without
-any limit the least error would always be at the most fakes and at an ε_l that protects nobody."""
+any limit the least error would always be at the most fakes and at an ε_l that protects no user."""
 
 LARGEST_EPSILON_LOCAL: Final = 16.0
 """The limit for that best plan without fakes, and where the fakes are fixed: e^16 is nine million to one."""
@@ -84,7 +84,7 @@ class Plan:
         return _NORMAL_95 * self.stderr
 
     def to_json(self) -> dict[str, object]:
-        """The plan as scripts read it (these names stay), with what was asked beside it."""
+        """The plan as scripts read it (these names stay), with what was asked."""
         return {
             "mechanism": self.mechanism,
             "eps_local": self.eps_local,

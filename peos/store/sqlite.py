@@ -1,4 +1,4 @@
-"""The store of a shuffler in one SQLite file, with final vectors as files beside it.
+"""The store of a shuffler in one SQLite file, with final vectors as files next to it.
 
 A final vector may be hundreds of megabytes. It is written, fsync'ed, renamed and its folder fsync'ed *before* the row
 that names it is committed: a crash in between leaves a file that no row names, which the next opening removes; never a
@@ -33,7 +33,7 @@ from peos.store.base import (
     Vector,
 )
 from peos.store.database import Database
-from peos.store.rollback import mark_of, settle_witness
+from peos.store.rollback import settle_witness, witness_of
 from peos.store.schema import ERASED, LAYOUT, is_finished, sealed
 from peos.store.submissions import SubmissionFile, read_lists, wipe, write_lists
 from peos.store.vectors import Named, VectorFiles
@@ -97,13 +97,13 @@ class SqliteStore(ShufflerStore):
         self._database.require_sound()
         for row in self._database.rows(_COLLECTIONS):
             self._sound(row)
-        mark = private_files.read_mark(self._witness)
+        witness = private_files.read_witness(self._witness)
         kept = [row["digest"] for row in self._database.rows("SELECT digest FROM collections WHERE erased = 0")]
         missing = [digest for digest in kept if not self._path(digest).exists()]
         for digest in (one for one in kept if one not in missing):
             self._file(digest).require_sound()
         lost = settle_witness(
-            self._database, mark, len(missing), accept=accept, reseal=lambda: self._seal(_COLLECTIONS)
+            self._database, witness, len(missing), accept=accept, reseal=lambda: self._seal(_COLLECTIONS)
         )
         for digest in missing:
             self._file(digest, new=True)
@@ -404,7 +404,7 @@ class SqliteStore(ShufflerStore):
 
     def verify_audit(self) -> int:
         """See the contract."""
-        return audit.verify(audit.entries(self._database), private_files.read_mark(self._witness))
+        return audit.verify(audit.entries(self._database), private_files.read_witness(self._witness))
 
     # Within.
 
@@ -427,7 +427,7 @@ class SqliteStore(ShufflerStore):
     def _witness_now(self) -> None:
         """Let the witness know of the last change, if it does not: it may have failed behind a commit."""
         if not self._witnessed:
-            private_files.write_mark(self._witness, mark_of(self._database))
+            private_files.write_witness(self._witness, witness_of(self._database))
             self._witnessed = True
 
     def _seal(self, sql: str, *values: object) -> None:

@@ -33,7 +33,7 @@ def require_sentence(ran: Ran, code: int, *expected: str) -> None:
         assert word in lines[0], ran.err
 
 
-def drafted(home: Workspace, name: str) -> CollectionRow:
+def drafted(workspace: Workspace, name: str) -> CollectionRow:
     """A collection of its own key; the question is the same for all of them."""
     asked = CollectionSpec(
         name=name,
@@ -50,14 +50,14 @@ def drafted(home: Workspace, name: str) -> CollectionRow:
         shuffle_within=600,
         erase_within=600,
     )
-    return draft(home, asked, Progress())
+    return draft(workspace, asked, Progress())
 
 
-def proposed(home: Workspace, kept: CollectionRow, to: set[int]) -> None:
+def proposed(workspace: Workspace, kept: CollectionRow, to: set[int]) -> None:
     """Taken by these shufflers, and by no other."""
 
     async def to_them() -> None:
-        async with ShufflerClients(home.keys, home.proposal(kept).cards[:-1]) as peers:
+        async with ShufflerClients(workspace.keys, workspace.proposal(kept).cards[:-1]) as peers:
             assert not await peers.propose(kept.proposal, to)
 
     asyncio.run(to_them())
@@ -75,19 +75,19 @@ def require_nothing_sent(town: Town, client: Party, collections: Sequence[str]) 
 
 def test_a_user_who_would_get_a_document_of_her_own_sends_nothing(concluded: Concluded, tmp_path: Path) -> None:
     town = concluded.town
-    home = Workspace(read(town.analyzer.config))
+    workspace = Workspace(read(town.analyzer.config))
     try:
-        ours, hers = drafted(home, "for-all"), drafted(home, "for-one")
+        ours, hers = drafted(workspace, "for-all"), drafted(workspace, "for-one")
         assert ours.digest != hers.digest
-        proposed(home, ours, {1, 2})
-        proposed(home, hers, {3})
+        proposed(workspace, ours, {1, 2})
+        proposed(workspace, hers, {3})
         invitations = {}
         for kept in (ours, hers):
             invitations[kept.name] = tmp_path / f"{kept.name}.invitation"
-            signed_cards = home.proposal(kept).signed_cards[:-1]
+            signed_cards = workspace.proposal(kept).signed_cards[:-1]
             invitations[kept.name].write_bytes(encode_invitation(kept.digest, signed_cards))
     finally:
-        home.close()
+        workspace.close()
     ticket = town.tickets("for-all", 1)
     client = town.cluster.client("wary", budget=100.0)
     for name, stranger in (("for-all", "shuffler-3"), ("for-one", "shuffler-1")):

@@ -16,9 +16,9 @@ from typing import Any, Final
 from peos.cli import main
 from peos.localcluster import LocalCluster, Party
 
-PATIENCE: Final = 120.0  # seconds until something that must happen has not happened
+PATIENCE: Final = 300.0  # seconds until something that must happen has not happened
 EPSILON: Final = 24.0  # of local noise so small that no report is ever changed: one in 10^10 is
-_GIVE_UP: Final = 300.0
+_GIVE_UP: Final = 600.0
 
 
 @dataclass(frozen=True)

@@ -108,11 +108,11 @@ def _open_few(town: Town) -> Party:
 
 def _secrets_of(town: Town, clients: dict[str, Party]) -> dict[str, list[bytes]]:
     """While they are there: decryption keys and shares are erased at the end."""
-    home = Workspace(read(town.analyzer.config))
+    workspace = Workspace(read(town.analyzer.config))
     try:
-        found = leaks.of_analyzer(home)
+        found = leaks.of_analyzer(workspace)
     finally:
-        home.close()
+        workspace.close()
     for shuffler in town.cluster.shufflers:
         found |= leaks.of_shuffler(shuffler)
     for name, client in clients.items():

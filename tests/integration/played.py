@@ -159,7 +159,11 @@ class Played:
         dummies = self._prepare(np.stack([dummy.words for dummy in OWNED]), [dummy.id for dummy in OWNED])
         self._revealed = reveal(OWNED, dummies, key().public.ciphertext_bytes)
         outcomes = await asyncio.to_thread(
-            send_parts, self.town.cards, [*self.prepared(count), *dummies], rng=Randomness(RNG.bytes(32)), deadline=30.0
+            send_parts,
+            self.town.cards,
+            [*self.prepared(count), *dummies],
+            rng=Randomness(RNG.bytes(32)),
+            deadline=120.0,
         )
         assert all(outcome.accepted for outcome in outcomes), outcomes[0]
 
@@ -235,7 +239,7 @@ class Played:
 
     async def _status_of(self, caller: Caller) -> Status:
         try:
-            found: Status = await caller.ask(STATUS, self.digest, timeout=5.0)
+            found: Status = await caller.ask(STATUS, self.digest, timeout=30.0)
         except PeosError:
             return Status(self.digest, "down", known=False)
         return found

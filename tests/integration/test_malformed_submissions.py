@@ -77,7 +77,7 @@ def stream(town: Town, number: int, messages: Iterable[bytes]) -> tuple[list[Ans
     with blocking_channel(card.user_address, card.user_certificate) as channel:
         call: Any = channel.stream_stream(SUBMIT_MANY.path)
         try:
-            answers += [SUBMIT_MANY.decode_response(one) for one in call(iter(messages), timeout=30)]
+            answers += [SUBMIT_MANY.decode_response(one) for one in call(iter(messages), timeout=120)]
         except grpc.RpcError as error:
             return answers, error
     return answers, None
@@ -210,7 +210,7 @@ def test_bytes_for_another_call_are_answered_too(town: Town) -> None:
         for path, code in ((SUBMIT.path, "INVALID_ARGUMENT"), (STATUS.path, "UNIMPLEMENTED")):
             call: Any = channel.unary_unary(path)
             with pytest.raises(grpc.RpcError) as caught:
-                call(b"\xff" * 100, timeout=10)
+                call(b"\xff" * 100, timeout=60)
             assert caught.value.code().name == code
 
 

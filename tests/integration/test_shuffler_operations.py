@@ -90,7 +90,7 @@ def test_a_kill_during_a_load_of_submissions_loses_none_that_was_acknowledged(to
                     threading.Thread(target=again).start()
 
             outcomes = await asyncio.to_thread(
-                send_parts, town.cards, submissions, rng=Randomness(b"\x01" * 32), on_answer=note, deadline=40.0
+                send_parts, town.cards, submissions, rng=Randomness(b"\x01" * 32), on_answer=note, deadline=120.0
             )
             assert all(outcome.accepted for outcome in outcomes)
             assert killed_after[0] < count, "it was killed before it had everything"
@@ -110,7 +110,7 @@ def test_workers_end_with_the_shuffler_whatever_they_are_at(town: Town, kill: bo
             party = town.shufflers[0]
             assert party.process is not None
             main = party.process.pid
-            give_up = time.monotonic() + 30
+            give_up = time.monotonic() + 120
             while not descendants(main):
                 assert time.monotonic() < give_up, "no worker was started"
                 await asyncio.sleep(0.1)
@@ -133,7 +133,7 @@ def stop_alone(party: Party, number: signal.Signals) -> None:
     """Signal the process and not its workers, as a service manager may; and wait for its end."""
     assert party.process is not None
     os.kill(party.process.pid, number)
-    party.process.wait(30)
+    party.process.wait(120)
     party.stop()
 
 

@@ -351,7 +351,7 @@ def test_a_part_for_a_collection_that_has_ended_is_refused_with_its_state(town: 
         async with played(town, "ended", listening=False) as play:
             await play.order(abort=True)
             (outcome,) = await asyncio.to_thread(
-                send_parts, town.cards, play.prepared(1), rng=Randomness(b"\x01" * 32), deadline=10.0
+                send_parts, town.cards, play.prepared(1), rng=Randomness(b"\x01" * 32), deadline=60.0
             )
             assert not outcome.accepted
             assert all("takes no more submissions" in str(refusal) for refusal in outcome.refusals), outcome

@@ -39,7 +39,7 @@ class Loop:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
 
-    def run(self, work: Coroutine[Any, Any, T], timeout: float = 30.0) -> T:
+    def run(self, work: Coroutine[Any, Any, T], timeout: float = 120.0) -> T:
         """The work's result."""
         return self.start(work).result(timeout)
 

@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 import pytest
 
-from analyzer import cli, enrol, orders, status, workspace
+from analyzer import cli, enrol, orders, status
+from analyzer import workspace as workspace_
 from analyzer.publisher import Publisher
 from analyzer.workspace import Workspace
 from peos.cli.running import run
@@ -34,12 +35,12 @@ def _command(world: World, *arguments: str) -> int:
 @pytest.fixture(autouse=True)
 def _small_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """The commands open homes of their own, with the floor of production; here keys are small."""
-    real = workspace.Workspace.__init__
+    real = workspace_.Workspace.__init__
 
     def small(self: Workspace, config: object, **_: object) -> None:
         real(self, config, floor=FLOOR)  # type: ignore[arg-type] # what the command gave
 
-    monkeypatch.setattr(workspace.Workspace, "__init__", small)
+    monkeypatch.setattr(workspace_.Workspace, "__init__", small)
 
 
 def _create(world: World, *more: str, out: str = "out") -> int:
@@ -49,12 +50,12 @@ def _create(world: World, *more: str, out: str = "out") -> int:
 
 
 def _publish(world: World) -> None:
-    opened = world.home()
+    opened = world.workspace()
     kept = opened.kept("fruit")
-    receiving = world.receiving(opened)
+    receiver = world.receiver(opened)
     for sender, sent in world.deliveries(opened, kept, world.output(opened, kept, VALUES)).items():
-        take(receiving, sent, world.certificate(sender))
-    Publisher(opened, receiving, world.inspecting(opened), Inline(), Observer(Log("tests.analyzer"))).publish(
+        take(receiver, sent, world.certificate(sender))
+    Publisher(opened, receiver, world.inspection_runner(opened), Inline(), Observer(Log("tests.analyzer"))).publish(
         opened.kept("fruit")
     )
 
@@ -63,13 +64,13 @@ def test_init_prints_the_cards_path_and_the_identity(world: World, capsys: pytes
     assert _command(world, "init") == 0
     shown = capsys.readouterr().out
     assert str(world.config.folder / "analyzer.card") in shown
-    assert world.home().keys.identity.public.hex() in shown
+    assert world.workspace().keys.identity.public.hex() in shown
 
 
 def test_create_prints_invitation_digest_and_guarantees(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     assert _create(world) == 0
     shown = capsys.readouterr()
-    kept = world.home().kept("fruit")
+    kept = world.workspace().kept("fruit")
     assert kept.digest.hex() in shown.out
     assert str(world.folder / "out" / "fruit.invitation") in shown.out
     assert "Against the analyzer" in shown.out
@@ -82,7 +83,7 @@ def test_create_prints_invitation_digest_and_guarantees(world: World, capsys: py
 
 
 def test_freeze_closes_with_every_shuffler_and_says_who_was_not_told(world: World) -> None:
-    opened = world.home()
+    opened = world.workspace()
     kept = world.open(opened)
     world.shufflers[2].trust.drop()
     with raises("collection.order_missed", "close fruit", "shuffler 3") as caught:
@@ -98,9 +99,9 @@ def test_freeze_closes_with_every_shuffler_and_says_who_was_not_told(world: Worl
 
 
 def test_abort_is_for_good_and_erases_the_key(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    world.open(world.home())
+    world.open(world.workspace())
     assert _command(world, "abort", "fruit") == 0
-    after = world.home().kept("fruit")
+    after = world.workspace().kept("fruit")
     assert (after.state, after.key) == (State.ABORTED, None)
     assert [shuffler.orders[-1].abort for shuffler in world.shufflers] == [True] * 3
     capsys.readouterr()
@@ -111,7 +112,7 @@ def test_abort_is_for_good_and_erases_the_key(world: World, capsys: pytest.Captu
 
 
 def test_what_is_published_is_not_aborted_any_more(world: World) -> None:
-    opened = world.home()
+    opened = world.workspace()
     world.open(opened)
     _publish(world)
     with raises("collection.published"):
@@ -121,7 +122,7 @@ def test_what_is_published_is_not_aborted_any_more(world: World) -> None:
 def test_status_says_what_is_waited_for_from_whom_and_why(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     assert _command(world, "status") == 0
     assert capsys.readouterr().out == "no collections yet\n"
-    opened = world.home()
+    opened = world.workspace()
     kept = world.open(opened)
     for shuffler in world.shufflers:
         shuffler.status = Status(kept.digest, "open", reports=45)
@@ -154,7 +155,7 @@ def test_status_says_what_is_waited_for_from_whom_and_why(world: World, capsys: 
 
 
 def test_status_of_a_shuffler_that_does_not_answer_gives_the_reason(world: World) -> None:
-    opened = world.home()
+    opened = world.workspace()
     kept = world.open(opened)
     world.shufflers[0].close()
     (found,) = status.status(opened, [kept])
@@ -167,7 +168,7 @@ def test_status_of_a_shuffler_that_does_not_answer_gives_the_reason(world: World
 def test_a_result_that_is_not_there_is_exit_1_with_what_is_waited_for(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world.open(world.home())
+    world.open(world.workspace())
     assert _command(world, "result", "fruit") == 1
     shown = capsys.readouterr()
     assert "there is no result yet" in shown.err
@@ -176,7 +177,7 @@ def test_a_result_that_is_not_there_is_exit_1_with_what_is_waited_for(
 
 
 def test_a_result_is_a_table_with_error_bars_and_guarantees(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    world.open(world.home())
+    world.open(world.workspace())
     _publish(world)
     assert _command(world, "result", "fruit", "--wait", "1") == 0
     shown = capsys.readouterr().out
@@ -190,7 +191,7 @@ def test_a_result_is_a_table_with_error_bars_and_guarantees(world: World, capsys
 def test_a_result_is_shown_with_what_post_processing_makes_of_it_from_the_analyzer_or_a_file(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world.open(world.home())
+    world.open(world.workspace())
     _publish(world)
     assert _command(world, "result", "fruit", "--json") == 0
     raw = json.loads(capsys.readouterr().out)
@@ -249,7 +250,7 @@ def _result(*arguments: str) -> int:
 
 
 def test_tickets_are_one_a_line_each_for_an_id_of_its_own(world: World) -> None:
-    opened = world.home()
+    opened = world.workspace()
     kept = world.open(opened)
     out = world.folder / "tickets.txt"
     given = ["--config", str(world.file), "--collection", "fruit", "--count", "25", "--out", str(out)]
@@ -264,7 +265,7 @@ def test_tickets_are_one_a_line_each_for_an_id_of_its_own(world: World) -> None:
 
 
 def test_tickets_for_keys_that_users_keep_have_no_seeds(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    opened = world.home()
+    opened = world.workspace()
     kept = world.open(opened)
     users = [Identity(bytes([number]) * 32).public for number in range(1, 4)]
     keys, out = world.folder / "keys.txt", world.folder / "tickets.txt"
@@ -303,7 +304,7 @@ A_KEY: Final = Identity(bytes(32)).public.hex()
 def test_keys_that_cannot_be_users_keys_are_named_by_line(
     world: World, capsys: pytest.CaptureFixture[str], content: str, sentence: str
 ) -> None:
-    world.open(world.home())
+    world.open(world.workspace())
     keys, out = world.folder / "keys.txt", world.folder / "tickets.txt"
     keys.write_text(content)
     given = ["--config", str(world.file), "--collection", "fruit", "--keys", str(keys), "--out", str(out)]
@@ -320,7 +321,7 @@ def test_how_many_tickets_is_said_once(world: World, capsys: pytest.CaptureFixtu
 
 
 def test_tickets_are_never_written_over_nor_minted_for_what_is_closed(world: World) -> None:
-    opened = world.home()
+    opened = world.workspace()
     kept = world.open(opened)
     out = world.folder / "tickets.txt"
     enrol.mint_tickets(opened, "fruit", 1, out, Silent())

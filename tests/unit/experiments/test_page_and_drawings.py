@@ -2,21 +2,26 @@
 
 import json
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 
 import pytest
 
-from experiments import figure_9_3, table_9_1, table_9_2, the_claim
+from experiments import chapter_8, designs, figure_9_3, mechanisms, table_9_1, table_9_2, the_claim
+from experiments.chapters import draw
 from experiments.page import NAMES, PAGE, kept, render
 from experiments.report import DIFFERS, RESULTS, Result
 from experiments.running import keyed
 from peos.drawing import Line, chart
 
-DRAW = {
+DRAW: dict[str, Callable[[Result], str]] = {
     "table_9_1": table_9_1.draw,
     "table_9_2": table_9_2.draw,
     "figure_9_3": figure_9_3.draw,
     "the_claim": the_claim.draw,
+    "designs": designs.draw,
+    **{name: partial(draw, down=figure.down) for name, figure in chapter_8.FIGURES.items()},
 }
 
 
@@ -67,7 +72,7 @@ def test_a_full_run_comes_out_again_as_it_is_kept(module: ModuleType) -> None:
     assert module.run(False, keyed(name)) == result_of(name)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", DRAW)
 def test_kept_drawings_show_the_results_and_need_nothing_beside_themselves(name: str) -> None:
     text = (RESULTS / f"{name}.svg").read_text(encoding="utf-8")
     assert text == DRAW[name](result_of(name))
@@ -77,6 +82,17 @@ def test_kept_drawings_show_the_results_and_need_nothing_beside_themselves(name:
     assert "href" not in text
     assert "nan" not in text
     assert len(root.findall(".//{*}polyline")) >= 3
+
+
+def test_the_page_of_mechanisms_says_what_the_mechanisms_and_the_kept_designs_say() -> None:
+    page = mechanisms.PAGE.read_text(encoding="utf-8")
+    assert page == mechanisms.written(page), "python -m experiments.mechanisms writes it anew"
+    assert (mechanisms.DOCS / mechanisms.VARIANCE).read_text(encoding="utf-8") == mechanisms.against_epsilon()
+
+
+@pytest.mark.full
+def test_the_drawing_of_mechanisms_in_a_shuffle_comes_out_again() -> None:
+    assert (mechanisms.DOCS / mechanisms.SHUFFLED).read_text(encoding="utf-8") == mechanisms.against_limit()
 
 
 def test_a_chart_puts_larger_numbers_further_right_and_higher_and_names_every_line() -> None:

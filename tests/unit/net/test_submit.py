@@ -94,7 +94,7 @@ def test_a_shuffler_that_comes_back_gets_the_rest(town: Town, rng: Randomness) -
                 town.start(3)
             yield parts
 
-    assert all(outcome.accepted for outcome in send_parts(town.cards, given(), rng=rng, deadline=20))
+    assert all(outcome.accepted for outcome in send_parts(town.cards, given(), rng=rng, deadline=60))
     assert set(south.parts) == {encode_part(parts[2]) for parts in submissions}
 
 
@@ -107,14 +107,14 @@ def test_a_refusal_that_asks_for_patience_gets_it(town: Town, rng: Randomness) -
         return refuse("full at the moment", retry=True)(part) if len(asked) <= 12 else None
 
     town.shufflers[0].before = full
-    assert all(outcome.accepted for outcome in send_parts(town.cards, submissions, rng=rng, deadline=30))
+    assert all(outcome.accepted for outcome in send_parts(town.cards, submissions, rng=rng, deadline=60))
     assert set(town.shufflers[0].parts) == {encode_part(parts[0]) for parts in submissions}
 
 
 def test_who_asks_for_patience_for_ever_is_named_with_its_reason(town: Town, rng: Randomness) -> None:
     town.shufflers[1].before = refuse("full at the moment", retry=True)
     with raises("submit.closed", "shuffler 2 (org-2), submission", "full at the moment", kind=RemoteFault):
-        send_parts(town.cards, made(town, rng, 2), rng=rng, deadline=0.8)
+        send_parts(town.cards, made(town, rng, 2), rng=rng, deadline=2.0)
 
 
 def test_a_final_refusal_is_an_outcome_and_says_who_and_why(town: Town, rng: Randomness) -> None:
@@ -157,10 +157,10 @@ def test_a_shuffler_that_is_gone_is_named_after_the_others_have_answered(town: T
     started = time.monotonic()
     told: list[int] = []
     with raises("network.no_answer", "shuffler 2 (org-2), submission") as caught:
-        send_parts(town.cards, made(town, rng, 4), rng=rng, deadline=1.0, on_answer=lambda who, _: told.append(who))
+        send_parts(town.cards, made(town, rng, 4), rng=rng, deadline=2.0, on_answer=lambda who, _: told.append(who))
     assert caught.value.hint
     assert sorted(told) == [1, 1, 1, 1, 3, 3, 3, 3]
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 60
 
 
 def test_a_shuffler_that_says_nothing_is_not_waited_for_beyond_the_deadline(town: Town, rng: Randomness) -> None:

@@ -137,7 +137,7 @@ def run(test: Awaitable[None]) -> None:
     """Run an asynchronous test to its end, which comes soon."""
 
     async def whole() -> None:
-        await asyncio.wait_for(asyncio.ensure_future(test), 20)
+        await asyncio.wait_for(asyncio.ensure_future(test), 120)
 
     asyncio.run(whole())
 

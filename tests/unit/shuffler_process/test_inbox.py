@@ -161,7 +161,7 @@ def test_work_on_an_attempt_that_is_left_meanwhile_leaves_nothing_behind(monkeyp
 
         def slow(*_: object) -> None:
             begun.set()
-            go_on.wait(10)
+            go_on.wait(60)
 
         monkeypatch.setattr("peos.shuffle.vectors.subtract", slow)
         work = asyncio.ensure_future(in_background(lambda: bench.work(Split(1, SHARES, (), "2/part/1"))))

@@ -71,7 +71,7 @@ def with_intake(test: Callable[[Intake, Troubled], Awaitable[None]]) -> None:
 async def taken(intake: Intake, part: Part) -> Answer:
     """The answer to a part, which comes soon."""
     answer = intake.offer(part, DOCUMENT, COLLECTION, ENCRYPTION, ME)
-    return answer if isinstance(answer, Answer) else await asyncio.wait_for(answer, 5)
+    return answer if isinstance(answer, Answer) else await asyncio.wait_for(answer, 60)
 
 
 def part(label: str) -> Part:
@@ -210,7 +210,7 @@ def test_refusals_of_a_collection_that_the_store_does_not_know_end_nothing(monke
 
     async def test(intake: Intake, store: Troubled) -> None:
         assert (await taken(intake, replace(part("b"), collection=bytes(32)))).refusal
-        async with asyncio.timeout(20.0):
+        async with asyncio.timeout(60):
             while not store.notes:
                 await asyncio.sleep(0.01)
         assert (await taken(intake, part("a"))).row

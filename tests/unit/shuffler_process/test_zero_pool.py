@@ -16,7 +16,7 @@ from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault
 from peos.ldp import SUE
 from shuffler.workbench import Bench
-from shuffler.zero_pool import CollectionZeros, ZeroPool
+from shuffler.zero_pool import ZeroPool, ZeroStock
 from tests.keys import small_key
 from tests.raising import raises
 from tests.unit.collection.made import DOCUMENT, PUBLIC
@@ -39,7 +39,7 @@ class Worked(Inline):
 
     def zeros(self, public: Any, count: int, *, expected: int, statistical: bool = False) -> Any:
         self.asked.append((count, expected))
-        assert self.let.wait(20)
+        assert self.let.wait(60)
         return super().zeros(public, count, expected=expected, statistical=statistical)
 
     def close(self) -> None:
@@ -76,18 +76,18 @@ def ahead(made: Made) -> Iterator[ZeroPool]:
     kept.close()
 
 
-def stock(ahead: ZeroPool, number: int = 1, **changes: Any) -> CollectionZeros:
+def stock(ahead: ZeroPool, number: int = 1, **changes: Any) -> ZeroStock:
     return ahead.stock(replace(DOCUMENT, **changes), PUBLIC, number, OBSERVER)
 
 
 def reached(holds: Callable[[], bool], what: str) -> None:
-    give_up = time.monotonic() + 20
+    give_up = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < give_up, what
         time.sleep(0.005)
 
 
-def filled(one: CollectionZeros) -> bool:
+def filled(one: ZeroStock) -> bool:
     return len(one.ready) == one.wanted > 0
 
 

@@ -84,7 +84,7 @@ def test_after_a_stop_between_two_shufflers_the_rest_gets_the_same_submission(
     collection = client().open(town.invitation)
     town.stop(3)
     with raises("network.no_answer", "shuffler 3 (org-3), submission"):
-        collection.submit(17, town.ticket(1), deadline=0.5)
+        collection.submit(17, town.ticket(1), deadline=2.0)
     town.start(3)
     (before,) = client().status()
     assert before.acknowledged == {"shuffler 1 (org-1)": 1, "shuffler 2 (org-2)": 1, "shuffler 3 (org-3)": 0}
@@ -101,7 +101,7 @@ def test_a_lost_acknowledgement_is_asked_for_with_the_same_bytes(town: Town, cli
     collection = client().open(town.invitation)
     town.shufflers[1].before = refuse("full at the moment", retry=True)
     with raises("submit.closed", "full at the moment", kind=RemoteFault):
-        collection.submit(17, town.ticket(1), deadline=0.7)
+        collection.submit(17, town.ticket(1), deadline=2.0)
     town.shufflers[1].before = None
     assert client().open(town.invitation).submit(17, town.ticket(1)).accepted
     assert len(set(town.shufflers[1].parts)) == 1

@@ -212,7 +212,7 @@ class Town:
             self._call(self._servers.pop(number).stop(0))
 
     def _call(self, coroutine: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(30)
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(120)
 
     @contextmanager
     def running(self) -> Iterator["Town"]:
@@ -227,7 +227,7 @@ class Town:
             for one in self.shufflers:
                 self.stop(one.number)
             self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(10)
+            self._thread.join(60)
             self._loop.close()
 
     def connections(self) -> dict[bytes, dict[int, bytes]]:

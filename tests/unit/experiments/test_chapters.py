@@ -1,0 +1,110 @@
+"""Orderings of the kept figures, which are means of thirty runs and more; quick runs agree with them."""
+
+from itertools import pairwise
+
+import pytest
+
+from experiments import chapter_8, designs
+from experiments.chapters import Panel
+from experiments.page import CHAPTERS, kept_one
+from experiments.report import AGREES, DIFFERS, OURS, Row
+from experiments.running import keyed
+from tests.full import full
+
+FIGURES = {**chapter_8.FIGURES}
+RUNS = 30
+STEP = 1.2
+
+
+def rows_of(name: str) -> list[Row]:
+    rows: list[Row] = kept_one(name)["rows"]  # type: ignore[assignment]  # JSON has no types of its own
+    return rows
+
+
+def means(name: str, panel: str, x: float) -> dict[str, float]:
+    """Of each method, as they are kept."""
+    return {row["method"]: row["measured"] for row in rows_of(name) if (row.get("panel"), row.get("x")) == (panel, x)}
+
+
+def test_every_figure_is_on_the_page_and_of_no_fewer_than_thirty_runs() -> None:
+    assert {name for names in CHAPTERS.values() for name in names} == set(FIGURES)
+    for name in CHAPTERS["chapter_8"]:
+        points = [row for row in rows_of(name) if "panel" in row]
+        assert points
+        assert all(row["repeats"] >= RUNS for row in points)
+        assert all(row["verdict"] != DIFFERS for row in rows_of(name))
+
+
+@pytest.mark.parametrize(
+    ("figure", "panel", "x", "methods"),
+    [
+        ("figure_8_4", "Zipf", 1.0, ("power_ns", "norm_sub", "norm_cut", "base_pos", "base", "norm_mul")),
+        (
+            "figure_8_6",
+            "Zipf",
+            0.9,
+            ("power_ns", "norm_sub", "norm_cut", "norm", "base", "base_cut", "base_pos"),
+        ),
+        ("figure_8_10", "Zipf", 10.0, ("base", "norm_sub", "norm_mul")),
+    ],
+)
+def test_methods_err_in_this_order_by_a_fifth_at_each_step(
+    figure: str, panel: str, x: float, methods: tuple[str, ...]
+) -> None:
+    found = means(figure, panel, x)
+    for before, after in pairwise(methods):
+        assert found[after] >= STEP * found[before], f"{before}: {found[before]}, {after}: {found[after]}"
+
+
+def test_methods_that_leave_the_largest_alone_err_alike_there_and_norm_sub_as_mle_apx() -> None:
+    top = means("figure_8_10", "Zipf", 10.0)
+    assert max(top[name] for name in ("base", "base_cut", "norm")) <= 1.02 * min(
+        top["base"], top["base_cut"], top["norm"]
+    )
+    every = means("figure_8_4", "Zipf", 1.0)
+    assert every["mle_apx"] == pytest.approx(every["norm_sub"], rel=0.03)
+
+
+def test_power_ns_saves_nine_tenths_of_the_users() -> None:
+    for x in (row["x"] for row in rows_of("figure_8_5") if row.get("method") == "base"):
+        assert 0.85 <= 1 - x / means("figure_8_5", "Zipf", x)["power_ns"] <= 0.95
+
+
+@pytest.mark.parametrize("name", [full(name) if name != "figure_8_4" else name for name in FIGURES])
+def test_a_quick_run_agrees(name: str) -> None:
+    result = FIGURES[name].run(True, keyed(name))
+    assert result.agree, [row for row in result.rows if row["verdict"] == DIFFERS]
+    assert any(row["verdict"] == AGREES for row in result.rows)
+
+
+def test_methods_in_the_wrong_order_are_seen() -> None:
+    panel = Panel("planted", "x")
+    for method, error in (("one", 1.0), ("other", 1.1), ("last", 3.0)):
+        panel.take(1.0, {method: (error, 0.01, 30)})
+    assert panel.ordered(1.0, ("other", "last"), step=1.2)["verdict"] == AGREES
+    assert panel.ordered(1.0, ("one", "other"), step=1.2)["verdict"] == DIFFERS
+    assert panel.ordered(1.0, ("last", "one"), step=1.2)["verdict"] == DIFFERS
+    assert panel.close(1.0, ("one", "other"), 0.15)["verdict"] == AGREES
+    assert panel.close(1.0, ("one", "other"), 0.05)["verdict"] == DIFFERS
+    panel.expect(1.0, "one", 1.2)
+    assert [row["verdict"] for row in panel.rows()] == [DIFFERS, OURS, OURS]
+
+
+def test_what_is_said_of_designs_is_what_the_kept_rows_say() -> None:
+    kept = rows_of("designs")
+    measured = [row for row in kept if "multiples" in row]
+    assert len(measured) == len(list(designs.cases(quick=False)))
+    assert list(designs.sentences(measured)) == [row for row in kept if "multiples" not in row]
+    assert all(row["verdict"] == AGREES for row in kept if "multiples" not in row)
+    wrong = [{**row, "multiples": {**row["multiples"], "sue": 0.9}} for row in measured]
+    assert DIFFERS in [row["verdict"] for row in designs.sentences(wrong)]
+
+
+@pytest.mark.full
+def test_a_quick_run_of_designs_agrees_with_the_kept_rows() -> None:
+    result = designs.run(True, keyed("designs"))
+    assert result.agree
+    kept = {row["what"]: row["multiples"] for row in rows_of("designs") if "multiples" in row}
+    for row in result.rows:
+        if "multiples" in row:
+            assert row["multiples"] == pytest.approx(kept[row["what"]], rel=1e-4)
