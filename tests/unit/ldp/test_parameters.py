@@ -238,12 +238,11 @@ def test_no_mechanism_takes_a_domain_or_an_epsilon_that_it_cannot_have(name: str
 @pytest.mark.parametrize("name", EVERY)
 def test_no_mechanism_randomises_what_is_not_in_its_domain(name: str, rng: Randomness) -> None:
     mechanism = EVERY[name].build(10, 2.0)
-    for values in ([0, 10], [-1], np.array([2**63], dtype=np.uint64)):
-        with raises("mechanism.domain"):
-            mechanism.randomize(values, rng)  # type: ignore[arg-type]  # as a caller may give them
-    for values in ([1.0], [[1]], ["1"], [True], 3):
-        with raises("mechanism.values"):
-            mechanism.randomize(values, rng)  # type: ignore[arg-type]  # as a caller may give them
+    wrong: list[tuple[str, Any]] = [("domain", one) for one in ([0, 10], [-1], np.array([2**63], dtype=np.uint64))]
+    wrong += [("values", one) for one in ([1.0], [[1]], ["1"], [True], 3)]
+    for what, values in wrong:
+        with raises(f"mechanism.{what}"):
+            mechanism.randomize(values, rng)
     with raises("mechanism.reports"):
         mechanism.tally(np.zeros((2, mechanism.words + 1), np.uint64))
     assert mechanism.randomize(np.array([], dtype=np.int64), rng).shape == (0, mechanism.words)
