@@ -93,7 +93,9 @@ def test_a_planted_vague_word_is_seen(tmp_path: Path) -> None:
     (tmp_path / "peos" / "planted.py").write_text(
         'told = 3  # for whoever asks\n"""Is `told` that.\n\nNobody else."""\n'
     )
-    (tmp_path / "README.md").write_text("Two keys cannot be told apart.\nIt lies beside [it](https://beside.example).\n")
+    (tmp_path / "README.md").write_text(
+        "Two keys cannot be told apart.\nIt lies beside [it](https://beside.example).\n"
+    )
     assert [one.partition(" ")[0] for one in vague(tmp_path)] == [
         "README.md:2",
         "peos/planted.py:1",
