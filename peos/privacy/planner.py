@@ -24,7 +24,7 @@ from peos.privacy.infeasible import USELESS, exact_refusal, theorem_refusal
 from peos.privacy.targets import MOST_FAKES_PER_USER, Size, Targets, checked
 from peos.privacy.theorem import mean_needed
 from peos.privacy.theorem_search import Need, least_variance
-from peos.registry import DEFAULT_SCHEME, MECHANISMS
+from peos.registry import DEFAULT_SCHEME, KEYED, MECHANISMS
 from peos.shuffle.schedule import Schedule
 
 MODEST_EPSILON_LOCAL: Final = 4.0
@@ -201,6 +201,8 @@ def _check_accounting(accounting: str) -> None:
 def _kinds(targets: Targets, mechanism: str, accounting: str) -> Kinds:
     """The mechanisms that may compete, or why the one asked for may not."""
     require_collectable(mechanism)
+    if mechanism in KEYED:  # what tasks ask for
+        return (KEYED[mechanism],)
     if mechanism != "auto" and mechanism not in MECHANISMS:
         raise WrongInput("plan.mechanism", f"a mechanism is auto, {', '.join(MECHANISMS)}, not {mechanism!r}")
     shuffled = targets.server is not None or targets.others is not None

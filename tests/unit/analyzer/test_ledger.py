@@ -22,7 +22,7 @@ from peos.net.logs import Log
 from peos.net.observer import Observer
 from peos.privacy.composition import Release, spent
 from peos.privacy.guarantees import rounded_up
-from tests.raising import raises
+from tests.raising import raises, require_shown
 from tests.unit.analyzer.fakes import FLOOR
 from tests.unit.analyzer.world import FAKES, USERS, Silent, World, request, take
 
@@ -82,7 +82,7 @@ def test_without_a_budget_nothing_is_refused_and_there_is_no_ledger_to_show(
         draft(opened, request(name=name, question=name), Silent())
     opened.close()
     assert run(cli.app, ["ledger", "--config", str(world.file)], "peos analyzer") == 2
-    assert "sets no budget" in capsys.readouterr().err
+    require_shown(capsys.readouterr().err, "budget.none")
 
 
 def test_the_command_shows_where_each_population_stands(
