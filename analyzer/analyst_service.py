@@ -17,9 +17,11 @@ from peos.wire.shuffles import VectorReader, decode_vector_header
 class AnalystService:
     """Answers `peos.v1.AnalystService`."""
 
-    def __init__(self, receiving: DeliveryReceiver, inspecting: InspectionRunner, changed: Callable[[], None]) -> None:
-        self._receiving = receiving
-        self._inspecting = inspecting
+    def __init__(
+        self, receiver: DeliveryReceiver, inspection_runner: InspectionRunner, changed: Callable[[], None]
+    ) -> None:
+        self._receiver = receiver
+        self._inspection_runner = inspection_runner
         self._changed = changed  # called when something has come in
 
     def service(self) -> Service:
@@ -32,7 +34,7 @@ class AnalystService:
         if header.header.step.kind is Kind.OPENING:
             await self._opening(header, chunks, peer_fingerprint(context))
             return
-        incoming = await asyncio.to_thread(self._receiving.begin, header, peer_fingerprint(context))
+        incoming = await asyncio.to_thread(self._receiver.begin, header, peer_fingerprint(context))
         if incoming is None:
             return
         try:
@@ -47,24 +49,24 @@ class AnalystService:
 
     async def receipt(self, digest: bytes, context: Context) -> SignedReceipt:
         """The signed receipt, once the output is complete."""
-        return await asyncio.to_thread(self._receiving.receipt, digest, peer_fingerprint(context))
+        return await asyncio.to_thread(self._receiver.receipt, digest, peer_fingerprint(context))
 
     async def dummies(self, digest: bytes, context: Context) -> AsyncIterator[RevealedPart | SignedReveal]:
         """The dummies, for the inspection."""
-        for part in await asyncio.to_thread(self._inspecting.reveal, digest, peer_fingerprint(context)):
+        for part in await asyncio.to_thread(self._inspection_runner.reveal, digest, peer_fingerprint(context)):
             yield part
 
     async def _opening(self, header: VectorHeader, chunks: AsyncIterator[bytes], certificate: bytes) -> None:
-        await asyncio.to_thread(self._inspecting.expect, header, certificate)
+        await asyncio.to_thread(self._inspection_runner.expect, header, certificate)
         reader = VectorReader(header)
         async for chunk in chunks:
             reader.feed(chunk)
-        await asyncio.to_thread(self._inspecting.keep, header, reader.finish())
+        await asyncio.to_thread(self._inspection_runner.keep, header, reader.finish())
         self._changed()
 
     def _finish(self, incoming: IncomingVector) -> None:
         try:
-            self._receiving.finish(incoming)
+            self._receiver.finish(incoming)
         finally:
             incoming.discard()
 

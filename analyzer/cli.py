@@ -33,16 +33,16 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @contextmanager
-def _home(config: Path) -> Iterator["Workspace"]:
+def _workspace(config: Path) -> Iterator["Workspace"]:
     """The analyzer, opened; modules that take a moment to load are loaded only now."""
     from analyzer.config import read
     from analyzer.workspace import Workspace
 
-    home = Workspace(read(config))
+    workspace = Workspace(read(config))
     try:
-        yield home
+        yield workspace
     finally:
-        home.close()
+        workspace.close()
 
 
 @app.command()
@@ -64,9 +64,9 @@ def serve(config: Config, log: Annotated[Path | None, typer.Option(help="Log fil
     from analyzer.serve import run
     from peos.net.logs import Log, configure
 
-    with _home(config) as home:
+    with _workspace(config) as workspace:
         configure(log)
-        asyncio.run(run(home, Log().bind(party=home.config.name)))
+        asyncio.run(run(workspace, Log().bind(party=workspace.config.name)))
 
 
 @app.command()
@@ -88,9 +88,9 @@ def create(
 
     _require_seconds(wait)
     asked = load(spec, CollectionSpec, options)
-    with _home(config) as home, Progress() as progress:
-        kept = asyncio.run(created(home, asked, progress, wait=wait))
-        path = write_invitation(home, kept, out)
+    with _workspace(config) as workspace, Progress() as progress:
+        kept = asyncio.run(created(workspace, asked, progress, wait=wait))
+        path = write_invitation(workspace, kept, out)
         guarantees = kept.words.splitlines()
     if as_json:
         shown = {"name": asked.name, "digest": kept.digest.hex(), "invitation": str(path), "guarantees": guarantees}
@@ -107,9 +107,9 @@ def freeze(config: Config, name: Name) -> None:
     from analyzer import orders
     from peos.cli.progress import Progress
 
-    with _home(config) as home, Progress() as progress:
-        kept = home.kept(name)
-        orders.freeze(home, kept, progress.waiting)
+    with _workspace(config) as workspace, Progress() as progress:
+        kept = workspace.kept(name)
+        orders.freeze(workspace, kept, progress.waiting)
     typer.echo(f"{name} is closed")
 
 
@@ -119,10 +119,10 @@ def abort(config: Config, name: Name) -> None:
     from analyzer import orders
     from peos.cli.progress import Progress
 
-    with _home(config) as home, Progress() as progress:
-        kept = home.kept(name)
+    with _workspace(config) as workspace, Progress() as progress:
+        kept = workspace.kept(name)
         progress.say("telling every shuffler")
-        orders.abort(home, kept)
+        orders.abort(workspace, kept)
     typer.echo(f"{name} is aborted")
 
 
@@ -143,8 +143,8 @@ def publish(
         raise WrongInput(
             "input.unopened", f"--unopened takes numbers of shufflers, not {','.join(numbers)[:60]!r}", hint="like 1,3"
         )
-    with _home(config) as home:
-        orders.publish(home, home.kept(name), frozenset(map(int, numbers)))
+    with _workspace(config) as workspace:
+        orders.publish(workspace, workspace.kept(name), frozenset(map(int, numbers)))
     without = f" without the rows of {', '.join(f'shuffler {number}' for number in numbers)}" if numbers else ""
     typer.echo(f"{name} is being published{without}; `peos analyzer serve` does it")
 
@@ -158,8 +158,8 @@ def status(
     """Show each collection's state, what it waits for, and what was refused."""
     from analyzer.status import status as found
 
-    with _home(config) as home:
-        lines = found(home, [home.kept(name)] if name else home.store.all())
+    with _workspace(config) as workspace:
+        lines = found(workspace, [workspace.kept(name)] if name else workspace.store.all())
     if as_json:
         shown = [line.to_json() for line in lines]
         typer.echo(json.dumps(shown[0] if name else shown, ensure_ascii=False))
@@ -173,8 +173,8 @@ def status(
 @app.command()
 def audit(config: Config, as_json: Json = False) -> None:
     """Verify the audit log's chain of hashes, and show the log."""
-    with _home(config) as home:
-        lines = home.store.audit_log()
+    with _workspace(config) as workspace:
+        lines = workspace.store.audit_log()
     if as_json:
         shown = [{"number": one.number, "time": one.time, "event": one.event, **one.fields} for one in lines]
         typer.echo(json.dumps(shown, ensure_ascii=False))
@@ -192,15 +192,15 @@ def ledger(config: Config, as_json: Json = False) -> None:
     from analyzer.ledger import ledger_of, populations, shown, to_json
     from peos.privacy.guarantees import rounded_up
 
-    with _home(config) as home:
-        budget = home.config.budget
+    with _workspace(config) as workspace:
+        budget = workspace.config.budget
         if budget is None:
             raise WrongInput(
                 "budget.none",
-                f"{home.config.path} sets no budget",
+                f"{workspace.config.path} sets no budget",
                 hint="give budget.epsilon and budget.delta for a ledger to be kept",
             )
-        books = [(population, ledger_of(home, population, budget)) for population in populations(home)]
+        books = [(population, ledger_of(workspace, population, budget)) for population in populations(workspace)]
         if as_json:
             typer.echo(json.dumps([to_json(*book) for book in books], ensure_ascii=False))
             return
@@ -248,9 +248,9 @@ def result(
         if file is not None:
             found = read(file)
         elif config is not None and name is not None:
-            with _home(config) as home:
-                found = _awaited(home, name, wait, progress)
-                home.store.note("result read", home.kept(name).digest)
+            with _workspace(config) as workspace:
+                found = _awaited(workspace, name, wait, progress)
+                workspace.store.note("result read", workspace.kept(name).digest)
         if asked is not None:
             from peos.estimate.post_processing.published import post_processed
 
@@ -264,13 +264,13 @@ def result(
         show(found, Console(highlight=False), everything=everything)
 
 
-def _awaited(home: "Workspace", name: str, wait: float, progress: Any) -> dict[str, Any]:
+def _awaited(workspace: "Workspace", name: str, wait: float, progress: Any) -> dict[str, Any]:
     from analyzer.status import status as where
     from peos.collection.lifecycle import State
 
     give_up_at = time.monotonic() + wait
     while True:
-        kept = home.kept(name)
+        kept = workspace.kept(name)
         if kept.result is not None:
             found: dict[str, Any] = json.loads(kept.result)
             return found
@@ -280,7 +280,7 @@ def _awaited(home: "Workspace", name: str, wait: float, progress: Any) -> dict[s
                 f"{name} was aborted: {kept.reason}",
                 hint="create another collection, under another name",
             )
-        standing = str(where(home, [kept])[0].here)
+        standing = str(where(workspace, [kept])[0].here)
         left = give_up_at - time.monotonic()
         if left <= 0:
             raise PeosError("result.not_yet", f"there is no result yet: {standing}", hint="--wait SECONDS waits for it")

@@ -29,42 +29,42 @@ ASK_EVERY: Final = 1.0
 
 
 async def create(
-    home: Workspace, spec: CollectionSpec, progress: Progress, *, wait: float, every: float = ASK_EVERY
+    workspace: Workspace, spec: CollectionSpec, progress: Progress, *, wait: float, every: float = ASK_EVERY
 ) -> CollectionRow:
     """The collection of that spec, open: made now, or gone on with from wherever it is."""
-    kept = await asyncio.to_thread(draft, home, spec, progress)
-    return await open_collection(home, kept, progress, wait=wait, every=every)
+    kept = await asyncio.to_thread(draft, workspace, spec, progress)
+    return await open_collection(workspace, kept, progress, wait=wait, every=every)
 
 
 async def open_collection(
-    home: Workspace, kept: CollectionRow, progress: Progress, *, wait: float, every: float = ASK_EVERY
+    workspace: Workspace, kept: CollectionRow, progress: Progress, *, wait: float, every: float = ASK_EVERY
 ) -> CollectionRow:
     """Bring a collection from wherever it is to open, its dummies ready to be sent; PeosError says what is missing."""
     analysis.check_open(kept.name, kept.state, kept.reason)
     if kept.state is State.DRAFT:
-        await _until_accepted(home, kept, progress, wait=wait, every=every)
+        await _until_accepted(workspace, kept, progress, wait=wait, every=every)
         # Before it is open: the serving process sends them from then on.
-        await asyncio.to_thread(Dummies(home).keep, kept)
-        home.store.move(kept.digest, State.OPEN)
-    return home.kept(kept.name)
+        await asyncio.to_thread(Dummies(workspace).keep, kept)
+        workspace.store.move(kept.digest, State.OPEN)
+    return workspace.kept(kept.name)
 
 
-def write_invitation(home: Workspace, kept: CollectionRow, folder: Path) -> Path:
+def write_invitation(workspace: Workspace, kept: CollectionRow, folder: Path) -> Path:
     """The invitation to hand to users; the same bytes each time."""
     path = folder / f"{kept.name}.invitation"
     if not folder.is_dir():
         private_folder(folder)
-    write_durably(path, [encode_invitation(kept.digest, home.proposal(kept).signed_cards[:-1])])
+    write_durably(path, [encode_invitation(kept.digest, workspace.proposal(kept).signed_cards[:-1])])
     return path
 
 
 async def _until_accepted(
-    home: Workspace, kept: CollectionRow, progress: Progress, *, wait: float, every: float
+    workspace: Workspace, kept: CollectionRow, progress: Progress, *, wait: float, every: float
 ) -> None:
-    cards = home.proposal(kept).cards[:-1]
-    document = home.signed(kept).document
+    cards = workspace.proposal(kept).cards[:-1]
+    document = workspace.signed(kept).document
     give_up_at = time.monotonic() + wait
-    async with ShufflerClients(home.keys, cards) as peers:
+    async with ShufflerClients(workspace.keys, cards) as peers:
         progress.say(f"proposing {kept.name} to {len(cards)} shufflers")
         unknown = set(range(1, len(cards) + 1))
         while True:
@@ -79,7 +79,7 @@ async def _until_accepted(
             if not waiting:
                 return
             if late := analysis.too_late(kept.name, document, time.time(), waiting):
-                home.store.move(kept.digest, State.ABORTED, f"not accepted before it closed: {waiting[0]}")
+                workspace.store.move(kept.digest, State.ABORTED, f"not accepted before it closed: {waiting[0]}")
                 raise late
             if time.monotonic() >= give_up_at:
                 raise PeosError(

@@ -38,19 +38,19 @@ _TAKES: Final = (State.OPEN, State.CLOSED, State.SHUFFLING)
 class DeliveryReceiver:
     """Takes vectors in, and answers with receipts."""
 
-    def __init__(self, home: Workspace, observer: Observer) -> None:
-        self._home = home
+    def __init__(self, workspace: Workspace, observer: Observer) -> None:
+        self._workspace = workspace
         self._observer = observer
         self._settling = threading.Lock()  # of two vectors that come in at the same time, one is the last
 
     def begin(self, header: VectorHeader, certificate: bytes) -> "IncomingVector | None":
         """Somewhere to write a vector; nothing if the very same is here already."""
-        kept = self._home.store.get(header.header.context.collection)
-        document = self._home.signed(kept).document
+        kept = self._workspace.store.get(header.header.context.collection)
+        document = self._workspace.signed(kept).document
         require_sender(document, header.header.sender, certificate)
-        encryption = document.encryption(floor=self._home.floor)
+        encryption = document.encryption(floor=self._workspace.floor)
         check_delivery(document, kept.digest, encryption, header)
-        if judge_delivery(self._home.store.deliveries(kept.digest), header) is Verdict.KNOWN:
+        if judge_delivery(self._workspace.store.deliveries(kept.digest), header) is Verdict.KNOWN:
             return None
         if kept.state not in _TAKES:
             raise Closed("delivery.not_taken", f"the collection is {kept.state}: it takes no vectors")
@@ -64,35 +64,35 @@ class DeliveryReceiver:
         header = incoming.header
         with self._settling:
             digest = header.header.context.collection
-            if judge_delivery(self._home.store.deliveries(digest), header) is Verdict.KNOWN:
+            if judge_delivery(self._workspace.store.deliveries(digest), header) is Verdict.KNOWN:
                 incoming.discard()  # the same came twice at the same time
                 return
-            if self._home.store.get(digest).state not in _TAKES:
+            if self._workspace.store.get(digest).state not in _TAKES:
                 raise Closed("delivery.ended", "the collection has ended meanwhile")
             incoming.keep()
-            self._home.store.add_delivery(header)
+            self._workspace.store.add_delivery(header)
             peer, attempt = f"shuffler {header.header.sender}", header.header.context.attempt
             self._observer.of(digest).note(VectorTaken(peer, attempt, header.rows * header.row_bytes))
-            self.settle(self._home.store.get(digest))
+            self.settle(self._workspace.store.get(digest))
 
     def settle(self, kept: CollectionRow) -> bool:
         """Sign the receipt if the output is complete; called again after a restart, which may have come in between."""
         if kept.state not in _TAKES:
             return False
-        document = self._home.signed(kept).document
-        found = output(document.schedule, self._home.store.deliveries(kept.digest))
+        document = self._workspace.signed(kept).document
+        found = output(document.schedule, self._workspace.store.deliveries(kept.digest))
         if found is None:
             return False
         first = found[document.schedule.last[0]]
-        receipt = SignedReceipt.sign(self._home.keys.identity, first.header.context, first.transcript)
-        self._home.store.put_receipt(kept.digest, encode_receipt(receipt))
+        receipt = SignedReceipt.sign(self._workspace.keys.identity, first.header.context, first.transcript)
+        self._workspace.store.put_receipt(kept.digest, encode_receipt(receipt))
         self._observer.of(kept.digest).note(OutputComplete(first.header.context.attempt))
         return True
 
     def receipt(self, digest: bytes, certificate: bytes) -> SignedReceipt:
         """The receipt, for the collection's shufflers; NotYet before the output is complete."""
-        kept = self._home.store.get(digest)
-        document = self._home.signed(kept).document
+        kept = self._workspace.store.get(digest)
+        document = self._workspace.signed(kept).document
         if certificate not in {member.certificate for member in document.shufflers}:
             raise Refused("delivery.receipt_caller", "receipts are for the collection's shufflers")
         if kept.receipt is None:
@@ -103,12 +103,12 @@ class DeliveryReceiver:
 
     def folder(self, kept: CollectionRow) -> Path:
         """Where a collection's vectors lie."""
-        return self._home.folder(kept) / VECTORS
+        return self._workspace.folder(kept) / VECTORS
 
     def vectors(self, kept: CollectionRow) -> dict[int, tuple[VectorHeader, NDArray[np.uint8]]]:
         """The vectors of the output, each mapped from its file, by sender."""
-        document = self._home.signed(kept).document
-        found = output(document.schedule, self._home.store.deliveries(kept.digest))
+        document = self._workspace.signed(kept).document
+        found = output(document.schedule, self._workspace.store.deliveries(kept.digest))
         if found is None:
             raise NotYet("delivery.incomplete", "the output is not complete yet")
         return {sender: (header, _mapped(self.folder(kept), header)) for sender, header in found.items()}
@@ -121,7 +121,7 @@ class DeliveryReceiver:
     def erase(self, kept: CollectionRow) -> None:
         """Overwrite and remove every vector, what was decrypted, and the key that could have opened it."""
         if kept.key is not None:
-            self._home.store.erase(kept.digest)
+            self._workspace.store.erase(kept.digest)
         wipe_folder(self.folder(kept))
 
 

@@ -27,9 +27,9 @@ from peos.wire.parties import decode_card, encode_proposal
 _SALT_BYTES: Final = 32
 
 
-def draft(home: Workspace, spec: CollectionSpec, progress: Progress) -> CollectionRow:
+def draft(workspace: Workspace, spec: CollectionSpec, progress: Progress) -> CollectionRow:
     """The collection of that name: as it is kept, or made now."""
-    known = home.store.named(spec.name)
+    known = workspace.store.named(spec.name)
     if known is not None:
         if known.request != spec.encode():
             raise WrongInput(
@@ -38,34 +38,35 @@ def draft(home: Workspace, spec: CollectionSpec, progress: Progress) -> Collecti
                 hint="choose another name, or give the same parameters to go on with it",
             )
         return known
-    signed_cards = home.config.signed_cards()
+    signed_cards = workspace.config.signed_cards()
     planned = spec.plan(len(signed_cards))
-    if home.config.budget is not None:
-        given = ledger_of(home, spec.population, home.config.budget)
+    if workspace.config.budget is not None:
+        given = ledger_of(workspace, spec.population, workspace.config.budget)
         least = max(0, spec.least - 1)
         given.with_release(Release(spec.name, planned.randomizer, least, planned.fakes, least))
     protocol = protocol_named(spec.protocol)
     if protocol.weaker:
         progress.say(protocol.weaker)
     progress.say("drawing an encryption key")
-    private, encryption = _encryption(home, protocol, protocol.scheme(spec.scheme), signed_cards)
+    private, encryption = _encryption(workspace, protocol, protocol.scheme(spec.scheme), signed_cards)
     words = planned.randomizer.words
     dummies = [
-        Dummy(home.rng.bytes(_SALT_BYTES), home.rng.bytes(ID_BYTES), home.rng.uint64(words)) for _ in range(MIN_DUMMIES)
+        Dummy(workspace.rng.bytes(_SALT_BYTES), workspace.rng.bytes(ID_BYTES), workspace.rng.uint64(words))
+        for _ in range(MIN_DUMMIES)
     ]
-    document = _document(home, spec, planned, encryption, dummies, signed_cards)
-    signed = sign_document(document, home.keys.identity)
+    document = _document(workspace, spec, planned, encryption, dummies, signed_cards)
+    signed = sign_document(document, workspace.keys.identity)
     label = spec.name.encode()
-    home.store.add(
+    workspace.store.add(
         digest=digest(encode_document(document)),
         name=spec.name,
         request=spec.encode(),
         words="\n".join(_planned(document, spec.users)),
-        proposal=encode_proposal(signed, (*signed_cards, home.keys.signed_card)),
-        key=home.keys.vault.seal("key", label, content=private),
-        dummies=home.keys.vault.seal("dummies", label, content=pack_dummies(dummies)),
+        proposal=encode_proposal(signed, (*signed_cards, workspace.keys.signed_card)),
+        key=workspace.keys.vault.seal("key", label, content=private),
+        dummies=workspace.keys.vault.seal("dummies", label, content=pack_dummies(dummies)),
     )
-    return home.kept(spec.name)
+    return workspace.kept(spec.name)
 
 
 def _planned(document: Document, users: int) -> tuple[str, ...]:
@@ -79,17 +80,17 @@ def _planned(document: Document, users: int) -> tuple[str, ...]:
 
 
 def _encryption(
-    home: Workspace, protocol: ShuffleProtocol, scheme: str, signed_cards: tuple[bytes, ...]
+    workspace: Workspace, protocol: ShuffleProtocol, scheme: str, signed_cards: tuple[bytes, ...]
 ) -> tuple[bytes, dict[str, Any]]:
     """The analyzer's private key for this collection, and what the document says of encryption."""
     keys = protocol.shufflers_keys([(card.name, card.onion_key) for card in map(decode_card, signed_cards)])
-    private = protocol.generate(scheme, home.rng, bits=home.floor)
+    private = protocol.generate(scheme, workspace.rng, bits=workspace.floor)
     named, public = protocol.public_part(private)
     return private.encode(), {"scheme": named, "public_key": public, "protocol": protocol, "onion_keys": keys}
 
 
 def _document(
-    home: Workspace,
+    workspace: Workspace,
     spec: CollectionSpec,
     planned: Plan,
     encryption: dict[str, Any],
@@ -105,11 +106,11 @@ def _document(
         choice=MechanismChoice.of(planned.randomizer),  # salted with analyzer, question and epoch by the document
         **encryption,
         shufflers=tuple(decode_card(card).member for card in signed_cards),
-        analyzer=home.keys.card.member,
+        analyzer=workspace.keys.card.member,
         fakes=encryption["protocol"].fakes_for(spec.fakes, planned.fakes, len(signed_cards)),
         minimum=spec.least,
         delta=spec.delta,
-        enrolment_key=home.keys.enrolment.public,
+        enrolment_key=workspace.keys.enrolment.public,
         dummies=tuple(dummy.commitment for dummy in dummies),
         closes_at=closes_at,
         shuffle_by=shuffle_by,

@@ -45,12 +45,12 @@ def enrol(
         raise WrongInput("input.tickets_how", "exactly one of --count and --keys is needed", hint="give one of the two")
     users = read_keys(keys) if keys is not None else []
     count = count or len(users)
-    home = Workspace(read(config))
+    workspace = Workspace(read(config))
     try:
         with Progress() as progress:
-            mint_tickets(home, collection, count, out, progress, users=users)
+            mint_tickets(workspace, collection, count, out, progress, users=users)
     finally:
-        home.close()
+        workspace.close()
     typer.echo(f"{count:,} tickets in {out}")
 
 
@@ -77,13 +77,13 @@ def read_keys(path: Path) -> list[bytes]:
 
 
 def mint_tickets(
-    home: Workspace, collection: str, count: int, out: Path, progress: Progress, *, users: Sequence[bytes] = ()
+    workspace: Workspace, collection: str, count: int, out: Path, progress: Progress, *, users: Sequence[bytes] = ()
 ) -> None:
     """Write `count` tickets: for the public keys of `users`, or with fresh keys if there are none.
 
     A line is the id, the signature and the seed of a fresh key in hexadecimal, colons between.
     """
-    kept = home.kept(collection)
+    kept = workspace.kept(collection)
     if kept.state not in (State.DRAFT, State.OPEN):
         raise Closed(
             "ticket.closed",
@@ -100,13 +100,13 @@ def mint_tickets(
     try:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            for number, line in enumerate(_tickets(home, kept.digest, users or repeat(None, count)), start=1):
+            for number, line in enumerate(_tickets(workspace, kept.digest, users or repeat(None, count)), start=1):
                 file.write(line)
                 if number % _TELL_EVERY == 0:
                     progress.waiting(f"minting tickets: {number:,} of {count:,}")
             file.flush()
             os.fsync(descriptor)
-        home.store.note("tickets minted", kept.digest, count=count)  # before any is handed out
+        workspace.store.note("tickets minted", kept.digest, count=count)  # before any is handed out
         partial.rename(out)
     except OSError as error:
         partial.unlink(missing_ok=True)
@@ -118,9 +118,9 @@ def mint_tickets(
         raise
 
 
-def _tickets(home: Workspace, scope: bytes, users: Iterable[bytes | None]) -> Iterator[str]:
+def _tickets(workspace: Workspace, scope: bytes, users: Iterable[bytes | None]) -> Iterator[str]:
     for user in users:
-        id_ = home.rng.bytes(ID_BYTES)  # never derived from the key: every list shows it
-        fresh = Identity.generate(home.rng) if user is None else None
-        signature = mint(home.keys.enrolment, scope, id_, fresh.public if fresh else user or b"")
+        id_ = workspace.rng.bytes(ID_BYTES)  # never derived from the key: every list shows it
+        fresh = Identity.generate(workspace.rng) if user is None else None
+        signature = mint(workspace.keys.enrolment, scope, id_, fresh.public if fresh else user or b"")
         yield ":".join(field.hex() for field in (id_, signature, *((fresh.secret,) if fresh else ()))) + "\n"

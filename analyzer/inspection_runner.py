@@ -1,6 +1,6 @@
 """The inspection at the analyzer: the dummies revealed once an output is here, the openings kept, and judged.
 
-Blocking: called from threads. The openings lie beside the vectors and are erased with them.
+Blocking: called from threads. The openings lie with the vectors and are erased with them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,14 +40,14 @@ class Inspected:
 class InspectionRunner:
     """Reveals, keeps and judges."""
 
-    def __init__(self, home: Workspace, *, patience: float = PATIENCE) -> None:
-        self._home = home
+    def __init__(self, workspace: Workspace, *, patience: float = PATIENCE) -> None:
+        self._workspace = workspace
         self._patience = patience
 
     def reveal(self, digest: bytes, certificate: bytes) -> Iterator[RevealedPart | SignedReveal]:
         """The dummies, for a shuffler of the collection, and never before the output is complete."""
-        kept = self._home.store.get(digest)
-        document = self._home.signed(kept).document
+        kept = self._workspace.store.get(digest)
+        document = self._workspace.signed(kept).document
         if certificate not in {member.certificate for member in document.shufflers}:
             raise Refused("inspection.caller", "the dummies are shown to the collection's shufflers only")
         if not document.protocol.inspects:
@@ -60,8 +60,8 @@ class InspectionRunner:
 
     def expect(self, header: VectorHeader, certificate: bytes) -> None:
         """Whether an opening with this header is to be taken in."""
-        kept = self._home.store.get(header.header.context.collection)
-        require_sender(self._home.signed(kept).document, header.header.sender, certificate)
+        kept = self._workspace.store.get(header.header.context.collection)
+        require_sender(self._workspace.signed(kept).document, header.header.sender, certificate)
         self._require_delivered(kept)
         if _receipt(kept).context != header.header.context:
             raise Refused("inspection.opening_output", "the opening is of another output")
@@ -69,7 +69,7 @@ class InspectionRunner:
 
     def keep(self, header: VectorHeader, rows: NDArray[np.uint8]) -> None:
         """Keep an opening that came whole; of one shuffler the first stays."""
-        kept = self._home.store.get(header.header.context.collection)
+        kept = self._workspace.store.get(header.header.context.collection)
         decode_opening(header.header.sender, rows)
         self._require_delivered(kept)
         path = self._path(kept, header.header.sender)
@@ -79,36 +79,36 @@ class InspectionRunner:
 
     def openings(self, kept: CollectionRow) -> Openings:
         """What the shufflers have opened so far."""
-        document = self._home.signed(kept).document
+        document = self._workspace.signed(kept).document
         if not document.protocol.inspects:
             return Openings()
         everybody = range(1, len(document.shufflers) + 1)
-        rows = max((header.rows for header in self._home.store.deliveries(kept.digest)), default=0)
+        rows = max((header.rows for header in self._workspace.store.deliveries(kept.digest)), default=0)
         return Openings(
             came=frozenset(who for who in everybody if self._path(kept, who).exists()),
             expected=len(everybody),
             until=awaited_until(kept.since, rows, self._patience),
-            accepted=self._home.store.unopened(kept.digest),
+            accepted=self._workspace.store.unopened(kept.digest),
         )
 
     def unseen(self, kept: CollectionRow) -> dict[int, str]:
         """Whose rows were not seen, and why, as far as it is known here."""
-        document = self._home.signed(kept).document
+        document = self._workspace.signed(kept).document
         if not document.protocol.inspects:
             return {}
         openings = self._openings(kept, len(document.shufflers))
-        rows = max((header.rows for header in self._home.store.deliveries(kept.digest)), default=0)
+        rows = max((header.rows for header in self._workspace.store.deliveries(kept.digest)), default=0)
         return {who: _why(openings.get(who)) for who in unseen(document.schedule, rows, openings)}
 
     def judged(self, kept: CollectionRow, vectors: Mapping[int, U64 | Packed]) -> Inspected:
         """The findings of the openings received so far."""
-        document = self._home.signed(kept).document
+        document = self._workspace.signed(kept).document
         openings = self._openings(kept, len(document.shufflers))
         rows, start = len(next(iter(vectors.values()))), common_start(document.schedule, openings)
         missing = unseen(document.schedule, rows, openings)
         if start is None:
             return Inspected(0, missing, ())
-        key = self._home.private_key(kept)
+        key = self._workspace.private_key(kept)
         assert isinstance(key, PrivateKey), "rows are followed where they are re-randomised under a key"
         receipt, revealed = _receipt(kept), self._revealed(kept)
         signed = self._signed(kept, revealed)
@@ -118,12 +118,12 @@ class InspectionRunner:
 
     def _revealed(self, kept: CollectionRow) -> list[Revealed]:
         assert kept.parts is not None, "they are erased when the collection ends"
-        document = self._home.signed(kept).document
-        row = document.mechanism.words * document.encryption_key(floor=self._home.floor).ciphertext_bytes
-        return reveal(self._home.dummies(kept), self._home.open_parts(kept, kept.parts), row)
+        document = self._workspace.signed(kept).document
+        row = document.mechanism.words * document.encryption_key(floor=self._workspace.floor).ciphertext_bytes
+        return reveal(self._workspace.dummies(kept), self._workspace.open_parts(kept, kept.parts), row)
 
     def _signed(self, kept: CollectionRow, revealed: list[Revealed]) -> SignedReveal:
-        return sign_reveal(self._home.keys.identity, _receipt(kept).context, revealed)
+        return sign_reveal(self._workspace.keys.identity, _receipt(kept).context, revealed)
 
     def _openings(self, kept: CollectionRow, shufflers: int) -> dict[int, Opening]:
         found = {}
@@ -134,7 +134,7 @@ class InspectionRunner:
         return found
 
     def _path(self, kept: CollectionRow, sender: int) -> Path:
-        return self._home.folder(kept) / VECTORS / f"{sender}.opening"
+        return self._workspace.folder(kept) / VECTORS / f"{sender}.opening"
 
     def _require_delivered(self, kept: CollectionRow) -> None:
         if kept.state in (State.PUBLISHED, State.ABORTED):

@@ -17,22 +17,22 @@ from peos.spec import EVERYBODY
 """The population of collections that name none."""
 
 
-def ledger_of(home: Workspace, population: str, budget: Budget) -> Ledger:
+def ledger_of(workspace: Workspace, population: str, budget: Budget) -> Ledger:
     """The population's ledger, as it stands."""
-    known = (kept for kept in home.store.all() if _counts(kept))
-    return Ledger(budget, tuple(_release(home, kept) for kept in known if _population(kept) == population))
+    known = (kept for kept in workspace.store.all() if _counts(kept))
+    return Ledger(budget, tuple(_release(workspace, kept) for kept in known if _population(kept) == population))
 
 
-def together(home: Workspace, kept: CollectionRow, users: int) -> dict[str, Any] | None:
+def together(workspace: Workspace, kept: CollectionRow, users: int) -> dict[str, Any] | None:
     """For result.json: what the population has given away in all its collections, this one with `users` counted.
 
     Nothing where no budget is set, and so no ledger kept. The other collections are not named: they may not be public.
     """
-    budget = home.config.budget
+    budget = workspace.config.budget
     if budget is None:
         return None
-    others = [one for one in ledger_of(home, _population(kept), budget).releases if one.name != kept.name]
-    ledger = Ledger(budget, (*others, _release(home, kept, users)))
+    others = [one for one in ledger_of(workspace, _population(kept), budget).releases if one.name != kept.name]
+    ledger = Ledger(budget, (*others, _release(workspace, kept, users)))
     return {
         "collections": len(ledger.releases),
         "server": ledger.spent.epsilon,
@@ -42,9 +42,9 @@ def together(home: Workspace, kept: CollectionRow, users: int) -> dict[str, Any]
     }
 
 
-def populations(home: Workspace) -> list[str]:
+def populations(workspace: Workspace) -> list[str]:
     """Whom this analyzer has asked, by name."""
-    return sorted({_population(kept) for kept in home.store.all() if _counts(kept)})
+    return sorted({_population(kept) for kept in workspace.store.all() if _counts(kept)})
 
 
 def shown(population: str) -> str:
@@ -74,9 +74,9 @@ def _population(kept: CollectionRow) -> str:
     return str(json.loads(kept.request).get("population", EVERYBODY))
 
 
-def _release(home: Workspace, kept: CollectionRow, users: int | None = None) -> Release:
+def _release(workspace: Workspace, kept: CollectionRow, users: int | None = None) -> Release:
     """With the users who were counted once there is a result; until then, and without one, with the fewest allowed."""
-    document = home.signed(kept).document
+    document = workspace.signed(kept).document
     if users is None:
         users = int(json.loads(kept.result)["users"]) if kept.result else document.minimum
     hiding, fakes = max(0, users - 1), document.hiding_fakes

@@ -15,15 +15,15 @@ from peos.errors import PeosError
 from peos.net.observer import Observer
 
 
-def lists_of(home: Workspace, kept: CollectionRow, frozen: bytes, observer: Observer) -> dict[str, Any] | None:
+def lists_of(workspace: Workspace, kept: CollectionRow, frozen: bytes, observer: Observer) -> dict[str, Any] | None:
     """For result.json: all announced roots and the frozen one, signed; None if no shuffler shows them.
 
     One shuffler's word is enough, since all lists are signed; those that do not answer are asked a few times.
     """
-    document = home.signed(kept).document
+    document = workspace.signed(kept).document
     identities = [member.identity for member in document.shufflers]
     shown: dict[int, FrozenLists] = {}
-    for number, found in enumerate(asyncio.run(_asked(home, kept, observer)), start=1):
+    for number, found in enumerate(asyncio.run(_asked(workspace, kept, observer)), start=1):
         if isinstance(found, PeosError):
             observer.note(ListsNotShown(found))
         elif found.is_signed(number, kept.digest, identities) and found.frozen.digest == frozen:
@@ -53,6 +53,6 @@ def lists_of(home: Workspace, kept: CollectionRow, frozen: bytes, observer: Obse
     }
 
 
-async def _asked(home: Workspace, kept: CollectionRow, observer: Observer) -> list[FrozenLists | PeosError]:
-    async with ShufflerClients(home.keys, home.proposal(kept).cards[:-1]) as peers:
+async def _asked(workspace: Workspace, kept: CollectionRow, observer: Observer) -> list[FrozenLists | PeosError]:
+    async with ShufflerClients(workspace.keys, workspace.proposal(kept).cards[:-1]) as peers:
         return await peers.frozen_lists(kept.digest, lambda error, _: observer.note(ListsNotShown(error)))

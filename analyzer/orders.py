@@ -15,48 +15,48 @@ from peos.collection.lifecycle import State
 from peos.errors import PeosError
 
 
-def freeze(home: Workspace, kept: CollectionRow, tell: Callable[[str], None] = lambda _: None) -> None:
-    """Have the last dummies sent, then tell every shuffler to close now; PeosError names those that were not told."""
+def freeze(workspace: Workspace, kept: CollectionRow, tell: Callable[[str], None] = lambda _: None) -> None:
+    """Have the last dummies sent, then tell every shuffler to close now; PeosError names those not reached."""
     analysis.check_close(kept.name, kept.state)
     if kept.state is State.OPEN:
-        dummies = Dummies(home)
+        dummies = Dummies(workspace)
         if dummies.left(kept):
-            dummies.send_rest(kept, asyncio.run(_statuses(home, kept)), tell)
+            dummies.send_rest(kept, asyncio.run(_statuses(workspace, kept)), tell)
     tell("telling every shuffler to close")
-    _tell(home, kept, abort=False)
+    _tell(workspace, kept, abort=False)
     if kept.state is State.OPEN:
-        home.store.move(kept.digest, State.CLOSED)
+        workspace.store.move(kept.digest, State.CLOSED)
 
 
-def abort(home: Workspace, kept: CollectionRow, reason: str = "the analyst aborted it") -> None:
+def abort(workspace: Workspace, kept: CollectionRow, reason: str = "the analyst aborted it") -> None:
     """End a collection: here at once and for good, then with every shuffler."""
     analysis.check_abort(kept.name, kept.state)
-    home.store.move(kept.digest, State.ABORTED, reason)
-    home.store.erase(kept.digest)  # the key first: whatever still arrives cannot be decrypted
-    _tell(home, kept, abort=True)
+    workspace.store.move(kept.digest, State.ABORTED, reason)
+    workspace.store.erase(kept.digest)  # the key first: whatever still arrives cannot be decrypted
+    _tell(workspace, kept, abort=True)
 
 
-def publish(home: Workspace, kept: CollectionRow, unopened: frozenset[int]) -> None:
+def publish(workspace: Workspace, kept: CollectionRow, unopened: frozenset[int]) -> None:
     """Have an output published, also without the rows of `unopened`; Refused if others' rows were not seen either."""
-    inspecting = InspectionRunner(home)
+    inspection_runner = InspectionRunner(workspace)
     is_delivered = kept.state is State.DELIVERED
-    is_awaited = is_delivered and inspecting.openings(kept).are_awaited(time.time())
-    unseen = inspecting.unseen(kept) if is_delivered else {}
+    is_awaited = is_delivered and inspection_runner.openings(kept).are_awaited(time.time())
+    unseen = inspection_runner.unseen(kept) if is_delivered else {}
     analysis.check_publish(kept.name, kept.state, unopened, unseen, is_awaited=is_awaited)
     if unopened:
-        home.store.publish_without(kept.digest, unopened)
+        workspace.store.publish_without(kept.digest, unopened)
 
 
-async def _statuses(home: Workspace, kept: CollectionRow) -> list[Answer]:
-    async with ShufflerClients(home.keys, home.proposal(kept).cards[:-1]) as peers:
+async def _statuses(workspace: Workspace, kept: CollectionRow) -> list[Answer]:
+    async with ShufflerClients(workspace.keys, workspace.proposal(kept).cards[:-1]) as peers:
         return await peers.statuses(kept.digest)
 
 
-def _tell(home: Workspace, kept: CollectionRow, *, abort: bool) -> None:
-    home.store.note("order given", kept.digest, order="abort" if abort else "close")
+def _tell(workspace: Workspace, kept: CollectionRow, *, abort: bool) -> None:
+    workspace.store.note("order given", kept.digest, order="abort" if abort else "close")
 
     async def all_of_them() -> list[PeosError | None]:
-        async with ShufflerClients(home.keys, home.proposal(kept).cards[:-1]) as peers:
+        async with ShufflerClients(workspace.keys, workspace.proposal(kept).cards[:-1]) as peers:
             return await peers.order(kept.digest, abort=abort)
 
     missed = [error for error in asyncio.run(all_of_them()) if error is not None]

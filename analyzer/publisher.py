@@ -65,15 +65,15 @@ class Publisher:
 
     def __init__(
         self,
-        home: Workspace,
-        receiving: DeliveryReceiver,
-        inspecting: InspectionRunner,
+        workspace: Workspace,
+        receiver: DeliveryReceiver,
+        inspection_runner: InspectionRunner,
         engine: Engine,
         observer: Observer,
     ) -> None:
-        self._home = home
-        self._receiving = receiving
-        self._inspecting = inspecting
+        self._workspace = workspace
+        self._receiver = receiver
+        self._inspection_runner = inspection_runner
         self._engine = engine
         self._observer = observer
         self._publications: dict[bytes, publication.Publication] = {}
@@ -84,17 +84,17 @@ class Publisher:
 
         Returned is when to call it again, if nothing changes before that.
         """
-        output = _Output(kept, self._home.signed(kept).document, time.monotonic())
+        output = _Output(kept, self._workspace.signed(kept).document, time.monotonic())
         machine = self._publications.setdefault(kept.digest, publication.Publication(output.document))
         is_opened = kept.total > 0 and kept.done == kept.total
-        effect = machine.on(publication.Clock(time.time(), self._inspecting.openings(kept), is_opened))
+        effect = machine.on(publication.Clock(time.time(), self._inspection_runner.openings(kept), is_opened))
         while not isinstance(effect, publication.Wait):
             try:
                 event = self._carry_out(effect, output)
             except RemoteFault as fault:
                 event = publication.Faulty(fault)
             if event is None:
-                self.clear(self._home.store.get(kept.digest))
+                self.clear(self._workspace.store.get(kept.digest))
                 del self._publications[kept.digest]
                 return math.inf
             effect = machine.on(event)
@@ -108,28 +108,28 @@ class Publisher:
         match effect:
             case publication.Open():
                 self._read(output)
-                return publication.Opened(time.time(), self._inspecting.openings(kept))
+                return publication.Opened(time.time(), self._inspection_runner.openings(kept))
             case publication.Inspect():
                 missing = self._inspect(output)
-                taken = self._home.store.dummies_taken(kept.digest)
+                taken = self._workspace.store.dummies_taken(kept.digest)
                 return publication.Inspected(missing, len(taken), len(output.document.dummies))
             case publication.Search():
                 reports = self._search(output)
-                accepted = self._inspecting.openings(kept).accepted
+                accepted = self._inspection_runner.openings(kept).accepted
                 return publication.Searched(time.time(), accepted, reports)
             case publication.Publish(users):
-                self._home.store.put_result(kept.digest, self._result(output, users))
+                self._workspace.store.put_result(kept.digest, self._result(output, users))
                 self._observer.of(kept.digest).note(Published())
             case publication.Refuse(fault):
                 self._observer.of(kept.digest).note(OutputRefused(fault))
-                self._home.store.move(kept.digest, State.ABORTED, str(fault))
+                self._workspace.store.move(kept.digest, State.ABORTED, str(fault))
         return None
 
     def uncleared(self) -> set[bytes]:
         """The collections that are over and of which a stop has left something."""
         found = set()
-        for digest, name, is_published in self._home.store.over():
-            folder = self._home.path(name)
+        for digest, name, is_published in self._workspace.store.over():
+            folder = self._workspace.path(name)
             pages = () if not is_published else (folder / RESULT, folder / REPORT)
             if (folder / VECTORS).exists() or not all(page.exists() for page in pages):
                 found.add(digest)
@@ -139,12 +139,12 @@ class Publisher:
         """Finish an ended collection: write result.json and report.html, erase everything else. May be repeated."""
         with self._clearing:
             if kept.result is not None:
-                path = self._home.folder(kept) / RESULT
+                path = self._workspace.folder(kept) / RESULT
                 if not path.exists():
                     write_durably(path, [kept.result.encode()])
-            self._receiving.erase(kept)
+            self._receiver.erase(kept)
             # Last: no trouble with a page keeps reports from being erased.
-            if kept.result is not None and not (page := self._home.folder(kept) / REPORT).exists():
+            if kept.result is not None and not (page := self._workspace.folder(kept) / REPORT).exists():
                 write_report(page, json.loads(kept.result))
 
     def _read(self, output: _Output) -> None:
@@ -157,14 +157,14 @@ class Publisher:
         if not output.document.protocol.inspects:
             return frozenset()
         vectors = {sender: part.vector for sender, part in output.parts.items()}
-        output.inspected = self._inspecting.judged(output.kept, vectors)
+        output.inspected = self._inspection_runner.judged(output.kept, vectors)
         return frozenset(output.inspected.missing)
 
     def _search(self, output: _Output) -> int:
         """Take the dummies out; how many reports are left."""
         assert output.words is not None, "it is opened first"
-        owned = np.stack([dummy.words for dummy in self._home.dummies(output.kept)])
-        taken = self._home.store.dummies_taken(output.kept.digest)
+        owned = np.stack([dummy.words for dummy in self._workspace.dummies(output.kept)])
+        taken = self._workspace.store.dummies_taken(output.kept.digest)
         findings = output.inspected.findings if output.inspected else ()
         output.reports = without_dummies(output.words, owned, findings, expected=taken)
         return len(output.reports)
@@ -172,7 +172,7 @@ class Publisher:
     def _result(self, output: _Output, users: int) -> str:
         assert output.reports is not None, "the dummies are taken out first"
         kept, document, observer = output.kept, output.document, self._observer.of(output.kept.digest)
-        mechanism, frozen = document.mechanism, self._home.store.deliveries(kept.digest)[0].header.context.frozen
+        mechanism, frozen = document.mechanism, self._workspace.store.deliveries(kept.digest)[0].header.context.frozen
         estimate = mechanism.estimate(mechanism.tally(output.reports), users=users, fakes=document.fakes)
         result = result_json(
             kept.digest,
@@ -180,19 +180,19 @@ class Publisher:
             estimate,
             document.claims(users),
             seconds=round(time.monotonic() - output.begun, 3),
-            sent=len(document.shufflers) * len(kept.proposal) + self._home.store.dummy_bytes(kept.digest),
+            sent=len(document.shufflers) * len(kept.proposal) + self._workspace.store.dummy_bytes(kept.digest),
             received=output.received,
             published_at=int(time.time()),
             inspected=output.inspected,
-            lists=lists_of(self._home, kept, frozen, observer),
-            together=together(self._home, kept, users),
+            lists=lists_of(self._workspace, kept, frozen, observer),
+            together=together(self._workspace, kept, users),
         )
         return json.dumps(result, ensure_ascii=False)
 
     def _parts(self, kept: CollectionRow) -> tuple[dict[int, FinalVector], int]:
         """The delivered vectors by sender, and their size in bytes."""
-        holder = self._home.signed(kept).document.schedule.last[0]
-        found = self._receiving.vectors(kept)
+        holder = self._workspace.signed(kept).document.schedule.last[0]
+        found = self._receiver.vectors(kept)
         parts = {
             sender: FinalVector(header.header.context, header.transcript, rows if sender == holder else as_words(rows))
             for sender, (header, rows) in found.items()
@@ -201,16 +201,16 @@ class Publisher:
 
     def _opened(self, kept: CollectionRow, parts: Mapping[int, FinalVector]) -> U64:
         """The output's words, as (rows, words)."""
-        document, private = self._home.signed(kept).document, self._home.private_key(kept)
-        opens = _Opening(self._engine, self._receiving.folder(kept) / _WORDS, self._telling(kept))
-        encryption = document.encryption(floor=self._home.floor)
+        document, private = self._workspace.signed(kept).document, self._workspace.private_key(kept)
+        opens = _Opening(self._engine, self._receiver.folder(kept) / _WORDS, self._progress_writer(kept))
+        encryption = document.encryption(floor=self._workspace.floor)
         words, lost = encryption.opened(kept.digest, parts, private, opens)
         if lost:
             self._observer.of(kept.digest).note(ReportsNotOpened(lost))
         return words
 
-    def _telling(self, kept: CollectionRow) -> "_Telling":
-        return _Telling(self._home, kept.digest)
+    def _progress_writer(self, kept: CollectionRow) -> "_ProgressWriter":
+        return _ProgressWriter(self._workspace, kept.digest)
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class _Opening:
 
     engine: Engine
     file: Path
-    tell: "_Telling"
+    tell: "_ProgressWriter"
 
     def decrypt(self, private: PrivateKey, rows: Packed, *, passes: int) -> U64:
         """See `decryption.decrypt`."""
@@ -232,11 +232,11 @@ class _Opening:
         return under
 
 
-class _Telling:
-    """Writes progress down for `status`, not more often than somebody would look."""
+class _ProgressWriter:
+    """Writes progress down for `status`, at most once a second."""
 
-    def __init__(self, home: Workspace, digest: bytes) -> None:
-        self._home = home
+    def __init__(self, workspace: Workspace, digest: bytes) -> None:
+        self._workspace = workspace
         self._digest = digest
         self._told_at = 0.0
 
@@ -244,4 +244,4 @@ class _Telling:
         now = time.monotonic()
         if done == total or now - self._told_at >= _TELL_EVERY:
             self._told_at = now
-            self._home.store.progress(self._digest, done, total)
+            self._workspace.store.progress(self._digest, done, total)

@@ -81,7 +81,7 @@ def result_json(
         "interval95": estimate.interval(0.95).tolist(),
         "significant": None if significant is None else significant.tolist(),
         **estimate.to_json(),
-        "post_processed": None,  # beside the raw estimates, never in their place; if a reader asks for it
+        "post_processed": None,  # next to the raw estimates, never in their place; if a reader asks for it
         "truth": None,
         "guarantees": {**claims.to_json(), "coalitions": list(claims.in_words())},
         "together": together,

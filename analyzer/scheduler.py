@@ -39,16 +39,16 @@ class Scheduler:
 
     def __init__(
         self,
-        home: Workspace,
-        receiving: DeliveryReceiver,
-        publishing: Publisher,
+        workspace: Workspace,
+        receiver: DeliveryReceiver,
+        publisher: Publisher,
         observer: Observer,
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._home = home
-        self._receiving = receiving
-        self._publishing = publishing
+        self._workspace = workspace
+        self._receiver = receiver
+        self._publisher = publisher
         self._observer = observer
         self._trouble = ""  # of the store, as it was noted last
         self._clock = clock
@@ -61,7 +61,7 @@ class Scheduler:
         self._looks = 0
         self._published: asyncio.Task[None] | None = None  # one at a time: each uses all cores
         self._publishes = b""  # which
-        self._dummies = Dummies(home)
+        self._dummies = Dummies(workspace)
         self._sending: dict[bytes, asyncio.Task[float]] = {}
 
     def look(self) -> None:
@@ -75,7 +75,7 @@ class Scheduler:
         self._observer.note(Began())
         failures = 0
         try:
-            self._uncleared = await asyncio.to_thread(self._publishing.uncleared)
+            self._uncleared = await asyncio.to_thread(self._publisher.uncleared)
             while True:
                 self._changed.clear()
                 due = self._clock() + GLANCE
@@ -85,7 +85,7 @@ class Scheduler:
                     self._observer.note(StoreRead())
                 except Exception as error:  # of the store: it is asked again, and nothing ends by it
                     failures += 1
-                    due = self._clock() + ERRORS.pause(failures, self._home.rng)
+                    due = self._clock() + ERRORS.pause(failures, self._workspace.rng)
                     if str(error) != self._trouble:
                         self._trouble = str(error)
                         self._observer.note(StoreUnread(error))
@@ -102,10 +102,10 @@ class Scheduler:
     async def _turn(self, noticed: Callable[[Sequence[CollectionRow]], float]) -> float:
         """Look at every collection for which something is left to do; when to look again."""
         due = math.inf
-        if not await asyncio.to_thread(self._home.store.settle):
+        if not await asyncio.to_thread(self._workspace.store.settle):
             due = self._clock() + SETTLE  # no retry: what is left is settled at the next turn
         # Those of the last turn too: one that a command has ended since is still to be cleared.
-        live = await asyncio.to_thread(self._home.store.live, self._uncleared | self._sessions.keys())
+        live = await asyncio.to_thread(self._workspace.store.live, self._uncleared | self._sessions.keys())
         due = min(due, noticed(live))
         for kept in live:
             rest = self._rest_until.get(kept.digest, 0.0) - time.monotonic()
@@ -121,7 +121,7 @@ class Scheduler:
         except Exception as error:  # the other collections go on; the operator finds this in the log and in `status`
             self._observer.of(kept.digest).note(NotMovedOn(error, kept.state.value, what))
             self._failed[kept.digest] += 1
-            pause = ERRORS.pause(self._failed[kept.digest], self._home.rng)
+            pause = ERRORS.pause(self._failed[kept.digest], self._workspace.rng)
             self._rest_until[kept.digest] = time.monotonic() + pause
             return self._clock() + pause
         for done in (_STEP, _DUMMIES, _PUBLISHING) if kept.state in OVER else (what,):
@@ -134,7 +134,7 @@ class Scheduler:
         """Do what can be done for one collection now; when to look at it again."""
         session = self._sessions.get(kept.digest)
         if session is None:
-            document = self._home.signed(kept).document
+            document = self._workspace.signed(kept).document
             session = self._sessions[kept.digest] = analysis.Session(document, ask_every=ASK_EVERY)
         return await self._carry_out(kept, session.on(analysis.Clock(self._durable(kept), self._clock())))
 
@@ -148,7 +148,7 @@ class Scheduler:
                     self._move(kept, there, reason)
                     due = self._clock()
                 case analysis.Complete():
-                    await asyncio.to_thread(self._receiving.settle, kept)
+                    await asyncio.to_thread(self._receiver.settle, kept)
                     due = self._clock()
                 case analysis.Ask():
                     due = min(due, await self._ask(kept))
@@ -161,14 +161,14 @@ class Scheduler:
         return due
 
     def _durable(self, kept: CollectionRow) -> analysis.Durable:
-        return analysis.Durable(kept.state, kept.opened_at, tuple(self._home.store.deliveries(kept.digest)))
+        return analysis.Durable(kept.state, kept.opened_at, tuple(self._workspace.store.deliveries(kept.digest)))
 
     async def _ask(self, kept: CollectionRow) -> float:
-        async with ShufflerClients(self._home.keys, self._home.proposal(kept).cards[:-1]) as peers:
+        async with ShufflerClients(self._workspace.keys, self._workspace.proposal(kept).cards[:-1]) as peers:
             answers = await peers.statuses(kept.digest)
-        kept = self._home.store.get(kept.digest)
-        told = analysis.Told(self._durable(kept), answers)
-        return await self._carry_out(kept, self._sessions[kept.digest].on(told))
+        kept = self._workspace.store.get(kept.digest)
+        event = analysis.Answered(self._durable(kept), answers)
+        return await self._carry_out(kept, self._sessions[kept.digest].on(event))
 
     def _send_dummies(self, kept: CollectionRow) -> None:
         """In the background, unless that is still under way."""
@@ -179,11 +179,11 @@ class Scheduler:
     async def _send_due(self, kept: CollectionRow) -> float:
         if not await asyncio.to_thread(self._dummies.left, kept):
             return math.inf
-        async with ShufflerClients(self._home.keys, self._home.proposal(kept).cards[:-1]) as peers:
+        async with ShufflerClients(self._workspace.keys, self._workspace.proposal(kept).cards[:-1]) as peers:
             said = await peers.statuses(kept.digest)
         due = await asyncio.to_thread(self._dummies.due, kept, said, self._clock())
         for number in due:  # not all at one moment, nor so slowly that the next look finds them still due
-            await asyncio.sleep(self._home.rng.integer_below(1000) / 1000 / len(due))
+            await asyncio.sleep(self._workspace.rng.integer_below(1000) / 1000 / len(due))
             try:
                 await asyncio.to_thread(self._dummies.send, kept, number)
             except PeosError as error:
@@ -203,7 +203,7 @@ class Scheduler:
 
     async def _publish_one(self, kept: CollectionRow) -> None:
         async def work() -> float:
-            return await asyncio.to_thread(self._publishing.publish, kept)
+            return await asyncio.to_thread(self._publisher.publish, kept)
 
         looks = self._looks
         due = await self._or_rest(kept, _PUBLISHING, work())
@@ -217,13 +217,13 @@ class Scheduler:
     async def _clear(self, kept: CollectionRow) -> None:
         if self._is_publishing(kept):
             return  # what is being read is not overwritten under it; its end is a change
-        await asyncio.to_thread(self._publishing.clear, kept)
+        await asyncio.to_thread(self._publisher.clear, kept)
         self._uncleared.discard(kept.digest)
         self._sessions.pop(kept.digest, None)
 
     def _move(self, kept: CollectionRow, there: State, reason: str) -> None:
         try:
-            if self._home.store.move(kept.digest, there, reason):
+            if self._workspace.store.move(kept.digest, there, reason):
                 self._observer.of(kept.digest).note(StateReached(there.value, reason))
         except LocalFault:
             return  # it moved on meanwhile, by a command or by the last vector

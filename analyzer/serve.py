@@ -29,22 +29,24 @@ _LOCK: Final = "serving"
 
 
 async def run(
-    home: Workspace,
+    workspace: Workspace,
     log: Log,
     *,
     stop: asyncio.Event | None = None,
     workers: Engine | None = None,
-    inspecting: InspectionRunner | None = None,
+    inspection_runner: InspectionRunner | None = None,
 ) -> None:
     """Until SIGINT, SIGTERM or SIGHUP, or until `stop` is set; what is durable goes on at the next start."""
     require_current(
-        home.keys.certificate, "shufflers", hint="set the clock; or run `peos analyzer init` in a new folder"
+        workspace.keys.certificate, "shufflers", hint="set the clock; or run `peos analyzer init` in a new folder"
     )
-    held = lock(home.config.folder / _LOCK)
+    held = lock(workspace.config.folder / _LOCK)
     try:
-        chosen = workers if workers is not None else await asyncio.to_thread(engine, None, home.config.compute)
+        chosen = workers if workers is not None else await asyncio.to_thread(engine, None, workspace.config.compute)
         with chosen as working:
-            await _serve(home, log, stop or _on_signals(), working, inspecting or InspectionRunner(home))
+            await _serve(
+                workspace, log, stop or _on_signals(), working, inspection_runner or InspectionRunner(workspace)
+            )
     finally:
         os.close(held)
         Observer(log).note(Stopped())
@@ -57,21 +59,25 @@ def _on_signals() -> asyncio.Event:
     return stop
 
 
-async def _serve(home: Workspace, log: Log, stop: asyncio.Event, working: Engine, inspecting: InspectionRunner) -> None:
+async def _serve(
+    workspace: Workspace, log: Log, stop: asyncio.Event, working: Engine, inspection_runner: InspectionRunner
+) -> None:
     trust = Trust()
-    admission = Admission(home, trust)
-    observer = Observer(log, Troubles(home.config.folder).followers())
-    receiving = DeliveryReceiver(home, observer)
-    live = home.store.live()
+    admission = Admission(workspace, trust)
+    observer = Observer(log, Troubles(workspace.config.folder).followers())
+    receiver = DeliveryReceiver(workspace, observer)
+    live = workspace.store.live()
     admission.look(live)
     for kept in live:  # before the port is open: what is coming in then is not half written, it is being written
-        receiving.sweep(kept)
-    scheduler = Scheduler(home, receiving, Publisher(home, receiving, inspecting, working, observer), observer)
-    bell = Bell(home.config.folder, scheduler.look)
-    port = peer_port(home.keys.certificate, trust)
-    (limits,) = fitted(descriptors(), Limits(home.config.peer_connections))
-    analyst = AnalystService(receiving, inspecting, scheduler.look).service()
-    running = await serve(home.config.peers, port, [analyst], observer=observer, trust=trust, limits=limits)
+        receiver.sweep(kept)
+    scheduler = Scheduler(
+        workspace, receiver, Publisher(workspace, receiver, inspection_runner, working, observer), observer
+    )
+    bell = Bell(workspace.config.folder, scheduler.look)
+    port = peer_port(workspace.keys.certificate, trust)
+    (limits,) = fitted(descriptors(), Limits(workspace.config.peer_connections))
+    analyst = AnalystService(receiver, inspection_runner, scheduler.look).service()
+    running = await serve(workspace.config.peers, port, [analyst], observer=observer, trust=trust, limits=limits)
     keeping = asyncio.ensure_future(scheduler.run(admission.look))
     stopping = asyncio.ensure_future(stop.wait())
     try:

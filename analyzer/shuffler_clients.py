@@ -13,7 +13,7 @@ from peos.crypto.randomness import Randomness, system
 from peos.errors import PeosError, RemoteFault
 from peos.net.calls import Caller
 from peos.net.client import channel
-from peos.net.retry import ONCE, Retry, Told, retrying
+from peos.net.retry import ONCE, OnFailure, Retry, retrying
 from peos.wire.methods import CLOSE, GET_FROZEN_LISTS, PROPOSE, STATUS
 from peos.wire.parties import sign_order
 
@@ -73,13 +73,16 @@ class ShufflerClients:
 
         return list(await asyncio.gather(*(one(caller) for caller, _ in self._callers)))
 
-    async def frozen_lists(self, collection: bytes, told: Told) -> list[FrozenLists | PeosError]:
-        """Each shuffler's frozen lists, asked for a few times; `told` hears of each failure that is not the last."""
+    async def frozen_lists(self, collection: bytes, on_failure: OnFailure) -> list[FrozenLists | PeosError]:
+        """Each shuffler's frozen lists, asked for a few times; `on_failure` hears of all but the last."""
 
         async def one(caller: Caller) -> FrozenLists | PeosError:
             try:
                 found: FrozenLists = await retrying(
-                    lambda: caller.ask(GET_FROZEN_LISTS, collection, step="lists"), LISTS, rng=self._rng, told=told
+                    lambda: caller.ask(GET_FROZEN_LISTS, collection, step="lists"),
+                    LISTS,
+                    rng=self._rng,
+                    on_failure=on_failure,
                 )
             except PeosError as error:
                 return error

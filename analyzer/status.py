@@ -18,26 +18,26 @@ from peos.collection.replies import Status
 from peos.collection.status import Line, Overview, Waiting
 
 
-def status(home: Workspace, found: Sequence[CollectionRow]) -> list[Overview]:
+def status(workspace: Workspace, found: Sequence[CollectionRow]) -> list[Overview]:
     """Where each collection stands, as `status` shows it."""
-    return [_one(home, kept) for kept in found]
+    return [_one(workspace, kept) for kept in found]
 
 
-def _one(home: Workspace, kept: CollectionRow) -> Overview:
-    cards = home.proposal(kept).cards[:-1]
-    answers: list[Answer] = [] if kept.state in OVER else asyncio.run(_ask(home, kept, cards))
+def _one(workspace: Workspace, kept: CollectionRow) -> Overview:
+    cards = workspace.proposal(kept).cards[:-1]
+    answers: list[Answer] = [] if kept.state in OVER else asyncio.run(_ask(workspace, kept, cards))
     lines = tuple(
         _shuffler(number, card, answer)
         for number, (card, answer) in enumerate(zip(cards, answers, strict=False), start=1)
     )
-    reason = kept.reason or _withheld(home, kept) or troubles.told(home.config.folder, kept.digest)
+    reason = kept.reason or _withheld(workspace, kept) or troubles.told(workspace.config.folder, kept.digest)
     name = f"{kept.name}  {kept.digest.hex()[:16]}…"
-    here = Line(name, kept.state.value, reason, waiting=_waiting(home, kept, lines))
-    return Overview(kept.name, kept.digest, home.signed(kept).document.closes_at, here, lines)
+    here = Line(name, kept.state.value, reason, waiting=_waiting(workspace, kept, lines))
+    return Overview(kept.name, kept.digest, workspace.signed(kept).document.closes_at, here, lines)
 
 
-async def _ask(home: Workspace, kept: CollectionRow, cards: tuple[Card, ...]) -> list[Answer]:
-    async with ShufflerClients(home.keys, cards) as peers:
+async def _ask(workspace: Workspace, kept: CollectionRow, cards: tuple[Card, ...]) -> list[Answer]:
+    async with ShufflerClients(workspace.keys, cards) as peers:
         return await peers.statuses(kept.digest)
 
 
@@ -56,29 +56,29 @@ def _shuffler(number: int, card: Card, answer: Answer) -> Line:
     return Line(name, plain_text(answer.state), plain_text(answer.reason), answer.reports, waiting, refused)
 
 
-def _withheld(home: Workspace, kept: CollectionRow) -> str:
+def _withheld(workspace: Workspace, kept: CollectionRow) -> str:
     """Why an output that was inspected is not published, and what to do."""
-    inspecting = InspectionRunner(home)
+    inspection_runner = InspectionRunner(workspace)
     if kept.state is not State.DELIVERED or not kept.total or kept.done < kept.total:
         return ""
-    openings = inspecting.openings(kept)
+    openings = inspection_runner.openings(kept)
     if openings.are_awaited(time.time()):
         return ""
-    unseen = inspecting.unseen(kept)
+    unseen = inspection_runner.unseen(kept)
     told = ", ".join(f"shuffler {who} showed nothing or too little ({why})" for who, why in sorted(unseen.items()))
     return f"not published: {told}. {in_their_place(kept.name, unseen)}" if unseen.keys() - openings.accepted else ""
 
 
-def _waiting(home: Workspace, kept: CollectionRow, lines: Sequence[Line]) -> Waiting:
-    document, inspecting = home.signed(kept).document, InspectionRunner(home)
+def _waiting(workspace: Workspace, kept: CollectionRow, lines: Sequence[Line]) -> Waiting:
+    document, inspection_runner = workspace.signed(kept).document, InspectionRunner(workspace)
     opened: Set[int] | None = None
     is_withheld = False
     if kept.state is State.DELIVERED and kept.total and kept.done == kept.total and document.protocol.inspects:
-        openings = inspecting.openings(kept)
+        openings = inspection_runner.openings(kept)
         opened = openings.came
-        unseen = inspecting.unseen(kept).keys() - openings.accepted
+        unseen = inspection_runner.unseen(kept).keys() - openings.accepted
         is_withheld = bool(unseen) and not openings.are_awaited(time.time())
-    delivered = {header.header.sender for header in home.store.deliveries(kept.digest)}
+    delivered = {header.header.sender for header in workspace.store.deliveries(kept.digest)}
     progress = analysis.Progress(delivered, (kept.done, kept.total), opened, is_withheld)
     found = analysis.waiting(document, kept.state, lines, progress)
     return replace(found, seconds=max(0.0, time.time() - kept.since)) if found.step else found

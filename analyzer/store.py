@@ -1,7 +1,7 @@
 """The analyzer's durable state, in one SQLite file: collections, sealed secrets, deliveries, receipts, results.
 
 The serving process and the commands write to it at the same time: every change is one transaction, synchronous before
-it returns, and a state changes only as the life-cycle table allows. Vectors are files beside it (`receiving`).
+it returns, and a state changes only as the life-cycle table allows. Vectors are files next to it (`delivery_receiver`).
 
 A change that raised may be there all the same; so each may be repeated, and what is there already stays as it is.
 """
@@ -99,7 +99,7 @@ class Store:
     """The analyzer's database. Any thread may call; each call is short."""
 
     def __init__(self, file: Path, *, changed: Callable[[], object] = lambda: None) -> None:
-        self._changed = changed  # called after a change that somebody may be waiting for
+        self._changed = changed  # called after a change that another process may be waiting for
         self._base = Database(file, LAYOUT, threads=True)
         self._base.require_sound()
 

@@ -127,13 +127,13 @@ class Workspace:
 class Admission:
     """Lets in the shufflers of every collection until it is over everywhere."""
 
-    def __init__(self, home: Workspace, trust: Trust) -> None:
-        self._home = home
+    def __init__(self, workspace: Workspace, trust: Trust) -> None:
+        self._workspace = workspace
         self._trust = trust
         self._known: set[bytes] = set()
         self._leaving: list[tuple[float, bytes]] = []  # a heap: when no party can ask about a collection any more
         now = time.time()
-        for digest, proposal in home.store.over_proposals():
+        for digest, proposal in workspace.store.over_proposals():
             until = erase_by_of(decode_proposal(proposal).document)
             if now < until:
                 self._admit(digest, decode_proposal(proposal), until)
@@ -142,7 +142,7 @@ class Admission:
         """Let in the shufflers of new collections, and those of ended ones no longer; when to look again."""
         for kept in live:
             if kept.digest not in self._known:
-                self._admit(kept.digest, self._home.proposal(kept), self._home.signed(kept).document.erase_by)
+                self._admit(kept.digest, self._workspace.proposal(kept), self._workspace.signed(kept).document.erase_by)
         going_on = {kept.digest for kept in live if kept.state not in OVER}
         later, now = [], time.time()
         while self._leaving and self._leaving[0][0] <= now:

@@ -3,7 +3,7 @@
     python -m benchmarks.finished [--collections 1000] [--seconds 20] [--code CHECKOUT] [--json]
 
 Each role's folder is filled with collections that have ended, through the role's own store, half of them so that users
-may still ask about them; then its process is started as an operator starts it. Told are the seconds until its ports
+may still ask about them; then its process is started as an operator starts it. Printed are the seconds until its ports
 are open, the processor time that this took and that it takes at rest (all its processes), open descriptors, and the
 same of a folder without any collection. `--code` runs the processes of another checkout on the same folders.
 """
@@ -118,16 +118,18 @@ def fill(here: Ground, collections: int) -> None:
             store.put_collection(one, signed, proposal, asked, State.OPEN)
             store.set_state(one, State.ABORTED, "the analyzer aborted the collection")
             store.erase(one)
-    home = Workspace(read_analyzer(here.folder / "analyzer.toml"))
+    workspace = Workspace(read_analyzer(here.folder / "analyzer.toml"))
     dummies = pack_dummies([Dummy(rng.bytes(32), rng.bytes(16), rng.uint64(1)) for _ in range(32)])
     for number, (one, _, proposal) in enumerate(made):
         name = f"collection-{number}"
-        key, sealed = (home.keys.vault.seal(what, name.encode(), content=dummies) for what in ("key", "dummies"))
+        key, sealed = (workspace.keys.vault.seal(what, name.encode(), content=dummies) for what in ("key", "dummies"))
         request = json.dumps({"users": 100})
-        home.store.add(digest=one, name=name, request=request, words="", proposal=proposal, key=key, dummies=sealed)
-        home.store.move(one, State.ABORTED, "the analyst aborted it")
-        home.store.erase(one)
-    home.close()
+        workspace.store.add(
+            digest=one, name=name, request=request, words="", proposal=proposal, key=key, dummies=sealed
+        )
+        workspace.store.move(one, State.ABORTED, "the analyst aborted it")
+        workspace.store.erase(one)
+    workspace.close()
 
 
 def measured(role: str, folder: Path, code: Path, seconds: float) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
     python -m benchmarks.mechanisms [--reports 1000000] [--json]
 
-Every figure is of a process of its own, since what is told of memory is its high-water mark. Reports are drawn and
+Every figure is of a process of its own, since its memory is a high-water mark. Reports are drawn and
 counted piece by piece, with the randomness that users' devices draw from. Local hashing on 2^20 values is measured on
 a thousand reports and scaled; what is made once for a domain is made before.
 """

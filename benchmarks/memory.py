@@ -5,8 +5,8 @@
 Each part of the work is done by a process of its own, as the role does it, on synthetic rows under a key of 3072
 bits: a shuffler's freeze with seven lists; its shuffle (the frozen vector laid out, a hand-over taken in, a pass,
 roots, sending, the final vector stored and read, an opening); the analyzer's end (decryption, the dummies, support
-counts). What is told is the high-water mark of resident memory (VmHWM; ru_maxrss of a child would begin with its
-parent's), beside it that of the largest worker, and the line through two sizes at a million rows. A line says too
+counts). Printed is the high-water mark of resident memory (VmHWM; ru_maxrss of a child would begin with its
+parent's), with it that of the largest worker, and the line through two sizes at a million rows. A line says too
 little where a small run is outgrown by what is the same at any size; so `--million` also runs a shuffler's parts at a
 million rows. Ready zeros are not in it: at most 256 MB a shuffler.
 """

@@ -98,7 +98,7 @@ def _operations(found: Data) -> Iterator[str]:
         return
     beside = [f"{name} {version}" for name, version in one.get("beside", {}).items()]
     if beside:
-        yield from (f"Measured beside, in the same run: {', '.join(beside)}.", "")
+        yield from (f"Measured in the same run: {', '.join(beside)}.", "")
     yield from (
         *tables.of_operations(one),
         "",
@@ -126,7 +126,7 @@ def _overhead(found: Data) -> Iterator[str]:
         *prose(f"""A million reports of one word. The thesis' figures are of {thesis["machine"]}, its seconds of
         shufflers and analyzer with **{thesis["threads"]} threads**; ours are processor seconds of one core, measured at
         {one["users"]:,} and {one["users"] // 2:,} users, and their difference scaled. A shuffler's are the average over
-        the shufflers, and of the shuffle; what taking in submissions and agreeing on their list cost it stands beside.
+        the shufflers, and of the shuffle; what taking in submissions and agreeing on their list cost it is given apart.
         The thesis' PEOS never re-randomises, so its shufflers have next to nothing to do, and ciphertexts that follow
         one another can be linked (docs/protocol.md says how).
         A user's bytes are more than the thesis' by tickets, ids, salts and hashes."""),
@@ -194,7 +194,7 @@ def _scaling(found: Data) -> Iterator[str]:
     ]
     yield from (
         f"Processor seconds of all shufflers and the analyzer together, {one['scheme']}, freeze and intake left out.",
-        f"[The points]({POINTS.name}) are beside the drawing.",
+        f"[The points]({POINTS.name}) are next to the drawing.",
         "",
         f"![Seconds against the number of users, for each number of shufflers]({CURVES.name})",
         "",

@@ -82,7 +82,7 @@ def pure_ldp(epsilon: float) -> Iterator[tuple[str, bool, Block]]:
 
     def pair(name: str, *rest: Any, **options: Any) -> Block:
         both = [getattr(home, f"{name}{role}") for role in ("Client", "Server")]
-        client_options = {key: value for key, value in options.items() if key != "use_the"}  # told the server alone
+        client_options = {key: value for key, value in options.items() if key != "use_the"}  # for the server alone
         return block(lambda: (both[0](epsilon, k, *rest, **client_options), both[1](epsilon, k, *rest, **options)))
 
     yield "GRR", False, pair("DE")

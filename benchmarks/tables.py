@@ -49,7 +49,7 @@ def of_bars(data: Data) -> list[str]:
 
 
 def of_operations(found: Row) -> list[str]:
-    """Each scheme's operations on one core, and beside Paillier's how much sooner they are done than by others."""
+    """Each scheme's operations on one core, and for Paillier how much sooner they are done than by others."""
     libraries = [name for name in found.get("beside", {"phe": ""}) if found.get(f"times_faster_than_{name}")]
     rows = []
     for row in found["rows"]:
@@ -79,9 +79,9 @@ def of_overhead(found: Row) -> list[str]:
             ("analyzer receives, MB", "analyzer_mb"),
         ),
         *(
-            ("beside: intake, s", "intake_s"),
-            ("beside: freeze, s", "agree_s"),
-            ("beside: freeze sends, MB", "agree_mb"),
+            ("apart: intake, s", "intake_s"),
+            ("apart: freeze, s", "agree_s"),
+            ("apart: freeze sends, MB", "agree_mb"),
         ),
     )
     lines: list[str] = []

@@ -1,7 +1,7 @@
 """Appended unary encoding, the competitor AUE of thesis §9.3.4: a one-hot vector, each position incremented at random.
 
 With probability p = 1 − 200 ln(4/δ)/(ε_c² n) each position of each user's vector grows by one. The sum over users is
-(ε_c, δ)-private once shuffled; a single report is not private at all, so whoever sees it unshuffled sees the value.
+(ε_c, δ)-private once shuffled; a single report is not private at all, so who sees it unshuffled sees the value.
 """
 
 import math

@@ -1,6 +1,6 @@
 """The mean squared error over all values, as thesis §9.6.1 defines it, measured by repeats of the real randomisers.
 
-Beside each measured mean stands what it should come to: the mean over the values of the exact variance; and the
+With each measured mean stands what it should come to: the mean over the values of the exact variance; and the
 standard error of the measured mean, from the same variances and the fourth moment of an estimate.
 """
 

@@ -2,7 +2,7 @@
 
 Parameters follow from the data set's full n and d; the mechanism is built for the domain that a run uses.
 Theorem 9.3.1, and with it RAP and RAP_R, does not hold for reports that are shuffled as whole vectors (privacy.md §1):
-what their runs deserve is said by exact accounting, beside.
+what their runs deserve is also said, by exact accounting.
 """
 
 import math

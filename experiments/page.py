@@ -25,7 +25,7 @@ _INTRODUCTION: Final = """# What we reproduce
 
 The tables and figures of the thesis that this project claims to reproduce, number by number. This page is generated
 from `experiments/results/*.json` (`python -m experiments.page`); each section names the command that made its data. The
-experiments draw from streams keyed by their names, so whoever runs one again gets the same figures.
+experiments draw from streams keyed by their names, so another run gets the same figures.
 
 A printed number **agrees** if it lies within its own rounding and Monte-Carlo error (100 repeats over d values), and
 ours, of what was measured, at α = 10⁻⁶. It is **explained** if it does not, a stated reason says what else to expect,
@@ -37,7 +37,7 @@ error of the mean.
 _NOT_YET: Final = (
     (
         "table 9.3: what a collection costs each party",
-        "another machine's times cannot come out again as numbers; docs/performance.md §4 shows ours beside them",
+        "another machine's times cannot come out again as numbers; docs/performance.md §4 shows ours next to them",
     ),
     (
         "figure 9.4: the most frequent strings (TreeHist on AOL)",

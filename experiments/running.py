@@ -13,12 +13,12 @@ Draw = Callable[[Result], str]
 
 
 def keyed(name: str) -> Randomness:
-    """An experiment's own stream: keyed by its name, so that whoever runs it again gets the same figures."""
+    """An experiment's own stream: keyed by its name, so that another run gets the same figures."""
     return Randomness(hashlib.sha256(f"experiments.{name}".encode()).digest())
 
 
 def progress(text: str) -> None:
-    """A line for whoever waits."""
+    """Print a line of progress."""
     print(text, file=sys.stderr, flush=True)
 
 

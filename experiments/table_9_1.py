@@ -1,6 +1,6 @@
 """Table 9.1 of the thesis: what earlier results claim of the shuffled model, and how much of it is true.
 
-Each formula under its own condition, for randomised response, beside exact accounting of the very same collection.
+Each formula under its own condition, for randomised response, next to exact accounting of the same collection.
 Neighbours: one user's value is replaced. Read are e^{ε_l} + 1 and e^{ε_l} + d − 1, as in the thesis' own proofs.
 """
 

@@ -2,8 +2,8 @@
 
 The best plan by exact accounting, without fakes, at several limits on ε_l; every report drawn and counted. The error
 is given as the thesis measures it, averaged over all values, and for rare values, the half that fewest users have.
-All three ε of each plan stand beside, exactly and by the theorem: a smaller error at the same ε_c tells more of a
-user to whoever gets past the shuffle.
+All three ε of each plan are given too, exactly and by the theorem: a smaller error at the same ε_c tells more of a
+user to a party that gets past the shuffle.
 """
 
 import math

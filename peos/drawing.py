@@ -1,4 +1,4 @@
-"""Lines over two logarithmic axes, as an SVG file that needs nothing beside itself.
+"""Lines over two logarithmic axes, as an SVG file that needs no other file.
 
 Used by `peos plan --plot`, the experiments and the benchmarks. The report page draws for itself: bars over a share of
 its width are another thing.

@@ -216,7 +216,7 @@ class LocalCluster:
         analyzer.card = self._publish(analyzer, "analyzer.card")
 
     def _write_passphrase(self, party: Party) -> None:
-        """Beside what it opens: of a demo nothing is worth more than its folder's 0700."""
+        """In the folder that it opens: of a demo nothing is worth more than its folder's 0700."""
         from peos.crypto.randomness import system
 
         _write(party.folder / "passphrase", system().bytes(16).hex())
@@ -257,7 +257,7 @@ class LocalCluster:
         return party
 
     def write_client(self, path: Path, *, most_eps_local: float, least_reports: int, budget: float) -> None:
-        """A user's configuration that pins these shufflers; her memory lies beside it."""
+        """A user's configuration that pins these shufflers; her store lies next to it."""
         pins = "".join(f'    "{identity}",  # {party.name}\n' for party, identity in self._identified())
         _write(
             path,

@@ -71,6 +71,9 @@ MECHANISMS: Final[Registry[type["Mechanism"]]] = Registry(
 """By the name that planners are asked for. It is the one in documents too, but for one that makes another's members
 only, such as olh those of solh: documents name what anybody can make of their integers."""
 
+KEYED: Final[Registry[type["Mechanism"]]] = Registry({"grouped_hash": "peos.ldp.grouped_hash:GroupedHash"})
+"""Whose reports are of keys and not of a list's values: for tasks (`peos.tasks`), which count at candidates only."""
+
 LOCAL_ONLY: Final[Registry[type["Mechanism"]]] = Registry({"she": "peos.ldp.she:SHE"})
 """For Python alone: no document may name them, and each says why."""
 

@@ -72,7 +72,7 @@ class DeliveryRunner:
             ),
             _UNTIL_THERE,
             rng=system(),
-            told=lambda error, _: self._note(VectorNotSent(error)),
+            on_failure=lambda error, _: self._note(VectorNotSent(error)),
         )
         self.trouble = ""
         self._observer.note(Delivered(delivery_state.attempt, int(rows.nbytes)))

@@ -1,8 +1,8 @@
 """Evidence for the inspection, on the disk before anything is delivered, so that a restart excuses no shuffler.
 
 All of it is sealed under a key of the collection's, and that key under the vault's. What can be recomputed is kept all
-the same: beside the ciphertexts, which cannot, it is little. It is overwritten when the inspection is over, when the
-collection ends, and by `shuffle_by` at the latest (docs/decisions/0019).
+the same: compared with the ciphertexts, which cannot, it is little. It is overwritten when the inspection is over, when
+the collection ends, and by `shuffle_by` at the latest (docs/decisions/0019).
 """
 
 import json
@@ -115,11 +115,11 @@ class Evidence:
         write_durably(self._folder / name, [vault.seal("told", name.encode(), content=rows.tobytes())])
 
     def heard(self, context: Context) -> Iterator[Told]:
-        """All that was kept of it."""
+        """All that was kept of it; what is being kept at this moment comes to the inspection by itself."""
         vault = self._opened()
         for path in sorted(self._folder.glob("*.*.*")) if vault else ():
-            sender, round_, kind = path.name.split(".")
-            if vault and kind.upper() in Kind.__members__:
+            sender, round_, kind, *partial = path.name.split(".")
+            if vault and not partial and kind.upper() in Kind.__members__:
                 try:
                     content = vault.open("told", path.name.encode(), sealed=path.read_bytes())
                 except LocalFault:

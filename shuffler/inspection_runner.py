@@ -122,7 +122,7 @@ class InspectionRunner:
                 self._cannot(error)
 
     async def _show_nothing(self) -> None:
-        """What cannot be opened any more, for whatever reason, is as good as lost; and nobody waits for it."""
+        """What cannot be opened any more, for whatever reason, is as good as lost, and not waited for."""
         try:
             async with asyncio.timeout(self._patience):
                 await self._show(Opening(self._number, nothing=Nothing.LOST))
@@ -214,7 +214,7 @@ class InspectionRunner:
             return [part async for part in asked]
 
         policy = replace(_AGAIN, final=lambda error: is_refused(error) or isinstance(error, BadEncoding))
-        parts = await retrying(streamed, policy, rng=system(), told=self._told)
+        parts = await retrying(streamed, policy, rng=system(), on_failure=self._failed)
         self.trouble = ""
         return parts
 
@@ -261,7 +261,7 @@ class InspectionRunner:
                 lambda: send_vector(self._analyzer, DELIVER, self._header(step, ANALYZER), rows),
                 replace(_AGAIN, final=lambda error: isinstance(error, Closed) or not isinstance(error, PeosError)),
                 rng=system(),
-                told=self._told,
+                on_failure=self._failed,
             )
         except Closed:
             return  # it has published without it
@@ -269,7 +269,7 @@ class InspectionRunner:
         if opening.nothing:
             await self._sent()
 
-    def _told(self, error: Exception, _: float) -> None:
+    def _failed(self, error: Exception, _: float) -> None:
         self.trouble = str(error)
 
     def _cannot(self, error: Exception) -> None:
@@ -299,7 +299,7 @@ async def receipt_of(
             lambda: analyzer.ask(GET_RECEIPT, collection, step="inspection"),
             replace(_AGAIN, seconds=patience),
             rng=system(),
-            told=lambda error, _: stalled(str(error)),
+            on_failure=lambda error, _: stalled(str(error)),
         )
     except PeosError:
         return None

@@ -106,11 +106,11 @@ class Outbox:
     async def _until_there(self, call: Callable[[], Coroutine[Any, Any, Any]], header: Header) -> None:
         step, peer = str(header.step), f"shuffler {header.receiver}"
 
-        def told(error: Exception, _: float) -> None:
+        def on_failure(error: Exception, _: float) -> None:
             self._observer.note(MessageNotSent(error, step, peer))
 
         try:
-            await retrying(call, _UNTIL_THERE, rng=self._rng, told=told)
+            await retrying(call, _UNTIL_THERE, rng=self._rng, on_failure=on_failure)
         except Closed as over:
             self._observer.note(MessageNotWanted(step, peer, over.id, str(over)))
 

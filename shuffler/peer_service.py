@@ -109,7 +109,7 @@ class PeerService:
         """Take in a statement of the shuffle."""
         session = await self._member(statement.header, context)
         _require_receiver(session, statement.header)
-        _conductor(session, statement.header).take(Received(statement))
+        _shuffle_runner(session, statement.header).take(Received(statement))
 
     async def carry(self, chunks: AsyncIterator[bytes], context: Context) -> None:
         """A vector; kept once it is whole and what it claims to be."""
@@ -127,7 +127,7 @@ class PeerService:
         if header.header.step.kind in (Kind.PATH, Kind.OPENING):
             await _inspecting(session, header.header).take(header, counted())
         else:
-            await _conductor(session, header.header).carry(header, counted())
+            await _shuffle_runner(session, header.header).carry(header, counted())
 
     async def tell(self, signed: SignedNotice, context: Context) -> None:
         """A notice about an attempt, under its sender's signature."""
@@ -143,13 +143,13 @@ class PeerService:
         members = (*session.document.shufflers, session.document.analyzer) if analyzer else session.document.shufflers
         if peer_fingerprint(context) not in {member.certificate for member in members}:
             raise Refused("freeze.lists_caller", "lists are shown to the collection's shufflers only")
-        if session.freezing is None:
+        if session.freeze_runner is None:
             _require_going_on(session)
             raise NotYet(
                 "freeze.not_closed",
                 f"the collection is not closed here yet: it closes {session.document.closing(time.time())}",
             )
-        return session.freezing
+        return session.freeze_runner
 
     async def _member(self, header: Header, context: Context) -> CollectionSession:
         session = await self._registry.find(header.context.collection)
@@ -157,22 +157,22 @@ class PeerService:
         return session
 
 
-def _conductor(session: CollectionSession, header: Header) -> ShuffleRunner:
-    if session.conductor is None:
+def _shuffle_runner(session: CollectionSession, header: Header) -> ShuffleRunner:
+    if session.shuffle_runner is None:
         _require_going_on(session)
         raise NotYet("shuffle.not_shuffling", "the collection is not being shuffled here")
-    if session.conductor.context.frozen != header.context.frozen:
+    if session.shuffle_runner.context.frozen != header.context.frozen:
         raise Refused("shuffle.other_list", "the message is about another frozen list")
-    return session.conductor
+    return session.shuffle_runner
 
 
 def _inspecting(session: CollectionSession, header: Header) -> InspectionRunner:
-    if session.inspecting is None:
+    if session.inspection_runner is None:
         _require_going_on(session)
         raise NotYet("inspection.not_here", "the collection is not inspected here yet")
-    if session.inspecting.context != header.context:
+    if session.inspection_runner.context != header.context:
         raise Refused("inspection.other_output", "the message is about another output")
-    return session.inspecting
+    return session.inspection_runner
 
 
 def _vector_header(context: Context) -> bytes:

@@ -43,7 +43,7 @@ from shuffler.store_thread import StoreThread
 from shuffler.zero_pool import ZeroPool
 
 AGAIN: Final = 2.0  # seconds, after rows that could not be erased
-LOOK: Final = 600.0  # seconds between looks at the clock, which somebody may set
+LOOK: Final = 600.0  # seconds between looks at the clock, which may be set
 ASKED_FOR: Final = 8  # ended collections that stay decoded after they were asked for
 
 
@@ -302,10 +302,10 @@ class CollectionRegistry:
         digest = session.digest
         # Nothing of a collection ends unheard: it goes on from what is durable.
         note = self._observer.of(digest).note
-        await retrying(session.run, FOREVER, rng=system(), told=lambda error, _: note(StoppedSession(error)))
+        await retrying(session.run, FOREVER, rng=system(), on_failure=lambda error, _: note(StoppedSession(error)))
         await session.close_when_sent()
         self._past[digest] = _line(await status(session), session.meter)
-        if isinstance(session.freezing, FreezeRunner):  # a shuffler that signed two lists is shown to all that ask
+        if isinstance(session.freeze_runner, FreezeRunner):  # a shuffler that signed two lists is shown to all that ask
             self._showing[digest] = session
         del self.live[digest], self._tasks[digest]
         self._ended.add(digest)

@@ -43,7 +43,7 @@ GRACE: Final = 2.0  # seconds for calls and for work that are under way
 AGAIN: Final = 2.0  # seconds, after an error
 STATUS: Final = "status.json"
 UNLOCKED: Final = (
-    "whoever takes this disk has this shuffler's identity, can act in its name, and sees its masks and permutations of "
+    "a thief of this disk has this shuffler's identity, can act in its name, and sees its masks and permutations of "
     "every shuffle whose inspection is not over"
 )
 ACCEPTED: Final = "accept"

@@ -40,11 +40,11 @@ from shuffler.meter import Meter
 from shuffler.outbox import Outbox
 from shuffler.shuffle_runner import ShuffleRunner
 from shuffler.store_thread import StoreThread
-from shuffler.workbench import Benches, InProcess
+from shuffler.workbench import BenchFactory, InProcess
 from shuffler.zero_pool import ZeroPool
 
 RETRY: Final = life.RETRY
-GLANCE: Final = 30.0  # seconds between looks at the clock, which somebody may set
+GLANCE: Final = 30.0  # seconds between looks at the clock, which may be set
 
 
 class CollectionSession:
@@ -78,9 +78,9 @@ class CollectionSession:
         self.encryption = self.document.encryption()
         self.store = store
         self.meter = meter
-        self.freezing: FreezeRunner | Frozen | None = None
-        self.conductor: ShuffleRunner | None = None
-        self.inspecting: InspectionRunner | None = None
+        self.freeze_runner: FreezeRunner | Frozen | None = None
+        self.shuffle_runner: ShuffleRunner | None = None
+        self.inspection_runner: InspectionRunner | None = None
         self.findings = ""  # of the inspection
         self.since = time.monotonic()
         self._identity = identity
@@ -123,7 +123,7 @@ class CollectionSession:
     @property
     def stalled(self) -> str:
         """Why the next step was not taken yet."""
-        return "" if self.conductor is not None else self._stalled or self._machine.stalled
+        return "" if self.shuffle_runner is not None else self._stalled or self._machine.stalled
 
     async def run(self) -> None:
         """Go on until nothing is left to do: no error ends it, whatever it is."""
@@ -167,10 +167,10 @@ class CollectionSession:
         """Take in a notice about an attempt; after the end it is answered with this shuffler's delivery state."""
         if self._machine.lost:
             raise Closed("collection.lost", f"the collection has ended here: {life.LOST}")
-        if self.conductor is not None:
-            if self.conductor.context != notice.context:
+        if self.shuffle_runner is not None:
+            if self.shuffle_runner.context != notice.context:
                 raise Refused("freeze.notice_other", "the notice is about another frozen list")
-            self.conductor.take(Heard(notice.notice))
+            self.shuffle_runner.take(Heard(notice.notice))
         elif self.state in (State.DELIVERED, *OVER):
             kept = _durable(await self._read_store())
             for tell in life.last_words(self.number, self.document.schedule, kept, notice.context, notice.notice):
@@ -219,8 +219,8 @@ class CollectionSession:
                 await self._inspect()
                 return life.Inspected()
             case life.NoteEvidence():
-                assert isinstance(self.freezing, FreezeRunner), "the proof comes from the freeze"
-                proof = self.freezing.evidence_fields
+                assert isinstance(self.freeze_runner, FreezeRunner), "the proof comes from the freeze"
+                proof = self.freeze_runner.evidence_fields
                 event = TwoListsSigned(f"shuffler {proof['shuffler']}", proof)
                 await self.store(lambda store: store.audit(event.sentence, event.proof))
                 self._observer.note(event)
@@ -230,8 +230,8 @@ class CollectionSession:
             case life.Erase():
                 await self.store(lambda store: store.erase(self.digest))
             case life.Interrupt(reason):
-                if self.conductor is not None:
-                    self.conductor.abort(reason)
+                if self.shuffle_runner is not None:
+                    self.shuffle_runner.abort(reason)
                 elif self._step is not None:
                     self._step.cancel()
             case life.Finish():
@@ -250,9 +250,9 @@ class CollectionSession:
         else:
             self._observer.note(StepFailed(error))
         self._stalled = ""
-        freezing = self.freezing if isinstance(self.freezing, FreezeRunner) else None
-        is_broken = freezing is not None and freezing.is_hopeless
-        proof = freezing is not None and bool(freezing.evidence)
+        freeze_runner = self.freeze_runner if isinstance(self.freeze_runner, FreezeRunner) else None
+        is_broken = freeze_runner is not None and freeze_runner.is_hopeless
+        proof = freeze_runner is not None and bool(freeze_runner.evidence)
         try:
             await self._carry_out(self._on(life.Failed(error, is_broken, proof)))
         except Exception as again:
@@ -289,8 +289,8 @@ class CollectionSession:
     def _moved(self) -> None:
         self.since = time.monotonic()
         self._changed.set()
-        if self.state is State.ABORTED and not isinstance(self.freezing, FreezeRunner):
-            self.freezing = None  # what was frozen is not shown any more
+        if self.state is State.ABORTED and not isinstance(self.freeze_runner, FreezeRunner):
+            self.freeze_runner = None  # what was frozen is not shown any more
         if self._stock:
             self._stock.follow(self.state)
         self._observer.note(StateReached(self.state.value, self.reason))
@@ -311,20 +311,22 @@ class CollectionSession:
 
     async def _compare(self) -> int:
         digest = self.digest
-        freezing = self.freezing
-        if not isinstance(freezing, FreezeRunner):
+        freeze_runner = self.freeze_runner
+        if not isinstance(freeze_runner, FreezeRunner):
             own = await self.store(lambda store: list(store.rows(digest)))
             identities = tuple(member.identity for member in self.document.shufflers)
-            freezing = await in_background(lambda: FreezeRunner(self.number, identities, digest, own, self._identity))
-            self.freezing = freezing
-        self._counted = await freezing.collect(self._callers)
+            freeze_runner = await in_background(
+                lambda: FreezeRunner(self.number, identities, digest, own, self._identity)
+            )
+            self.freeze_runner = freeze_runner
+        self._counted = await freeze_runner.collect(self._callers)
         return len(self._counted)
 
     async def _fix(self) -> life.Event:
-        freezing, rows, digest = self.freezing, self._counted, self.digest
-        assert isinstance(freezing, FreezeRunner), "lists were compared before"
-        agreed = await freezing.agree(self._callers)
-        announced = encode_announcements(await freezing.announcements())
+        freeze_runner, rows, digest = self.freeze_runner, self._counted, self.digest
+        assert isinstance(freeze_runner, FreezeRunner), "lists were compared before"
+        agreed = await freeze_runner.agree(self._callers)
+        announced = encode_announcements(await freeze_runner.announcements())
         try:
             await self.store(lambda store: store.put_frozen(digest, agreed, announced, rows))
         except Full:
@@ -332,7 +334,7 @@ class CollectionSession:
         except Refused as refusal:
             return life.Denied(str(refusal))
         self._counted = ()
-        self.freezing = Frozen(digest, self.store, self._identity, Kept(agreed, len(rows), announced))
+        self.freeze_runner = Frozen(digest, self.store, self._identity, Kept(agreed, len(rows), announced))
         return life.Moved(State.FROZEN)
 
     # The shuffle.
@@ -342,8 +344,8 @@ class CollectionSession:
         frozen = self._kept.frozen
         if frozen is None:
             raise LocalFault("store.frozen_unknown", "the store does not say what was frozen")
-        if not isinstance(self.freezing, Frozen):
-            self.freezing = Frozen(self.digest, self.store, self._identity, frozen)
+        if not isinstance(self.freeze_runner, Frozen):
+            self.freeze_runner = Frozen(self.digest, self.store, self._identity, frozen)
         return frozen
 
     def _assignment(self, frozen: Kept) -> Assignment:
@@ -351,7 +353,7 @@ class CollectionSession:
 
     def _bench(self, given: Assignment) -> InProcess:
         ready = self._stock.ready if self._stock else None
-        benches = Benches(self._identity, self._engine, self._statistical, ready, self._folder)
+        benches = BenchFactory(self._identity, self._engine, self._statistical, ready, self._folder)
         return self.encryption.bench(given, benches)
 
     async def _lay_out(self) -> InProcess:
@@ -372,7 +374,7 @@ class CollectionSession:
         frozen, delivery_state = self._frozen(), self._kept.delivery_state
         bench, self._laid = self._laid or self._bench(self._assignment(frozen)), None
         context = Context(self.digest, frozen.digest)
-        conductor = ShuffleRunner(
+        shuffle_runner = ShuffleRunner(
             machine=self.document.protocol.machine(
                 self.number,
                 self.document.schedule,
@@ -393,19 +395,19 @@ class CollectionSession:
             step_seconds=self._step_seconds,
             observer=self._observer,
         )
-        self.conductor = conductor
+        self.shuffle_runner = shuffle_runner
         try:
-            end = await conductor.run(resumed=delivery_state != DeliveryState())
+            end = await shuffle_runner.run(resumed=delivery_state != DeliveryState())
         finally:
-            self.conductor = None
-        receipt, record = conductor.delivering.receipt, conductor.machine.record
+            self.shuffle_runner = None
+        receipt, record = shuffle_runner.delivery_runner.receipt, shuffle_runner.machine.record
         await self._note_lost(bench)
         if receipt is not None and self.document.protocol.inspects:
-            self.inspecting = self._inspection(receipt, bench, record)
-        return life.ShuffleEnded(end, conductor.reason)
+            self.inspection_runner = self._inspection(receipt, bench, record)
+        return life.ShuffleEnded(end, shuffle_runner.reason)
 
     async def _note_lost(self, bench: InProcess) -> None:
-        """Say how many reports were left out here, as refused submissions are told."""
+        """Count the reports that were left out here, as refused submissions are counted."""
         if bench.lost:
             self._observer.note(ReportsLeftOut(bench.why_lost, bench.lost))
             lost = {bench.why_lost: bench.lost}
@@ -433,7 +435,7 @@ class CollectionSession:
     async def _inspect(self) -> None:
         """Take part in the inspection; after a restart with what was kept, or to say that nothing is left."""
         digest = self.digest
-        if self.inspecting is None or not self.inspecting.has_rows:
+        if self.inspection_runner is None or not self.inspection_runner.has_rows:
             is_kept = self._evidence is not None and self._evidence.attempt
             is_erased = (await self._read_store()).erased
             patience = max(0.0, self.document.shuffle_by - time.time())  # as long as there is something to show
@@ -442,17 +444,17 @@ class CollectionSession:
             receipt = await receipt_of(self._analyzer, self.document, digest, patience, self._say_stalled)
             if receipt is None:
                 return  # no other party to answer
-            self.inspecting = await self._resumed(receipt)
-        has_rows = self.inspecting.has_rows  # else the frozen list may be erased
+            self.inspection_runner = await self._resumed(receipt)
+        has_rows = self.inspection_runner.has_rows  # else the frozen list may be erased
         rows = await self.store(lambda store: list(store.frozen_rows(digest))) if has_rows else []
         erasing = asyncio.get_running_loop().create_task(self._forget_evidence(self.document.shuffle_by))
         try:
-            await self.inspecting.run(rows)
+            await self.inspection_runner.run(rows)
         finally:
             erasing.cancel()
             await asyncio.gather(erasing, return_exceptions=True)
-        self.findings = "; ".join(self.inspecting.findings)
-        self.inspecting = None
+        self.findings = "; ".join(self.inspection_runner.findings)
+        self.inspection_runner = None
 
     async def _resumed(self, receipt: SignedReceipt) -> InspectionRunner:
         """The inspection, with what was kept of the attempt that was delivered."""

@@ -78,7 +78,7 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
         self.trouble = ""  # why the last attempt was left
         self.reason = ""  # why it ended, if not with a receipt
         self.arrivals = Inbox(bench, document.schedule, number)
-        self.delivering = DeliveryRunner(number, document, context, store, analyzer, observer)
+        self.delivery_runner = DeliveryRunner(number, document, context, store, analyzer, observer)
         self._number = number
         self._document = document
         self._identity = identity
@@ -142,7 +142,7 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
         self._look_at_the_clock()  # a deadline that passed while this process was down comes first
         self.give(Restarted() if resumed else Tick())
         self._help(self._tick())
-        self._help(self.delivering.watch(lambda: self.machine.delivery_state, self.give, every=self._pause))
+        self._help(self.delivery_runner.watch(lambda: self.machine.delivery_state, self.give, every=self._pause))
         try:
             while self.machine.delivery_state.phase not in ENDS:
                 event = await self._events.get()
@@ -202,7 +202,7 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
             self._post.notice(signed, receiver)
 
     async def on_work(self, task: Task) -> None:
-        """Beside the event loop."""
+        """In a thread."""
         self._help(self._work(task, self.machine.delivery_state.attempt))
 
     async def on_output(self, delivery_state: DeliveryState) -> None:
@@ -267,12 +267,12 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
             lambda: in_background(lambda: self.bench.work(task)),
             replace(NO_ROOM, final=is_final),
             rng=system(),
-            told=lambda error, _: self._wait(error),
+            on_failure=lambda error, _: self._wait(error),
         )
 
     async def _deliver(self, delivery_state: DeliveryState) -> None:
         try:
-            await self.delivering.send(delivery_state)
+            await self.delivery_runner.send(delivery_state)
         except LocalFault as fault:
             # Nothing else can be sent in its place, and whether the analyzer has it already is not known here.
             self._observer.note(VectorLost(fault))

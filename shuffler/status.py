@@ -63,13 +63,13 @@ def _trouble(session: CollectionSession) -> str:
         return session.stalled
     if session.state is State.OPEN:
         return session.store.trouble
-    if session.inspecting is not None:
-        return session.inspecting.trouble
-    if session.conductor is None:
+    if session.inspection_runner is not None:
+        return session.inspection_runner.trouble
+    if session.shuffle_runner is None:
         return ""
-    if session.conductor.machine.delivery_state.phase is Phase.SENDING:
-        return session.conductor.delivering.trouble
-    left = session.conductor.trouble
+    if session.shuffle_runner.machine.delivery_state.phase is Phase.SENDING:
+        return session.shuffle_runner.delivery_runner.trouble
+    left = session.shuffle_runner.trouble
     return f"the attempt before was left: {left}" if left else ""
 
 
@@ -77,11 +77,11 @@ def _waiting(session: CollectionSession, count: int) -> Waiting:
     since = time.monotonic() - session.since
     if session.state in OVER:
         return Waiting("the erasure", _me(session), seconds=since) if session.stalled else Waiting()
-    if session.conductor is not None:
-        return _shuffling(session, session.conductor)
-    if session.inspecting is not None:
-        waiting = _names(session, session.inspecting.waiting) or (_analyzer(session),)
-        return Waiting("the inspection", waiting, seconds=time.monotonic() - session.inspecting.since)
+    if session.shuffle_runner is not None:
+        return _shuffling(session, session.shuffle_runner)
+    if session.inspection_runner is not None:
+        waiting = _names(session, session.inspection_runner.waiting) or (_analyzer(session),)
+        return Waiting("the inspection", waiting, seconds=time.monotonic() - session.inspection_runner.since)
     match session.state:
         case State.DRAFT:
             return Waiting("acceptance (peos shuffler accept)", (f"the operator of {_me(session)[0]}",), seconds=since)
@@ -89,8 +89,8 @@ def _waiting(session: CollectionSession, count: int) -> Waiting:
             left = max(0, int(session.document.closes_at - time.time()))
             minimum = session.document.minimum + len(session.document.dummies)
             return Waiting(f"submissions (closing in {left:,} s)", ("users",), count, minimum, since)
-        case State.CLOSED if isinstance(session.freezing, FreezeRunner) and session.freezing.waited_for:
-            here = session.freezing
+        case State.CLOSED if isinstance(session.freeze_runner, FreezeRunner) and session.freeze_runner.waited_for:
+            here = session.freeze_runner
             seconds = time.monotonic() - here.since
             return Waiting(here.step, (here.waited_for,), here.done, here.total, seconds)
         case State.FROZEN | State.SHUFFLING:
@@ -99,22 +99,22 @@ def _waiting(session: CollectionSession, count: int) -> Waiting:
             return Waiting(f"the step after {session.state.value}", _me(session), seconds=since)
 
 
-def _shuffling(session: CollectionSession, conductor: ShuffleRunner) -> Waiting:
-    machine, seconds, rows = conductor.machine, conductor.seconds, conductor.bench.rows
+def _shuffling(session: CollectionSession, shuffle_runner: ShuffleRunner) -> Waiting:
+    machine, seconds, rows = shuffle_runner.machine, shuffle_runner.seconds, shuffle_runner.bench.rows
     waiting, attempt = machine.waiting, machine.delivery_state.attempt
     if waiting is not None and not waiting.parties:
         noun = _OWN.get(waiting.step.kind, _NOUNS[waiting.step.kind])
-        done, total = (conductor.bench.done, rows) if waiting.step.kind is Kind.CIPHER_ROOT else (0, 0)
+        done, total = (shuffle_runner.bench.done, rows) if waiting.step.kind is Kind.CIPHER_ROOT else (0, 0)
         return Waiting(_named(attempt, waiting.step, noun), _me(session), done, total, seconds)
     if waiting is not None:
         step = _named(attempt, waiting.step, _NOUNS[waiting.step.kind])
         done = total = 0
         if waiting.step.kind in (Kind.PIECE, Kind.HANDOVER):
             total = rows * len(waiting.parties)
-            done = sum(conductor.arrivals.rows(attempt, waiting.step, who) for who in waiting.parties)
+            done = sum(shuffle_runner.arrivals.rows(attempt, waiting.step, who) for who in waiting.parties)
         return Waiting(step, _names(session, waiting.parties), done, total, seconds)
     if machine.delivery_state.phase is Phase.SENDING:
-        sent = conductor.delivering
+        sent = shuffle_runner.delivery_runner
         if sent.rows < sent.total:
             return Waiting("delivery", (_analyzer(session),), sent.rows, sent.total, seconds)
         return Waiting("the receipt", (_analyzer(session),), sent.rows, sent.total, seconds)

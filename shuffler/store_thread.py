@@ -38,8 +38,8 @@ class StoreThread:
         """Do this in the store's thread; an iterator that it returns is moved by further calls only."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, self._store)
 
-    async def persistently(self, work: Callable[[ShufflerStore], R], told: Callable[[Exception], None]) -> R:
-        """Do this, and again after an error, which `told` hears: a change that is there already is a success.
+    async def persistently(self, work: Callable[[ShufflerStore], R], on_failure: Callable[[Exception], None]) -> R:
+        """Do this, and again after an error, which `on_failure` gets: a change that is there already is a success.
 
         Room is waited for as long as it takes; of faults the last of `FAULTS` is raised, and a refusal at once.
         """
@@ -53,7 +53,7 @@ class StoreThread:
             return faults >= FAULTS or isinstance(error, Refused)
 
         policy = replace(PERSISTENT, final=is_final)
-        return await retrying(lambda: self(work), policy, rng=system(), told=lambda error, _: told(error))
+        return await retrying(lambda: self(work), policy, rng=system(), on_failure=lambda error, _: on_failure(error))
 
     def follow(self, _: bytes, event: Event) -> None:
         """Whether submissions are kept is part of the status."""

@@ -173,7 +173,7 @@ class RelayBench(InProcess, Relay):
 
 
 @dataclass(frozen=True)
-class Benches:
+class BenchFactory:
     """Factory of this process's benches, of the kind that the protocol asks for."""
 
     identity: Identity

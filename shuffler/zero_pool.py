@@ -27,8 +27,8 @@ _BATCH: Final = {False: 256, True: 16}  # zeros a worker between two looks at wh
 _WORTH: Final = {False: 10_000, True: 200}  # for which workers are started: a pass is three seconds shorter
 
 
-class CollectionZeros:
-    """The zeros of one collection here."""
+class ZeroStock:
+    """The zeros made ahead for one collection."""
 
     def __init__(
         self, ahead: "ZeroPool", document: Document, public: PublicKey, number: int, capacity: int, observer: Observer
@@ -90,22 +90,22 @@ class ZeroPool:
         self._most_bytes = megabytes * 10**6
         self._worth = _WORTH[statistical] if worth is None else worth
         self._workers = workers
-        self._stocks: list[CollectionZeros] = []
-        self._at_work: tuple[CollectionZeros, Engine] | None = None
+        self._stocks: list[ZeroStock] = []
+        self._at_work: tuple[ZeroStock, Engine] | None = None
         self._given_up: Engine | None = None
         self._thread: threading.Thread | None = None
         self._closed = False
         self._lock = threading.Lock()
 
-    def stock(self, document: Document, public: PublicKey, number: int, observer: Observer) -> CollectionZeros:
+    def stock(self, document: Document, public: PublicKey, number: int, observer: Observer) -> ZeroStock:
         """An empty stock for a collection in which this is shuffler `number`."""
         capacity = min(self._most_rows, self._most_bytes // public.ciphertext_bytes)
-        stock = CollectionZeros(self, document, public, number, capacity, observer)
+        stock = ZeroStock(self, document, public, number, capacity, observer)
         with self._lock:
             self._stocks.append(stock)
         return stock
 
-    def forget(self, stock: CollectionZeros) -> bool:
+    def forget(self, stock: ZeroStock) -> bool:
         """A collection has ended; False if that is known."""
         with self._lock:
             known = stock in self._stocks
@@ -120,7 +120,7 @@ class ZeroPool:
                 self._thread = threading.Thread(target=self._fill, name="zeros ahead", daemon=True)
                 self._thread.start()
 
-    def leave(self, stock: CollectionZeros) -> None:
+    def leave(self, stock: ZeroStock) -> None:
         """Give up what is being made for a collection that needs no more; returns at once."""
         with self._lock:
             found = self._at_work
@@ -140,7 +140,7 @@ class ZeroPool:
         for stock in stocks:
             stock.ready.erase()
 
-    def _hungry(self, worth: int) -> tuple[CollectionZeros, int] | None:
+    def _hungry(self, worth: int) -> tuple[ZeroStock, int] | None:
         """A stock that wants at least `worth` zeros, and how many of them there is memory for."""
         held = sum(len(stock.ready) * stock.ready.public.ciphertext_bytes for stock in self._stocks)
         for stock in self._stocks if not self._closed else ():
@@ -167,12 +167,12 @@ class ZeroPool:
                 if not self._make(engine, stock, missing):
                     break  # with other workers, if another stock is to be filled
 
-    def _give_up(self, stock: CollectionZeros, error: Exception) -> None:
+    def _give_up(self, stock: ZeroStock, error: Exception) -> None:
         """Passes make what is missing; the next report wishes for it again."""
         stock.observer.note(ZerosNotMade(error))
         stock.wanted = 0
 
-    def _make(self, engine: Engine, stock: CollectionZeros, missing: int) -> bool:
+    def _make(self, engine: Engine, stock: ZeroStock, missing: int) -> bool:
         public, count = stock.ready.public, min(missing, _BATCH[self._statistical] * engine.workers)
         try:
             made = engine.zeros(public, count, expected=missing, statistical=self._statistical)
@@ -183,7 +183,7 @@ class ZeroPool:
         stock.add(made)
         return True
 
-    def _next(self, engine: Engine) -> tuple[CollectionZeros, int] | None:
+    def _next(self, engine: Engine) -> tuple[ZeroStock, int] | None:
         with self._lock:
             found = self._hungry(1)
             self._at_work = (found[0], engine) if found else None

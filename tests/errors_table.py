@@ -38,7 +38,7 @@ ADVICE: Final[dict[str, str]] = {
     "ProtocolError": "look at the log of the party that says it",
     "LocalFault": "look at this party's log and its disk; if neither explains it, report it with the log",
     "RemoteFault": "tell the operator of the party that it names; the attempt is left, and the next begins by itself",
-    "BadEncoding": "run the same version everywhere; if they are the same, somebody sends what no program of ours does",
+    "BadEncoding": "run the same version everywhere; if they are the same, it came from another program",
 }
 REGISTRY: Final[dict[str, dict[str, dict[str, str]]]] = tomllib.loads(
     (ROOT / "peos" / "errors.toml").read_text("utf-8")

@@ -207,7 +207,7 @@ MISTAKES: Final = (
         "unit/net/test_acceptor.py",
     ),
     _of(
-        "a page shows markup that somebody else wrote",
+        "a page shows markup that another party wrote",
         "analyzer/report/page.py",
         "autoescape=True,",
         "autoescape=False,",

@@ -26,7 +26,7 @@ ENTROPY = "peos/crypto/randomness.py"  # the one place that asks the operating s
 # Each room may use those before it. Only processes and the command line stand above the wire and the simulation.
 ORDER = (
     *("errors", "chunks", "ending", "registry", "drawing", "crypto", "compute", "estimate", "ldp", "shuffle"),
-    *("privacy", "protocols", "collection", "v1", "wire", "client", "settings", "spec", "configuration"),
+    *("privacy", "tasks", "protocols", "collection", "v1", "wire", "client", "settings", "spec", "configuration"),
     *("simulate", "net", "store", "localcluster", "localrun", "bench", "hardening", "cli"),
 )
 APART = frozenset({("net", "store"), ("store", "net"), ("net", "simulate"), ("store", "simulate"), ("store", "wire")})

@@ -1,10 +1,13 @@
 """What the documents say of the code holds: sections that it cites, tests that they name, diagrams, commands."""
 
 import ast
+import io
 import json
 import re
 import subprocess
 import sys
+import tokenize
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +27,9 @@ SOURCES = [
 ]
 GENERATED = {"attacks.md", "errors.md", "performance.md", "reproduction.md"}
 WIDTH = 100
+VAGUE = re.compile(r"\b(whoever|nobody|somebody|beside|told)\b", re.IGNORECASE)
+NO_PROSE = re.compile(r"`[^`]*`|\{[^{}]*\}|\]\([^)]*\)|told (?:apart|from)")  # code, links; to tell two things apart
+AN_ANSWER = ("nobody    ", "--label nobody", 'labels = ["nobody"', 'labels=("nobody"')  # of an example's question
 CITATION = re.compile(r"(?<![\w-])([a-z-]+\.md)(?: §(\d+)(?:\.(\d+))?)?")
 
 
@@ -52,6 +58,77 @@ def test_every_section_that_is_cited_exists() -> None:
             elif page is not None and wanted and wanted not in sections(page):
                 missing.append(f"{source.relative_to(ROOT)}: {name} §{wanted}")
     assert not missing
+
+
+def prose(path: Path) -> Iterator[tuple[int, str]]:
+    """What is read in a file, by line: a document's text; strings and comments of code, unless they are one word."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        yield from enumerate(text.splitlines(), start=1)
+        return
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type in (tokenize.STRING, tokenize.COMMENT) and not token.string.strip("\"'").isidentifier():
+            yield from enumerate(token.string.splitlines(), start=token.start[0])
+
+
+def vague(root: Path) -> list[str]:
+    """Where a vague word stands in place of a role's noun or a plain verb."""
+    code = (path for top in ("peos", "shuffler", "analyzer", "user_client") for path in (root / top).rglob("*.py"))
+    more = (path for top in ("benchmarks", "experiments") for path in (root / top).rglob("*.py"))
+    pages = (*root.glob("*.md"), *(root / "docs").rglob("*.md"))
+    found = []
+    for path in sorted((*code, *more, *pages)):
+        for number, line in prose(path):
+            if not any(kept in line for kept in AN_ANSWER) and (word := VAGUE.search(NO_PROSE.sub("", line))):
+                found.append(f"{path.relative_to(root)}:{number} {word[0]}: {line.strip()}")
+    return found
+
+
+def printed(root: Path) -> set[str]:
+    """What programs may print, pieces of it: all strings of the code that are no docstrings, cut where values stand."""
+    found = set()
+    for top in ("peos", "shuffler", "analyzer", "user_client"):
+        for path in (root / top).rglob("*.py"):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            docs = {id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Expr)}
+            strings = (one for one in ast.walk(tree) if isinstance(one, ast.Constant) and id(one) not in docs)
+            found |= {one.value for one in strings if isinstance(one.value, str)}
+    return found
+
+
+def pieces(sentence: str) -> list[str]:
+    """A printed sentence of a page, cut where values stand, and where a status joins what is awaited and from whom."""
+    return [piece for piece in re.split(r"…|^waiting for | from |: |; ", sentence) if len(piece.strip(" ().,")) > 3]
+
+
+def test_what_operators_see_is_what_is_printed() -> None:
+    known, page = printed(ROOT), (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    rows = page.partition("| you see |")[2].partition("\n\n")[0].splitlines()[2:]
+    assert len(rows) > 20
+    for row in rows:
+        quoted = re.findall(r"`([^`]+)`", row.split("|")[1])
+        assert quoted, f"what is printed is quoted: {row}"
+        for piece in (piece for sentence in quoted for piece in pieces(sentence)):
+            assert any(piece.strip() in one for one in known), f"no program prints {piece!r}: {row}"
+
+
+def test_role_nouns_stand_where_whoever_or_nobody_would() -> None:
+    assert vague(ROOT) == []
+
+
+def test_a_planted_vague_word_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "peos").mkdir()
+    (tmp_path / "peos" / "planted.py").write_text(
+        'told = 3  # for whoever asks\n"""Is `told` that.\n\nNobody else."""\n'
+    )
+    (tmp_path / "README.md").write_text(
+        "Two keys cannot be told apart.\nIt lies beside [it](https://beside.example).\n"
+    )
+    assert [one.partition(" ")[0] for one in vague(tmp_path)] == [
+        "README.md:2",
+        "peos/planted.py:1",
+        "peos/planted.py:4",
+    ]
 
 
 def test_documents_written_by_hand_wrap_at_100() -> None:

@@ -4,7 +4,23 @@ import numpy as np
 import pytest
 
 from peos.crypto.randomness import Randomness
-from peos.ldp import GRR, OUE, SUE, HadamardResponse, LocalHash, Mechanism, Question, SubsetSelection
+from peos.estimate.bits import BitFrequencies
+from peos.ldp import (
+    BLH,
+    GRR,
+    OLH,
+    OUE,
+    RAPPOR,
+    SUE,
+    THE,
+    UE,
+    HadamardResponse,
+    LocalHash,
+    Mechanism,
+    Question,
+    RandomMatrixProjection,
+    SubsetSelection,
+)
 from peos.shuffle.delivery_state import Phase
 from peos.shuffle.messages import Kind
 from peos.shuffle.schedule import Schedule
@@ -90,21 +106,40 @@ def test_everything_is_erased_once_the_analyzer_has_it(rng: Randomness) -> None:
     "mechanism",
     [
         *(full(GRR(12, 3.0)), LocalHash(40, 3.0, d_prime=8), full(LocalHash(40, 3.0, d_prime=11)), full(SUE(20, 4.0))),
-        *(HadamardResponse(40, 3.0), full(SubsetSelection(40, 3.0)), full(OUE(20, 3.0))),
+        *(HadamardResponse(40, 3.0), full(SubsetSelection(40, 3.0)), full(OUE(20, 3.0)), full(OLH(20, 3.0))),
+        *(full(BLH(20, 3.0)), full(THE(20, 3.0)), full(UE(20, 3.0, share=0.4)), full(RandomMatrixProjection(20, 3.0))),
     ],
-    ids=["grr", "solh", "solh-11", "sue", "hadamard", "subset", "ue"],
+    ids=repr,
 )
 def test_estimates_are_right_within_their_error_bars(mechanism: Mechanism, rng: Randomness) -> None:
+    """And the mechanism's own of the same words, bit for bit."""
     users, fakes = 3000, 400
     values = rng.below(np.full(users, 5, np.uint64)).astype(np.int64)
-    result = run_collection(values, mechanism=mechanism, fakes=fakes, key=small_key(), rng=rng)
-    if mechanism.name in ("hadamard", "subset", "ue"):  # the same in every collection, having no salt
-        own = mechanism.estimate(mechanism.tally(result.reports), users=users, fakes=fakes)
-        assert np.array_equal(result.estimate.frequency, own.frequency)
+    simulation = Simulation(mechanism, fakes=fakes, key=small_key(), rng=rng)
+    result = simulation.run(values)
+    own = simulation.mechanism.estimate(simulation.mechanism.tally(result.reports), users=users, fakes=fakes)
+    assert np.array_equal(result.estimate.frequency, own.frequency)
     truth = np.bincount(values, minlength=mechanism.domain) / users
     off = np.abs(result.estimate.frequency - truth) / result.estimate.stderr
-    # α = 1e-6 over at most 40 values and 6 mechanisms, Bonferroni: z = 6.4 (scipy: norm.isf(0.5e-6 / 240) = 5.8).
+    # α = 1e-6 over at most 40 values and 12 mechanisms, Bonferroni: z = 6.4 (scipy: norm.isf(0.5e-6 / 480) = 6.0).
     assert off.max() < 6.4, f"largest |estimate − truth| / stderr = {off.max():.2f} of {mechanism.domain} values"
+
+
+def test_bits_of_filters_are_right_within_their_error_bars(rng: Randomness) -> None:
+    users, fakes = 1500, 200
+    values = rng.below(np.full(users, 5, np.uint64)).astype(np.int64)
+    mechanism = RAPPOR(20, 4.0, bits=24, cohorts=4)
+    result = run_collection(values, mechanism=mechanism, fakes=fakes, key=small_key(), rng=rng)
+    own = mechanism.estimate(mechanism.tally(result.reports), users=users, fakes=fakes)
+    assert isinstance(own, BitFrequencies)
+    assert np.array_equal(result.estimate.frequency, own.frequency)
+    expected = mechanism.design.matrix @ (np.bincount(values, minlength=20) / users)
+    off = np.abs(own.bits.reshape(-1) - expected) / np.sqrt(own.bit_variance.reshape(-1))
+    assert off.max() < 6.4, f"largest |estimate − truth| / stderr = {off.max():.2f} of 96 bits"
+    claims = result.guarantees
+    assert (claims.server.theorem, claims.server.exact, claims.users.theorem, claims.users.exact) == (None,) * 4
+    assert claims.local == mechanism.epsilon_local
+    assert all("more than two levels" in sentence for sentence in claims.in_words()[:2])
 
 
 def test_the_guarantee_is_for_what_was_realised(rng: Randomness) -> None:

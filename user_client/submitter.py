@@ -27,7 +27,7 @@ OURSELVES: Final = "this client"
 
 @dataclass(frozen=True, repr=False)
 class Respondent:
-    """Somebody with a value and a ticket; `user` is whose memory and budget it is."""
+    """A user with a value and a ticket; `user` is whose memory and budget it is."""
 
     user: bytes
     value: int

@@ -1,4 +1,4 @@
-"""report.html: a collection's result for somebody who did not build the system, in one file that asks for nothing else.
+"""report.html: a collection's result for readers who did not build the system, in one file that loads nothing else.
 
     page          the whole page, and writing it
     report.html   its text: a template that escapes every value

@@ -10,7 +10,7 @@ NOT_MEASURED: Final = "not measured"
 NOT_RECORDED: Final = "not recorded"
 FOUND: Final = {True: "yes", False: "no", None: NOT_RECORDED}
 """Whether a value is found, as tables say it; results from before it was looked at do not have it."""
-CERTAIN: Final = "at most 1 in 20 results like this calls any value found that nobody gave"
+CERTAIN: Final = "at most 1 in 20 results like this calls any value found that no user gave"
 _KILO: Final = 1000.0
 _UNITS: Final = ("bytes", "kB", "MB", "GB", "TB", "PB")
 

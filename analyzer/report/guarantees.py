@@ -19,7 +19,7 @@ _THEOREM: Final = (
     "applies it (docs/privacy.md §1)."
 )
 _EXACT: Final = "The shuffle, by exact accounting (docs/privacy.md §2)."
-_LOCAL: Final = "Her own randomness (docs/privacy.md §0): it holds whoever works together."
+_LOCAL: Final = "Her own randomness (docs/privacy.md §0): it holds whichever parties collude."
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""`peos bench overhead`: what a collection costs each party, beside table 9.3 of the thesis.
+"""`peos bench overhead`: what a collection costs each party, next to table 9.3 of the thesis.
 
 Each row is measured at n and at n/2 users, and the difference scaled to a million: all costs grow linearly in n, and
 what is made once (keys, 32 dummies, tables of the width that pays for a million) then counts for nothing. Times are

@@ -123,7 +123,7 @@ class Timed(Simulation):
             super().feed(node, event)
 
     def carry_out(self, node: Node, effect: Effect) -> None:
-        """Passes are noted besides."""
+        """Passes are noted separately."""
         if isinstance(effect, Pass | Peel):
             with _of(node).clocked("pass"):
                 super().carry_out(node, effect)

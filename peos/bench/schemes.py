@@ -1,8 +1,8 @@
-"""`peos bench schemes`: what one operation of each encryption scheme costs on one core, others' beside in the same run.
+"""`peos bench schemes`: one operation of each encryption scheme on one core, ours and other libraries' in one run.
 
 Keys have the 3072 bits of production. Batches include the making of their zeros from window tables already built; what
-building them costs is reported beside. Packed decryption depends on the passes before it; `attacked` is with one
-hostile row in a thousand. `phe` is measured beside, and SecretFlow's HEU where it is installed.
+building them costs is reported separately. Packed decryption depends on the passes before it; `attacked` is with one
+hostile row in a thousand. `phe` is measured in the same run, and SecretFlow's HEU where it is installed.
 """
 
 import importlib.metadata

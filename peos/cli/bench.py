@@ -78,7 +78,7 @@ def schemes(
     count: Annotated[int, typer.Option(help="Number of operations in a batch.", min=64)] = 1500,
     as_json: Json = False,
 ) -> None:
-    """Each operation of each encryption scheme on one core, with phe beside, and HEU where it is installed."""
+    """Each operation of each encryption scheme on one core, compared with phe, and with HEU where it is installed."""
     from peos.bench.schemes import lines, measure
 
     console = _console(as_json)
@@ -99,7 +99,7 @@ def overhead(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Table 9.3 of the thesis beside ours: seconds and bytes of a user, a shuffler and the analyzer, at a million."""
+    """Table 9.3 of the thesis next to ours: seconds and bytes of a user, a shuffler and the analyzer, at a million."""
     from peos.bench.overhead import SHUFFLERS, flat, measure_all
 
     console = _console(as_json)

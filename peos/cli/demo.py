@@ -1,4 +1,4 @@
-"""`peos demo`: an analyzer, shufflers and users as separate processes over TLS, and the estimates beside the truth."""
+"""`peos demo`: an analyzer, shufflers and users as separate processes over TLS, and the estimates next to the truth."""
 
 import json
 import tempfile
@@ -52,7 +52,7 @@ def demo(
     out: Annotated[Path | None, typer.Option(help="Folder for the results; created if missing.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print result.json.")] = False,
 ) -> None:
-    """Run a whole collection on this machine (separate processes, TLS, real encryption) beside the truth."""
+    """Run a whole collection on this machine (separate processes, TLS, real encryption); print estimates and truth."""
     from rich.console import Console
 
     from peos.localrun import local_spec, run_locally, zipf_values
@@ -106,7 +106,7 @@ def _is_accounted(mechanism: str, domain: int) -> bool:
 
 
 def _compare(result: dict[str, Any], values: list[int], clock: "Clock") -> dict[str, Any]:
-    """The truth beside the estimates, and the checks that decide whether the demo holds."""
+    """The truth next to the estimates, and the checks that decide whether the demo holds."""
     from statistics import NormalDist
 
     import numpy as np

@@ -11,7 +11,7 @@ from peos.registry import POST_PROCESSING
 from peos.settings import File, keys_of, option_of
 
 POST_PROCESS: Final = (
-    f"Method of post-processing, shown beside the raw estimates: {POST_PROCESSING.choices}; auto simulates them all, "
+    f"Method of post-processing, shown next to the raw estimates: {POST_PROCESSING.choices}; auto simulates them all, "
     "for the GOAL values, top:K or sets:SHARE [default: none; of auto: values]"
 )
 """Help for --post-process."""

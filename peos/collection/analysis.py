@@ -71,14 +71,14 @@ class Clock:
 
 
 @dataclass(frozen=True)
-class Told:
+class Answered:
     """What the shufflers say, in their order."""
 
     kept: Durable
     answers: Sequence[Answer]
 
 
-Event = Clock | Told
+Event = Clock | Answered
 
 
 # Effects.
@@ -104,7 +104,7 @@ class SendDummies:
 
 @dataclass(frozen=True)
 class Ask:
-    """Ask the shufflers where they stand; then `Told`."""
+    """Ask the shufflers where they stand; then `Answered`."""
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,8 @@ class Session:
         match event:
             case Clock(kept, now):
                 return self._on_clock(kept, now)
-            case Told(kept, answers):
-                return self._on_told(kept, answers)
+            case Answered(kept, answers):
+                return self._on_answered(kept, answers)
 
     def _on_clock(self, kept: Durable, now: float) -> Effects:
         document = self._document
@@ -169,7 +169,7 @@ class Session:
         self._asked_at = now
         return (SendDummies() if is_open else Ask(), Wait(min(ends, now + every)))
 
-    def _on_told(self, kept: Durable, answers: Sequence[Answer]) -> Effects:
+    def _on_answered(self, kept: Durable, answers: Sequence[Answer]) -> Effects:
         if kept.state not in (State.CLOSED, State.SHUFFLING):
             return ()  # while they were asked, the output may have come
         if reason := lost(self._document, {header.header.sender for header in kept.deliveries}, answers):

@@ -124,7 +124,7 @@ class Document:
         return self.protocol.hiding_fakes(self.fakes, len(self.shufflers))
 
     def closing(self, now: float) -> str:
-        """When it closes, beside what a clock says: to the person who reads both, a clock that is wrong shows."""
+        """When it closes, and what a clock says: a reader of both notices a clock that is wrong."""
         return f"at {utc(self.closes_at)}, and the clock here says {utc(now)}"
 
     def _check_members(self) -> None:

@@ -1,7 +1,7 @@
 """The freeze: which submissions count, agreed by every pair of shufflers before any shuffling (protocol.md §6.4).
 
 Each shuffler signs the length and the root of its list, and shows every announcement that it holds to all others. Only
-when every other holds the same r announcements does it show the list itself: nobody composes a list after seeing the
+when every other holds the same r announcements does it show the list itself: no list is composed after seeing the
 others', and a shuffler that announces two is named by its own two signatures. What all lists have in common counts.
 After that comparison all honest shufflers compute one frozen digest, so that another one names its sender.
 """
@@ -232,7 +232,7 @@ class Listing:
             if self._tree.count == self._announced.count:
                 raise self._another()
             if row[:ID_BYTES] <= self._last and self._tree.count:
-                raise _fault("freeze.order", self._who, "showed a list that is not sorted by distinct ids")
+                raise _fault("freeze.order", self._who, "showed a list in which an id is repeated or out of order")
             self._tree.add(leaf(row))
             self._last = row[:ID_BYTES]
             while at < len(so_far) and so_far[at] < row:

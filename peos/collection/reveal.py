@@ -75,7 +75,7 @@ def proved_case(
     public = encryption.public
     assert public is not None, "rows are followed where they are re-randomised under a key"
     if not is_signed(document, context, revealed, signed):
-        raise _refused("inspection.signature", "did not sign what it reveals")
+        raise _refused("inspection.signature", "did not sign the dummies that it shows")
     due = document.dummies[
         : inspected_dummies(len(document.dummies), document.mechanism.words * public.ciphertext_bytes)
     ]

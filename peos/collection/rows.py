@@ -22,7 +22,7 @@ _ID_BYTES: Final = 16
 
 @dataclass(frozen=True)
 class ListProof:
-    """One row of a list: where it stands, and the nodes beside its way up to the root."""
+    """One row of a list: where it stands, and the sibling nodes on its way up to the root."""
 
     place: int
     row: bytes
@@ -56,7 +56,7 @@ class RowList:
         return bytes(self._levels[-1]) or tree.EMPTY
 
     def show(self, row: bytes) -> tuple[ListProof, ...]:
-        """The row itself if it is in the list, else the one or two that would stand beside it."""
+        """The row itself if it is in the list, else the one or two that would be its neighbours."""
         place = bisect_left(self._rows, row)
         if place < len(self) and self._rows[place] == row:
             places = [place]

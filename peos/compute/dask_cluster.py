@@ -2,8 +2,8 @@
 
 Dask's scheduler sees every argument and every result of every task, keeps them, and shows them on its pages. So all of
 them are sealed (`peos.compute.dask_worker`): it has ciphertexts, and knows how many rows there are. A worker that is
-lost loses the chunk that it was at, which dask has worked again elsewhere, from the same sealed bytes: nobody has seen
-what was made of them before.
+lost loses the chunk that it was at, which dask has worked again elsewhere, from the same sealed bytes: what was
+made of them before was seen by no party.
 
 What this does not protect from: a client that may submit tasks to a cluster can run anything in its workers. A cluster
 belongs to one party, like the machines that its process runs on.
@@ -232,7 +232,7 @@ class _Work:
             self._progress(self._done, len(self._out))
 
     def _look(self) -> None:
-        """Whether there is still somebody to wait for."""
+        """Whether there is still a worker to wait for."""
         if self._engine._closed:
             raise CancelledError
         if self._client.nthreads():

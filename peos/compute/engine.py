@@ -21,7 +21,7 @@ from peos.errors import LocalFault
 
 Places = NDArray[np.bool_]
 Progress = Callable[[int, int], None]
-"""Told (done, total) rows, in the calling thread, after each chunk."""
+"""Called with (done, total) rows, in the calling thread, after each chunk."""
 
 
 class Cut(Protocol):

@@ -112,7 +112,7 @@ class Processes(Engine):
                     future = self._submit(pool, job, cut(inputs, waiting[0]))
                     working[future] = waiting.popleft()
                 done = wait(working, _GLANCE, return_when=FIRST_COMPLETED).done
-                if self._closed and not done:  # nobody is told of a future that is cancelled before it is begun
+                if self._closed and not done:  # `wait` does not return for a future that was cancelled before it began
                     raise CancelledError
                 for future in done:
                     out[working[future]] = future.result()
@@ -126,7 +126,7 @@ class Processes(Engine):
             waiting.extendleft(reversed(working.values()))
             self._give_up(pool)
         finally:
-            for future in working:  # if the caller's progress or a chunk raised: nobody wants the rest
+            for future in working:  # if the caller's progress or a chunk raised: the rest is not needed
                 future.cancel()
         return came
 
@@ -209,7 +209,7 @@ def _begin(niceness: int) -> None:
     os.nice(niceness)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
-    assert parent is not None, "a worker was started by somebody"
+    assert parent is not None, "a worker was started by a process"
 
     def leave_with_parent() -> None:
         wait_for_end([parent.sentinel])

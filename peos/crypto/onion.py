@@ -6,8 +6,8 @@
 
 Layers count from 1, the outermost; the last is the analyzer's. All onions of a collection are equally long before each
 layer, and lose `LAYER_BYTES` with it. A key is used for one message, so the nonce is fixed. The point is part of the
-key's label because −P gives the same ECDH secret as P: without it, whoever passes an onion on could make of it another
-one that opens to the same, and no copy would be known by its bytes.
+key's label because −P gives the same ECDH secret as P: without it, a party that passes an onion on could make of it
+another one that opens to the same, and no copy would be known by its bytes.
 """
 
 from dataclasses import dataclass
@@ -177,8 +177,8 @@ def read_point(point: bytes) -> EllipticCurvePublicKey:
 def without_copies(rows: Rows) -> Rows:
     """The rows, each once, in the order in which they first occur.
 
-    Whoever has seen an onion can send it again: its report would come out twice, and be known by that. No two honest
-    onions are equal.
+    A party that has seen an onion can send it again: its report would come out twice, and be known by that. No two
+    honest onions are equal.
     """
     as_one = np.ascontiguousarray(rows).view(f"V{rows.shape[1]}").reshape(-1)
     _, first = np.unique(as_one, return_index=True)

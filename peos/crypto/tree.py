@@ -29,7 +29,7 @@ def root(leaves: bytes | bytearray) -> bytes:
 
 
 def paths(levels: Iterable[bytes | bytearray], places: Sequence[int]) -> list[tuple[bytes, ...]]:
-    """The nodes beside the way from each place up to the root."""
+    """The sibling nodes on the way from each place up to the root."""
     beside: list[list[bytes]] = [[] for _ in places]
     for height, level in enumerate(levels):
         for found, place in zip(beside, places, strict=True):

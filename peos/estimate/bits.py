@@ -1,4 +1,4 @@
-"""Frequencies of values that were told by bits which they share: each bit's own, and what explains them all.
+"""Frequencies of values that were reported by bits which they share: each bit's own, and what explains them all.
 
 Of the N reports, fakes among them, N_c are of cohort c, and bit i is set in B of these. A user's report has it set with
 probability p if her value sets it, else q, and so has a fake: ŷ = (B/N_c − q)/(p − q)·N/n is the share of the users
@@ -21,12 +21,12 @@ from peos.estimate.lasso import Design, least_squares, nonnegative_lasso
 class BitFrequencies(Frequencies):
     """Fitted frequencies; `variance` is that of the fit to noisy bits, the values that were chosen taken as given.
 
-    What a choice of values adds to it nobody knows: so no value is called found, and an interval goes from nothing to
-    what the value's own bits allow, whoever else has set them.
+    What a choice of values adds to it is not known: so no value is called found, and an interval goes from nothing to
+    what the value's own bits allow, whichever other values have set them.
     """
 
     bits: Floats  # (cohorts, k): ŷ
-    bit_variance: Floats  # (cohorts, k): of each, with the cohort's size given; infinite for a cohort of nobody
+    bit_variance: Floats  # (cohorts, k): of each, with the cohort's size given; infinite for a cohort without users
     most: Floats  # (domain,): the mean ŷ of each value's bits
     most_stderr: Floats
 

@@ -107,7 +107,7 @@ class Estimate(Frequencies):
     def significant(self, level: float = 0.05) -> NDArray[np.bool_]:
         """(domain,): which values are found: their supports are too many to be other values' reports and fakes alone.
 
-        With probability at least 1 − `level` no value is found that nobody holds, among all values together. Each is
+        With probability at least 1 − `level` no value is found that no user holds, among all values together. Each is
         held against the exact tail of its count at `level` over the number of values (Bonferroni): whatever their
         counts have to do with each other (privacy.md §4).
         """

@@ -44,7 +44,7 @@ def ends(
 
     k stays unless Pr_k[S ≥ s] or Pr_k[S ≤ s] is at most (1 − level)/2, so that whatever k is, it is missed with a
     probability of at most 1 − level. Where every k goes, the fewest are more than `users`, or the most −1. The work
-    grows with the fewer of the reports that support v although nobody holds it, and that fail to although all do.
+    grows with the fewer of the reports that support v although no user holds it, and that fail to although all do.
     """
     if _few(q, u, users, fakes) > _few(1 - p, 1 - u, users, fakes):
         # A report that does not support v, of a user who does not hold it: the same sum with the roles exchanged.
@@ -73,7 +73,7 @@ def ends(
 
 
 def _few(q: float, u: float, users: int, fakes: int) -> float:
-    """How many reports are expected to support a value that nobody holds."""
+    """How many reports are expected to support a value that no user holds."""
     return users * q + fakes * u
 
 

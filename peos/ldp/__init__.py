@@ -24,7 +24,7 @@ from peos.ldp.subset import SubsetSelection
 from peos.ldp.sue import SUE
 from peos.ldp.the import THE
 from peos.ldp.ue import OUE, UE
-from peos.registry import MECHANISMS
+from peos.registry import KEYED, MECHANISMS
 
 __all__ = [
     "BLH",
@@ -57,7 +57,7 @@ def from_parameters(name: str, domain: int, parameters: Mapping[str, int], quest
     The inverse of (`name`, `domain`, `parameters`, `question`) of a mechanism: digest and ε_l come back the same.
     """
     require_collectable(name)
-    kind = MECHANISMS.get(name)
+    kind = MECHANISMS.get(name) or KEYED.get(name)
     if kind is None or kind.name != name:
         known = (each for each, one in MECHANISMS.items() if one.name == each)
         raise WrongInput("mechanism.name", f"a mechanism is one of {', '.join(known)}")

@@ -7,7 +7,7 @@ So the blanket is exactly a fake report, and nothing tells the two apart.
 Whatever accounting, planner, results and pages need to know of a mechanism they ask the mechanism: a new one is its
 own file and a line in `peos.registry`.
 
-Neighbours: one user's value is replaced. Trusted: nobody but the user's own device.
+Neighbours: one user's value is replaced. Trusted: the user's own device alone.
 """
 
 import hashlib
@@ -124,7 +124,7 @@ class Mechanism(ABC):
     @classmethod
     @abstractmethod
     def from_parameters(cls, domain: int, parameters: Mapping[str, int], question: Question = UNASKED) -> Self:
-        """The mechanism with these integers, each checked: they may come from a document of somebody else's."""
+        """The mechanism with these integers, each checked: they may come from another party's document."""
 
     @classmethod
     @abstractmethod
@@ -181,7 +181,7 @@ class Mechanism(ABC):
 
     @property
     def shown(self) -> Mapping[str, int]:
-        """The parameters that plans and results show beside ε_l."""
+        """The parameters that plans and results show with ε_l."""
         return {}
 
     @abstractmethod

@@ -54,17 +54,17 @@ def blanket_of_cells(γ: Fraction, cells: int, bits: int, collision: float, loca
     )
 
 
-def least_collision(expected: Fraction) -> float:
+def least_collision(expected: Fraction, *, sigmas: int = _SIGMAS) -> float:
     """c − 12√(c/2^32): under at least so many of the 2^32 seeds any two values meet (privacy.md §2).
 
     The fewer collisions, the larger δ: a report that matches both values hides more than one that matches either. With
     the seeds' functions drawn at random some pair of 2^24 values falls below with probability 10^-16 (Chernoff).
     """
     c = float(expected)
-    return max(0.0, c - _SIGMAS * math.sqrt(c / 2.0**_SEED_BITS))
+    return max(0.0, c - sigmas * math.sqrt(c / 2.0**_SEED_BITS))
 
 
-def most_collision(expected: Fraction, seed_bits: int = _SEED_BITS) -> float:
+def most_collision(expected: Fraction, seed_bits: int = _SEED_BITS, *, nats: float = _NATS) -> float:
     """How much above c any pair of values may meet, over the seeds that there are (Bernstein; privacy.md §4)."""
     c, seeds = float(expected), 2.0**seed_bits
-    return (_NATS / 3 + math.sqrt(_NATS * _NATS / 9 + 2 * c * seeds * _NATS)) / seeds
+    return (nats / 3 + math.sqrt(nats * nats / 9 + 2 * c * seeds * nats)) / seeds

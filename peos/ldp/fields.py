@@ -2,7 +2,7 @@
 
 Position i of d is field i: bits ib … ib+b−1 of Σ_j word_j·2^(64j), 1 iff the field, as a number, is below τ. A uniform
 word is then Bernoulli(τ/2^b) in each position, so that a fake is a plausible report; plain bits would make it a row of
-fair coins, which hides nobody (privacy.md §1). Neighbours: one user's value is replaced. Trusted: her device alone.
+fair coins, which hides no user (privacy.md §1). Neighbours: one user's value is replaced. Trusted: her device alone.
 """
 
 from fractions import Fraction

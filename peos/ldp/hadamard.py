@@ -1,8 +1,8 @@
 """Hadamard response with several signs: parities of a random row and of rows that follow from it (protocol.md §2).
 
 The top 40 bits t of a word give the row a = 1 + ⌊t(2^m − 1)/2^40⌋, 2^m ≥ d, and its low j bits the signs y; those
-between mean nothing. The report supports each x with y_i = <a·x^i, π(x)> for i = 0 … j − 1, in GF(2^m). For a value
-told, the signs of another are uniform but for the row 0, which is left out: a balanced design, that no two-level
+between mean nothing. The report supports each x with y_i = <a·x^i, π(x)> for i = 0 … j − 1, in GF(2^m). Given a
+true value, the signs of another are uniform but for the row 0, which is left out: a balanced design, that no two-level
 mechanism with as many supports is better than. Neighbours: one user's value is replaced. Trusted: her device alone.
 """
 

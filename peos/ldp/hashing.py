@@ -115,7 +115,7 @@ class HashFamily:
     def support_counts(self, seeds: U64, answers: NDArray[np.int64]) -> NDArray[np.int64]:
         """(domain,): for how many reports (seed, y) is H(x) = y.
 
-        Takes P/d' steps a report. The vectors in hand stay below 16 MB, beside the counters and, where there are more
+        Takes P/d' steps a report. The vectors in hand stay below 16 MB, without the counters and, where there are more
         reports than P, a table of all inverses: 8·P bytes each.
         """
         counters = np.zeros(self.prime, dtype=np.int64)

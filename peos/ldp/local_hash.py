@@ -1,4 +1,4 @@
-"""Local hashing: a random hash function of the value, told through randomised response (thesis §9.3.2).
+"""Local hashing: a random hash function of the value, sent through randomised response (thesis §9.3.2).
 
 With d' set to the optimum of the shuffled model this is the thesis' SOLH, at d' near e^ε + 1 it is OLH. One word holds
 a seed (high 32 bits) and a number z (low 32 bits) that tells the answer y = ⌊z·d' / 2^32⌋; the report supports every

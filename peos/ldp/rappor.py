@@ -208,7 +208,7 @@ class RAPPOR(Mechanism):
         return fit(self.design, np.asarray(tally), 1 - q, q, users=users, fakes=fakes, together=self.hashes)
 
     def variance(self, users: int, fakes: int = 0, frequency: float = 0.0) -> float:  # noqa: ARG002 - p + q = 1
-        """Of a value that shares no bits, told by its own bits: (n + n_r)q(1 − q)/(m n²(1 − 2q)²)."""
+        """Of a value that shares no bits, estimated by its own bits: (n + n_r)q(1 − q)/(m n²(1 − 2q)²)."""
         q = float(self.flipped)
         return (users + fakes) * q * (1 - q) / (self.hashes * (users * (1 - 2 * q)) ** 2)
 

@@ -25,7 +25,8 @@ class InstantaneousNoise:
     def __init__(self, permanent: RAPPOR, p: float, q: float) -> None:
         if not 0.0 <= q < p <= 1.0:
             raise WrongInput(
-                "mechanism.share", f"a bit that is 1 is told as 1 likelier than one that is 0, not with {p} and {q}"
+                "mechanism.share",
+                f"a bit that is 1 is sent as 1 with a higher probability than one that is 0, not with {p} and {q}",
             )
         self.permanent, self.p, self.q = permanent, p, q
 

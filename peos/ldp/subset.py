@@ -2,7 +2,7 @@
 
 P is the smallest prime that is at least d. The top 32 bits t of a word give a = 1 + ⌊t(P − 1)/2^32⌋, the low 32 bits s
 the end of the window: the report supports each x with (s − ⌊(a·π(x) mod P)·2^32/P⌋) mod 2^32 < w, about k = wP/2^32 of
-the values. For a value told, another is supported with probability (k − 1)/(P − 1): a balanced design, that no
+the values. Given a true value, another is supported with probability (k − 1)/(P − 1): a balanced design, that no
 two-level mechanism with as many supports is better than. Neighbours: one user's value is replaced. Trusted: her device
 alone.
 """

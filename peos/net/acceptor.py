@@ -350,7 +350,7 @@ class Acceptor:
         self._observer.note(NotAccepting(error))
 
     def _tell(self) -> None:
-        """A port that is full is told to the operator, but not for each connection."""
+        """Note that a port is full, but not for each connection."""
         self._turned_away += 1
         now = self.loop.time()
         if now - self._told_at >= _TOLD_EVERY:

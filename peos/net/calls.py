@@ -13,7 +13,7 @@ from peos.errors import LocalFault
 from peos.net.client import TIMEOUT
 from peos.net.errors import from_rpc_error
 from peos.net.guard import Context, Handler
-from peos.net.retry import STANDARD, Retry, Told, retrying
+from peos.net.retry import STANDARD, OnFailure, Retry, retrying
 from peos.net.tls import grpc
 from peos.wire.methods import Method
 
@@ -26,7 +26,7 @@ A streamed request is an async iterator of decoded messages. Raise an error of `
 Metadata = tuple[tuple[str, str | bytes], ...]
 
 Meter = Callable[[int, int], None]
-"""Told how many bytes of messages were (sent, received)."""
+"""Called with the bytes of messages (sent, received)."""
 
 CollectionMeter = Callable[[bytes, int, int], None]
 """The same with the collection in front. Messages that name none are not counted; chunks are, by their reader."""
@@ -41,7 +41,7 @@ class Service:
 
 
 def service(behaviours: Mapping[Method, Behaviour], *, meter: CollectionMeter | None = None) -> Service:
-    """The calls of one service with what answers each; `meter` is told of the bytes that they take and give."""
+    """The calls of one service with what answers each; `meter` counts the bytes that they take and give."""
     names = {method.service for method in behaviours}
     if len(names) != 1:
         raise LocalFault("network.service", f"a service is offered by itself, and here are {len(names)}")
@@ -116,7 +116,7 @@ class Caller:
         rng: Randomness,
         *,
         policy: Retry = STANDARD,
-        waiting: Told | None = None,
+        waiting: OnFailure | None = None,
         meter: Meter | None = None,
     ) -> None:
         self.party = party
@@ -209,12 +209,12 @@ class Caller:
         return message
 
     async def _repeated(self, once: Callable[[], Awaitable[bytes]], step: str) -> bytes:
-        def told(error: Exception, pause: float) -> None:
+        def on_failure(error: Exception, pause: float) -> None:
             if self._waiting is not None:
                 self._waiting(self._explained(error, step), pause)
 
         try:
-            return await retrying(once, self._policy, rng=self._rng, told=told)
+            return await retrying(once, self._policy, rng=self._rng, on_failure=on_failure)
         except grpc.RpcError as error:
             raise self._explained(error, step) from None
 

@@ -86,7 +86,7 @@ def make_certificate(
 def read_certificate(data: bytes) -> x509.Certificate:
     """Exactly one certificate, on P-256, for the name that all have, by the key that its subject names; or WrongInput.
 
-    TLS looks certificates up by subject. As the subject holds the key and the key has signed it, nobody can make one
+    TLS looks certificates up by subject. As the subject holds the key and the key has signed it, no party can make one
     that hides another party's: neither with that party's subject and a key of its own, nor with both and other dates.
     """
     try:
@@ -172,7 +172,7 @@ def require_valid(data: bytes, what: str) -> None:
 
 
 def validity(data: bytes) -> str:
-    """From when to when, beside what the clock here says."""
+    """From when to when, and what the clock here says."""
     found = read_certificate(data)
     times = found.not_valid_before_utc, found.not_valid_after_utc, datetime.datetime.now(datetime.UTC)
     first, last, now = (one.strftime("%Y-%m-%d %H:%M UTC") for one in times)

@@ -1,7 +1,7 @@
 """One table: what an exception becomes on the wire, and what the caller makes of it there.
 
-A caller is told what it must know to act, by the exception's own id and sentence where they are about what the caller
-sent; of this party's own troubles it is told only that there are some. The details go to our log.
+A caller learns what it must know to act, by the exception's own id and sentence where they are about what the caller
+sent; of this party's own troubles it learns only that there are some. The details go to our log.
 """
 
 from collections.abc import Iterable
@@ -78,13 +78,13 @@ class Public:
 
     @property
     def metadata(self) -> tuple[tuple[str, str | bytes], ...]:
-        """How it travels beside the status."""
+        """How it travels with the status."""
         retry, hint = str(int(self.retry)), self.hint.encode()
         return (ERROR_KEY, self.name), (ID_KEY, self.id), (RETRY_KEY, retry), (HINT_KEY, hint)
 
 
 def to_status(error: BaseException) -> Public:
-    """What a caller is told of `error`; of an exception that is not ours, nothing but that it happened."""
+    """What a caller learns of `error`; of an exception that is not ours, nothing but that it happened."""
     type_ = next((known for known in type(error).__mro__ if known in TABLE), PeosError)
     row = TABLE[type_]
     if row.text or not isinstance(error, PeosError):

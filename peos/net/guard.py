@@ -1,7 +1,7 @@
 """What stands before every call of a server: TLS 1.3, a peer that is trusted now, and the table of errors behind it.
 
-The handshake has checked the certificate already; but a connection may outlive the trust in it, and whoever changed
-the environment of this process could have let TLS 1.2 in. So each call is checked once more.
+The handshake has checked the certificate already; but a connection may outlive the trust in it, and a changed
+environment of this process could have let TLS 1.2 in. So each call is checked once more.
 """
 
 import inspect

@@ -29,7 +29,7 @@ class Limits:
     connections: int = 256
     per_address: int = 128
     streams: int = 128  # calls of one connection
-    calls: int = 512  # of all connections; beyond, callers are told to come back
+    calls: int = 512  # of all connections; beyond, callers are asked to come back
     handshake: float = 10.0  # seconds for TLS
     stuck: float = 30.0  # seconds in which a caller takes none of what is sent to it
     strangers: bool = False

@@ -15,7 +15,7 @@ from peos.errors import Full, NotYet, PeosError, Refused
 from peos.net.errors import is_retryable
 
 T = TypeVar("T")
-Told = Callable[[Exception, float], None]
+OnFailure = Callable[[Exception, float], None]
 """Hears of a failure that is not the last, and how long the pause after it is."""
 
 
@@ -62,10 +62,10 @@ async def retrying(
     policy: Retry,
     *,
     rng: Randomness,
-    told: Told | None = None,
+    on_failure: OnFailure | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> T:
-    """`call`'s answer, tried again as the policy says; `told` hears of each failure that is not the last."""
+    """`call`'s answer, tried again as the policy says; `on_failure` hears of each failure that is not the last."""
     failures, since = 0, time.monotonic()
     while True:
         try:
@@ -75,8 +75,8 @@ async def retrying(
             pause = policy.after(error, failures, since, rng)
             if pause is None:
                 raise
-            if told is not None:
-                told(error, pause)
+            if on_failure is not None:
+                on_failure(error, pause)
         await sleep(pause)
 
 
@@ -85,7 +85,7 @@ def retrying_blocking(
     policy: Retry,
     *,
     rng: Randomness,
-    told: Told | None = None,
+    on_failure: OnFailure | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> T:
     """`retrying` for threads."""
@@ -98,6 +98,6 @@ def retrying_blocking(
             pause = policy.after(error, failures, since, rng)
             if pause is None:
                 raise
-            if told is not None:
-                told(error, pause)
+            if on_failure is not None:
+                on_failure(error, pause)
         sleep(pause)

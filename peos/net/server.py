@@ -37,7 +37,7 @@ class Running:
         reflection.enable_server_reflection((*names, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
 
     async def set_serving(self, serving: bool) -> None:
-        """What health checks are told, of the whole and of each service."""
+        """Set the answer of health checks, for the whole and for each service."""
         status = health_pb2.HealthCheckResponse.SERVING if serving else health_pb2.HealthCheckResponse.NOT_SERVING
         for name in ("", *self._names):
             await self._health.set(name, status)

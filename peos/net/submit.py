@@ -31,7 +31,7 @@ WINDOW_BYTES: Final = 8 << 20
 PROOF_SECONDS: Final = 60.0  # the first takes a while: a shuffler makes the tree over its whole list
 _TICK: Final = 0.25
 
-_QUIET: Final = 2.0  # seconds without an answer until the caller is told who is waited for
+_QUIET: Final = 2.0  # seconds without an answer until the caller hears which shuffler is waited for
 
 OnAnswer = Callable[[int, Answer], None]
 OnWait = Callable[[str], None]
@@ -107,11 +107,11 @@ def send_parts(
     """Send every part to its shuffler, in one stream each, and say what became of each submission, in their order.
 
     Of a submission only the parts given are sent, so that one that was cut off can be completed. `submissions` is read
-    only as fast as answers come, and `on_answer` is told the shuffler and its final answer; both run in the caller's
+    only as fast as answers come, and `on_answer` gets the shuffler and its final answer; both run in the caller's
     thread. Parts without an answer are sent again, the same bytes, for as long as a shuffler makes progress at least
     once a minute, and until `deadline` seconds from now. Then, and when a shuffler cannot be used at all, an error
-    names it, after all that is under way to the others has been answered. While nothing comes, `on_wait` is told every
-    other second who is waited for, and why.
+    names it, after all that is under way to the others has been answered. While nothing comes, `on_wait` gets every
+    other second which shuffler is waited for, and why.
 
     `rng` spreads the pauses before repeats; nothing secret comes from it. `encode` is asked once a part, in the
     caller's thread and before the next submission is read: a caller that keeps the encoded parts gives those.

@@ -56,8 +56,8 @@ TLS13: Final = b"TLSv1.3"
 class Trust:
     """The client certificates that a peer port accepts; any thread may change it while the port is open.
 
-    A certificate is accepted for as long as somebody needs it: `of` is a collection's digest, or nothing for what is
-    accepted as long as the process runs.
+    A certificate is accepted for as long as a collection needs it: `of` is its digest, or nothing for what is accepted
+    as long as the process runs.
     """
 
     def __init__(self, certificates: Iterable[bytes] = ()) -> None:

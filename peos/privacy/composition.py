@@ -7,7 +7,7 @@ The pair of views that δ(ε) of `peos.privacy.exact` belongs to is the worst on
 the curves compose, by privacy loss distributions, if every collection's mechanism, number of users and fakes are fixed
 beforehand: what it asks, and what users answer, may then depend on earlier results. Where the parameters themselves may
 depend on them, that is not known to hold. What holds then is a sum, which is a privacy filter (Rogers, Roth, Ullman,
-Vadhan 2016); and a schedule, which is fixed by its first collection. Every collection must have fresh fakes and fresh
+Vadhan 2016); and a series, which is fixed by its first collection. Every collection must have fresh fakes and fresh
 randomness, as the protocol gives it. Neighbours: one user's values are replaced, one in each collection.
 """
 
@@ -70,8 +70,8 @@ def spent(releases: Sequence[Release], delta: float) -> Composed:
     """The same where each may have been asked for, as it is, because of what earlier ones found.
 
     A limit on this ε is a privacy filter. What is known to hold, however the next is chosen: a sum Σ ε_i, each at the
-    same share of δ; and, if all are of one schedule (mechanism, fakes and least number of others the same, and so known
-    before the first result), their composition with the least number. Half of δ is for the schedule, half for sums, of
+    same share of δ; and, if all are of one series (mechanism, fakes and least number of others the same, and so known
+    before the first result), their composition with the least number. Half of δ is for the series, half for sums, of
     which those over k collections have the k(k + 1)-th part: whichever of these a run of choices ends with, the others'
     shares are left over (privacy.md §2).
     """

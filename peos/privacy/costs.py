@@ -14,7 +14,7 @@ from peos.shuffle.schedule import Schedule
 WORD_BYTES: Final = 8
 
 PART_BYTES: Final = 240
-"""What every part of a submission carries beside its share and the hashes: version, collection, shuffler, id, ticket,
+"""What every part of a submission carries without its share and the hashes: version, collection, shuffler, id, ticket,
 user key, signature and salt as they are encoded (proto/peos/v1/submission.proto)."""
 
 HASH_BYTES: Final = 34

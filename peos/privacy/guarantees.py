@@ -3,7 +3,7 @@
 By the theorem where it applies and by exact accounting, which claims less; both are shown. Claims are frozen values,
 apart from the code that spends them. Neighbours: one user's value is replaced. Assumed: shufflers follow the protocol
 (protocol.md §1) and the encryption holds; against the analyzer alone also that the other users are honest: their
-reports hide hers, and a user whom the analyzer made up, or who sends what is not randomised, hides nobody.
+reports hide hers, and a user whom the analyzer made up, or who sends what is not randomised, hides no one.
 """
 
 import math
@@ -81,7 +81,7 @@ class Guarantees:
     @property
     def anyone(self) -> str:
         """The coalition against which ε_l alone is left."""
-        return f"the analyzer with {Schedule(self.shufflers).colluders + 1} or more shufflers, and whoever else"
+        return f"the analyzer with {Schedule(self.shufflers).colluders + 1} or more shufflers, and anyone else"
 
     def in_words(self) -> tuple[str, ...]:
         """For each coalition what is claimed and assumed, from the weakest to the strongest."""

@@ -2,10 +2,10 @@
 
     Ledger(Budget(1.0, 1e-6)).with_release(first).with_release(second).spent.epsilon
 
-A population is whoever the analyzer asks again and again: every member is taken to have answered every collection. The
-analyzer keeps this account of what *it* may learn, and the budget is about that; what it could learn if all other users
-were its own is shown beside. What a user gives away to whoever colludes is the sum of her ε_l, which her own client
-keeps and refuses to exceed.
+A population is the users whom the analyzer asks again and again: every member is taken to have answered every
+collection. The analyzer keeps this account of what *it* may learn, and the budget is about that; what it could learn if
+all other users were its own is shown too. What a user gives away to all who collude is the sum of her ε_l, which her
+own client keeps and refuses to exceed.
 """
 
 from dataclasses import dataclass, replace

@@ -24,12 +24,12 @@ from peos.privacy.infeasible import USELESS, exact_refusal, theorem_refusal
 from peos.privacy.targets import MOST_FAKES_PER_USER, Size, Targets, checked
 from peos.privacy.theorem import mean_needed
 from peos.privacy.theorem_search import Need, least_variance
-from peos.registry import DEFAULT_SCHEME, MECHANISMS
+from peos.registry import DEFAULT_SCHEME, KEYED, MECHANISMS
 from peos.shuffle.schedule import Schedule
 
 MODEST_EPSILON_LOCAL: Final = 4.0
 """Where no limit on ε_l is asked, the plan goes this far, or as far as the best plan without fakes has to go. Without
-any limit the least error would always be at the most fakes and at an ε_l that protects nobody."""
+any limit the least error would always be at the most fakes and at an ε_l that protects no user."""
 
 LARGEST_EPSILON_LOCAL: Final = 16.0
 """The limit for that best plan without fakes, and where the fakes are fixed: e^16 is nine million to one."""
@@ -84,7 +84,7 @@ class Plan:
         return _NORMAL_95 * self.stderr
 
     def to_json(self) -> dict[str, object]:
-        """The plan as scripts read it (these names stay), with what was asked beside it."""
+        """The plan as scripts read it (these names stay), with what was asked."""
         return {
             "mechanism": self.mechanism,
             "eps_local": self.eps_local,
@@ -201,6 +201,8 @@ def _check_accounting(accounting: str) -> None:
 def _kinds(targets: Targets, mechanism: str, accounting: str) -> Kinds:
     """The mechanisms that may compete, or why the one asked for may not."""
     require_collectable(mechanism)
+    if mechanism in KEYED:  # what tasks ask for
+        return (KEYED[mechanism],)
     if mechanism != "auto" and mechanism not in MECHANISMS:
         raise WrongInput("plan.mechanism", f"a mechanism is auto, {', '.join(MECHANISMS)}, not {mechanism!r}")
     shuffled = targets.server is not None or targets.others is not None

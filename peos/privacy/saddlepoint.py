@@ -55,14 +55,26 @@ class Saddle:
 
     def fakes_needed(self, others: int, log_delta: float, most: int) -> Floats:
         """The least number of fakes, not rounded, at which ln δ comes down to `log_delta`; infinite beyond `most`."""
+        enough = self.log_delta(others, 0.0) <= log_delta
+        needed = np.where(enough, 0.0, np.inf)
+        open_ = ~enough & (self.log_delta(others, float(most)) <= log_delta) if most else np.zeros_like(enough)
+        if np.any(open_):
+            needed[open_] = self._among(open_)._least_number(others, log_delta, most)
+        return needed
+
+    def _among(self, some: NDArray[np.bool_]) -> "Saddle":
+        laws = self.laws
+        kept = Laws(*(one[some] for one in (laws.share, laws.gain, laws.match, laws.collision)))
+        return Saddle(kept, self.tilt[some], self.least[some], self.curvature[some])
+
+    def _least_number(self, others: int, log_delta: float, most: int) -> Floats:
+        """By halving; none is not enough for any of these, and `most` is for all."""
         low, high = np.zeros_like(self.least), np.full_like(self.least, float(most))
-        enough = self.log_delta(others, low) <= log_delta
-        reached = self.log_delta(others, high) <= log_delta
         for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
             fine = self.log_delta(others, middle) <= log_delta
             low, high = np.where(fine, low, middle), np.where(fine, middle, high)
-        return np.where(enough, 0.0, np.where(reached, high, np.inf))
+        return high
 
 
 def saddle(laws: Laws, epsilon: float) -> Saddle:
@@ -71,18 +83,21 @@ def saddle(laws: Laws, epsilon: float) -> Saddle:
     both = laws.collision * laws.match
     alone = laws.match - both
 
-    def moments(t: Floats) -> tuple[Floats, Floats, Floats]:
-        up, down, tie = alone * np.exp(t), alone * np.exp(-h * t), both * np.exp((1 - h) * t)
-        total = 1 - 2 * alone - both + up + down + tie
-        first = (up - h * down + (1 - h) * tie) / total
-        second = (up + h * h * down + (1 - h) ** 2 * tie) / total
-        return total, first, second - first * first
+    neither = 1 - 2 * alone - both
+
+    def terms(t: Floats) -> tuple[Floats, Floats, Floats]:
+        rise, fall = np.exp(t), np.exp(-h * t)
+        return alone * rise, alone * fall, both * rise * fall
 
     low, high = np.zeros_like(laws.share), np.full_like(laws.share, _STEEPEST)
     for _ in range(_HALVINGS):
         t = 0.5 * (low + high)
-        below = moments(t)[1] < τ
+        up, down, tie = terms(t)
+        below = up - h * down + (1 - h) * tie < τ * (neither + up + down + tie)
         low, high = np.where(below, t, low), np.where(below, high, t)
     t = 0.5 * (low + high)
-    total, _, curvature = moments(t)
-    return Saddle(laws, t, np.log(total) - t * τ, np.maximum(curvature, 1e-300))
+    up, down, tie = terms(t)
+    total = neither + up + down + tie
+    first = (up - h * down + (1 - h) * tie) / total
+    second = (up + h * h * down + (1 - h) ** 2 * tie) / total
+    return Saddle(laws, t, np.log(total) - t * τ, np.maximum(second - first * first, 1e-300))

@@ -24,7 +24,7 @@ class Colluding:
     """What is claimed with so many shufflers on the analyzer's side."""
 
     shufflers: int
-    fakes: int  # of the others: those that still hide somebody
+    fakes: int  # of the others: those that still hide a user
     server: Claim
     users: Claim
 
@@ -47,7 +47,7 @@ class SequentialGuarantees(Guarantees):
     @property
     def anyone(self) -> str:
         """The coalition against which ε_l alone is left."""
-        return f"the analyzer with all {self.shufflers} shufflers, and whoever else"
+        return f"the analyzer with all {self.shufflers} shufflers, and anyone else"
 
     def in_words(self) -> tuple[str, ...]:
         """PEOS' three coalitions, then the numbers of shufflers that these do not name."""

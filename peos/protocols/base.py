@@ -63,7 +63,7 @@ class Assignment:
     least: int  # reports below which nothing is delivered, dummies among them
 
 
-class Benches(Protocol[B_co]):
+class BenchFactory(Protocol[B_co]):
     """What makes workbenches: a party in memory, or a process with workers and files."""
 
     def of_shares(self, rows: int, words: int, public: PublicKey) -> B_co:
@@ -114,7 +114,7 @@ class Encryption(ABC):
         """What a shuffler draws of the fakes, the same at each call: its shares of all, or its own whole."""
 
     @abstractmethod
-    def bench(self, given: Assignment, benches: Benches[B]) -> B:
+    def bench(self, given: Assignment, benches: BenchFactory[B]) -> B:
         """What a shuffler works its vectors on."""
 
     @abstractmethod
@@ -137,7 +137,7 @@ class Encryption(ABC):
 
 @dataclass(frozen=True)
 class About:
-    """What people are told of a protocol, in sentences or parts of such."""
+    """What people read of a protocol, in sentences or parts of such."""
 
     kind: str  # before its name
     fakes: str  # whose they are

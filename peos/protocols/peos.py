@@ -20,7 +20,7 @@ from peos.protocols.base import (
     AnalyzerKey,
     Assignment,
     B,
-    Benches,
+    BenchFactory,
     Encryption,
     Opens,
     ShuffleProtocol,
@@ -93,7 +93,7 @@ class ShareEncryption(Encryption):
         """This shuffler's shares of all fakes."""
         return fake_shares(seed, given.context, given.fakes, self.words)
 
-    def bench(self, given: Assignment, benches: Benches[B]) -> B:
+    def bench(self, given: Assignment, benches: BenchFactory[B]) -> B:
         """A bench of shares."""
         return benches.of_shares(given.reports + given.fakes, self.words, self.public)
 

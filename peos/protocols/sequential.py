@@ -19,7 +19,7 @@ from peos.protocols.base import (
     AnalyzerKey,
     Assignment,
     B,
-    Benches,
+    BenchFactory,
     Encryption,
     Opens,
     ShuffleProtocol,
@@ -83,7 +83,7 @@ class OnionEncryption(Encryption):
         own = self._line(given).own_fakes(given.number)
         return fake_shares(seed, given.context, own, self.words)
 
-    def bench(self, given: Assignment, benches: Benches[B]) -> B:
+    def bench(self, given: Assignment, benches: BenchFactory[B]) -> B:
         """A bench of onions."""
         return benches.of_onions(given.number, self._line(given))
 
@@ -129,9 +129,9 @@ class Sequential(ShuffleProtocol):
         limits=(
             (
                 "A shuffler of a sequential shuffle can bend the numbers.",
-                "It draws its fake reports alone, and nobody can tell whether it drew them as it should; reports that "
-                "it drops or replaces are noticed only if the analyzer's own are among them, and nobody can tell whose "
-                "doing it was.",
+                "It draws its fake reports alone, and no party can tell whether it drew them as it should; reports "
+                "that it drops or replaces are noticed only if the analyzer's own are among them, and no party can "
+                "tell whose doing it was.",
             ),
         ),
         uninspected="the shufflers of a sequential shuffle have nothing to open.",

@@ -87,7 +87,7 @@ class Attempt:
 
     @property
     def said(self) -> dict[Said, bytes]:
-        """What was told to all shufflers, as far as it is known here."""
+        """What was sent to all shufflers, as far as it is known here."""
         return {place: self._statements[place] for place in self._expected if place in self._statements}
 
     def start(self) -> list[Effect]:

@@ -180,7 +180,7 @@ class Delivery:
         # In both cases this attempt can never be sent: that needs stored(a) of all, with one transcript.
         if len({self.delivery_state.transcript, *stored}) > 1:
             after, effects = self._leave()
-            return after, (Report("the last hiders were told different roots of one vector"), *effects)
+            return after, (Report("the last hiders were sent different roots of one vector"), *effects)
         if len(stored) < len(said):
             return self._leave()
         if len(stored) < len(self._fellows):

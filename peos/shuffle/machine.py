@@ -119,7 +119,7 @@ class Shuffler:
         header = event.statement.header if isinstance(event, Received) else event.header
         self._check(header)
         if header.context.attempt > self.delivery_state.attempt:
-            # The sender has seen the opening already. Nobody is two attempts ahead: all leave one before the next.
+            # The sender has seen the opening already. No shuffler is two attempts ahead: all leave one before the next.
             if (
                 header.context.attempt == self.delivery_state.attempt + 1
                 and (header.step, header.sender) in self._awaited

@@ -22,7 +22,7 @@ SALT_BYTES: Final = 16
 
 @dataclass(frozen=True, repr=False)
 class Proof:
-    """That a row stands at its place under a root: its salt, and the nodes beside its way up."""
+    """That a row stands at its place under a root: its salt, and the sibling nodes on its way up."""
 
     salt: bytes
     beside: tuple[bytes, ...]

@@ -119,8 +119,8 @@ class Relay(AbstractBench):
 def peeled(onions: Packed, under: Callable[[Packed], Packed]) -> tuple[Packed, int]:
     """What is under one layer, which `under` removes as `Layer.under` does, and how many rows were left out.
 
-    What does not open is left out, and so is a copy: a report that comes out twice would be known by that. Of whom it
-    was nobody is told, only of how many, which the next party sees anyway.
+    What does not open is left out, and so is a copy: a report that comes out twice would be known by that. Whose it
+    was is not said, only how many, which the next party sees anyway.
     """
     rows = under(without_copies(onions))
     opened = rows[rows[:, 0] == 1, 1:]

@@ -1,4 +1,4 @@
-"""The transcript of an attempt: what all shufflers were told of every round, in one digest.
+"""The transcript of an attempt: what all shufflers were sent of every round, in one digest.
 
 The last hiders sign it with their final vectors, and the analyzer combines only vectors of one transcript: parts of
 two different shuffles never meet.

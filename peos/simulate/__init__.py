@@ -15,8 +15,9 @@ from peos.ldp.base import Mechanism
 from peos.protocols import DEFAULT, protocol_named
 from peos.simulate.node import ANALYZER, Node
 from peos.simulate.simulation import Collected, Simulation
+from peos.simulate.study import run_study
 
-__all__ = ["ANALYZER", "Collected", "Node", "Simulation", "run_collection"]
+__all__ = ["ANALYZER", "Collected", "Node", "Simulation", "run_collection", "run_study"]
 
 
 def run_collection(

@@ -29,6 +29,7 @@ from peos.crypto.schemes.base import KEY_BITS_FLOOR, Packed, PrivateKey
 from peos.errors import RemoteFault, WrongInput
 from peos.estimate.frequency import Frequencies
 from peos.ldp.base import Mechanism
+from peos.ldp.grouped_hash import Keys
 from peos.privacy.guarantees import Guarantees
 from peos.protocols import DEFAULT, AnalyzerKey, Encryption, ShuffleProtocol
 from peos.shuffle import combine
@@ -149,14 +150,15 @@ class Simulation:
         self.not_seen: tuple[int, ...] = ()  # whose rows the inspection did not see
         self.queue: deque[Message | tuple[Node, Done]] = deque()
 
-    def run(self, values: ArrayLike) -> Collected:
+    def run(self, values: ArrayLike | Keys) -> Collected:
         """The whole collection."""
-        given = np.asarray(values)
-        self.submit(self.mechanism.randomize(given, self.rng))
+        given = values if isinstance(values, Keys) else np.asarray(values)
+        reports = self.mechanism.randomize(given, self.rng)  # type: ignore[arg-type] # keys where it takes keys
+        self.submit(reports)
         self.freeze()
         self.shuffle()
         self.inspect()
-        return self.publish(submitted=len(given))
+        return self.publish(submitted=len(reports))
 
     @cached_property
     def encryption(self) -> Encryption:

@@ -1,8 +1,8 @@
 """The audit log's chain: each entry's hash covers the entry and the hash before it.
 
-To change, remove or insert an entry, every later one has to be recomputed; the last hash is kept beside the
+To change, remove or insert an entry, every later one has to be recomputed; the last hash is kept outside the
 database too, so that a log cut short is noticed. It is one for every store: a line is written in the transaction of the
-change that it tells of, so there is no change without its line.
+change that it records, so there is no change without its line.
 """
 
 import json
@@ -14,7 +14,7 @@ from peos.crypto.identity import labelled
 from peos.errors import LocalFault
 from peos.store.base import AuditEntry, Plain
 from peos.store.database import Database
-from peos.store.private_files import Mark
+from peos.store.private_files import Witness
 
 TRIGGERS: Final = (
     "CREATE TRIGGER audit_fixed BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'fixed'); END",
@@ -80,10 +80,10 @@ def entries(database: Database) -> Iterator[AuditEntry]:
         number = stretch[-1]["number"]
 
 
-def verify(entries: Iterable[AuditEntry], mark: Mark | None) -> int:
+def verify(entries: Iterable[AuditEntry], witness: Witness | None) -> int:
     """How many entries there are, if the chain holds and goes at least as far as the witness says."""
     count, head = START
-    reached = mark is None or mark.entries == 0
+    reached = witness is None or witness.entries == 0
     for entry in entries:
         count += 1
         fields = encode_fields(entry.fields)
@@ -92,8 +92,8 @@ def verify(entries: Iterable[AuditEntry], mark: Mark | None) -> int:
                 "store.audit_chain", f"entry {count} of the audit log was changed, or one before it is missing"
             )
         head = entry.hash
-        if mark is not None and count == mark.entries:
-            reached = head == mark.head
+        if witness is not None and count == witness.entries:
+            reached = head == witness.head
     if not reached:
         raise _broken("store.audit_witness", f"the audit log does not agree with its witness: it has {count} entries")
     return count

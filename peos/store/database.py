@@ -204,7 +204,7 @@ class Database:
 
 
 def seal(*cells: bytes) -> bytes:
-    """What is kept beside cells, to tell that they are still what was written; no secret, and no proof of an author."""
+    """What is kept with cells, to tell that they are still what was written; no secret, and no proof of an author."""
     whole = hashlib.sha256()
     for cell in cells:
         whole.update(len(cell).to_bytes(8, "big") + cell)

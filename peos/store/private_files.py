@@ -1,6 +1,6 @@
 """A party's own folder: private, used by one process, its files written whole or not at all.
 
-The witness is a small file that counts a store's changes beside the database. A database that lags behind it was
+The witness is a small file that counts a store's changes outside the database. A database that lags behind it was
 restored from a backup: what it says of collections was overtaken, and acting on it could produce a second output.
 Kept on another disk, the witness also tells when the whole folder was restored.
 """
@@ -187,8 +187,8 @@ def wipe_folder(path: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Mark:
-    """How far a store had come: which store, its generation, and its audit log's length and last hash."""
+class Witness:
+    """The content of the witness file: which store, its generation, and its audit log's length and last hash."""
 
     identity: bytes
     generation: int
@@ -196,7 +196,7 @@ class Mark:
     head: bytes
 
 
-def read_mark(path: Path) -> Mark | None:
+def read_witness(path: Path) -> Witness | None:
     """The witness; None if there is none."""
     try:
         text = path.read_text("ascii")
@@ -208,17 +208,17 @@ def read_mark(path: Path) -> Mark | None:
         raise failure(error, path, "read") from None
     try:
         head, identity, generation, entries, last = text.splitlines()
-        mark = Mark(bytes.fromhex(identity), int(generation), int(entries), bytes.fromhex(last))
+        witness = Witness(bytes.fromhex(identity), int(generation), int(entries), bytes.fromhex(last))
     except ValueError:
         head = ""
     if head != _HEAD:
         raise LocalFault(
             "store.witness", f"the witness {path} cannot be read", hint="it is not a file to edit; see its backup"
         )
-    return mark
+    return witness
 
 
-def write_mark(path: Path, mark: Mark) -> None:
+def write_witness(path: Path, witness: Witness) -> None:
     """Set the witness, durably."""
-    lines = (_HEAD, mark.identity.hex(), str(mark.generation), str(mark.entries), mark.head.hex())
+    lines = (_HEAD, witness.identity.hex(), str(witness.generation), str(witness.entries), witness.head.hex())
     write_durably(path, ["".join(f"{line}\n" for line in lines).encode("ascii")])

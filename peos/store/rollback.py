@@ -9,25 +9,25 @@ from collections.abc import Callable
 from peos.errors import LocalFault
 from peos.store import audit
 from peos.store.database import Database
-from peos.store.private_files import Mark
+from peos.store.private_files import Witness
 from peos.store.rules import UNFINISHED
 
 
-def mark_of(database: Database) -> Mark:
+def witness_of(database: Database) -> Witness:
     """What the witness should say of the database as it is."""
     identity, generation = database.row("SELECT identity, generation FROM store")
-    return Mark(identity, generation, *audit.last(database))
+    return Witness(identity, generation, *audit.last(database))
 
 
 def settle_witness(
-    database: Database, mark: Mark | None, missing: int, *, accept: bool, reseal: Callable[[], None]
+    database: Database, witness: Witness | None, missing: int, *, accept: bool, reseal: Callable[[], None]
 ) -> int:
     """Compare a store with its witness; refuse one that lags behind or, to `accept` it, give up what was unfinished.
 
     The same for one where the files of `missing` collections are gone. Returns how many collections were given up;
     `reseal` is called within the change of their rows.
     """
-    reason = f"the submissions of {missing} collections are gone" if missing else _reason(database, mark)
+    reason = f"the submissions of {missing} collections are gone" if missing else _reason(database, witness)
     if not reason:
         return 0
     if not accept:
@@ -42,20 +42,20 @@ def settle_witness(
             for state in UNFINISHED
         )
         reseal()
-        if mark is not None:
-            database.run("UPDATE store SET generation = max(generation, ?)", mark.generation)
+        if witness is not None:
+            database.run("UPDATE store SET generation = max(generation, ?)", witness.generation)
     return given_up
 
 
-def _reason(database: Database, mark: Mark | None) -> str:
+def _reason(database: Database, witness: Witness | None) -> str:
     """What is wrong with the store; empty if nothing is."""
-    here = mark_of(database)
-    if mark is None:
+    here = witness_of(database)
+    if witness is None:
         # A first opening that was cut short has no witness yet, and nothing to lose.
         is_new = here.generation <= 1 and database.row("SELECT 1 FROM collections") is None
         return "" if is_new else "the store has lost its witness"
-    if mark.identity != here.identity:
+    if witness.identity != here.identity:
         return "the store is not the one that its witness knows"
-    if here.generation < mark.generation:
-        return f"the store is at generation {here.generation}, and its witness at {mark.generation}"
+    if here.generation < witness.generation:
+        return f"the store is at generation {here.generation}, and its witness at {witness.generation}"
     return ""

@@ -19,7 +19,7 @@ from peos.store.database import SEAL_BYTES, Database, Layout, seal
 _RECORD: Final = ROW_BYTES + 1
 _STRETCH: Final = 4096  # rows in memory at a time
 _STRETCH_BYTES: Final = 16 << 20
-_SIDES: Final = ("-wal", "-shm")  # files that SQLite keeps beside its own
+_SIDES: Final = ("-wal", "-shm")  # files that SQLite keeps next to its own
 _KEPT: Final = "FROM submissions AS s WHERE id > ?"
 _COUNTED: Final = f"{_KEPT} AND NOT EXISTS (SELECT 1 FROM uncounted AS u WHERE u.id = s.id)"  # noqa: S608 (joins constants)
 _ALL_ROWS: Final = f"SELECT id, commitment, seal, number {_KEPT} ORDER BY id LIMIT ?"
@@ -169,6 +169,6 @@ def read_lists(path: Path) -> Lists:
 
 
 def wipe(path: Path) -> None:
-    """Overwrite and remove a collection's file, and what SQLite keeps beside it."""
+    """Overwrite and remove a collection's file, and what SQLite keeps next to it."""
     for side in (*(path.with_name(path.name + end) for end in _SIDES), path):
         private_files.wipe(side)

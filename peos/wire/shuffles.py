@@ -121,8 +121,8 @@ class ChunkReader:
 class VectorReader:
     """Takes in a vector's chunks, in order; gives it out only whole and with the hash that was announced.
 
-    Memory follows what has arrived, not what the header announced: a header is cheap to send. Who keeps the chunks
-    elsewhere gives `keep`, which is told their bytes.
+    Memory follows what has arrived, not what the header announced: a header is cheap to send. A caller that keeps
+    the chunks elsewhere gives `keep`, which is called with their bytes.
     """
 
     def __init__(self, header: VectorHeader, keep: Callable[[bytes], None] | None = None) -> None:

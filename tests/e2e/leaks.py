@@ -43,21 +43,21 @@ def of_shuffler(shuffler: Party) -> dict[str, list[bytes]]:
     return {f"keys of {shuffler.name}": [own.identity.secret, phrase, bytes.fromhex(phrase.decode()), *ports]}
 
 
-def of_analyzer(home: Workspace) -> dict[str, list[bytes]]:
+def of_analyzer(workspace: Workspace) -> dict[str, list[bytes]]:
     """Its passphrase, its keys, and of every collection the decryption key and the shares of the dummies."""
-    keys = home.keys
-    phrase = home.config.passphrase_file.read_bytes().strip()
+    keys = workspace.keys
+    phrase = workspace.config.passphrase_file.read_bytes().strip()
     found = {
         "passphrase": [phrase, bytes.fromhex(phrase.decode())],
         "keys of the analyzer": [keys.identity.secret, keys.enrolment.secret, private_key(keys.certificate.key)],
     }
-    for kept in home.store.all():
-        private = home.private_key(kept)
+    for kept in workspace.store.all():
+        private = workspace.private_key(kept)
         assert isinstance(private, PrivateKey), "the collection's protocol has a scheme"
         encoded, public = private.encode(), private.public.encode()
         found[f"decryption key of {kept.name}"] = [piece for piece in _pieces(encoded) if piece not in public]
         assert kept.parts is not None, "the dummies are in"
-        parts = [part for one in home.open_parts(kept, kept.parts) for part in one]
+        parts = [part for one in workspace.open_parts(kept, kept.parts) for part in one]
         found[f"shares of the dummies of {kept.name}"] = [part.share for part in parts]
     return found
 

@@ -20,20 +20,19 @@ from peos.spec import CollectionSpec
 from peos.wire.parties import encode_invitation
 from tests.e2e.town import Ran, Town, command, here
 from tests.e2e.whole_run import DOMAIN, USERS, Concluded
+from tests.raising import require_shown
 
 
-def require_sentence(ran: Ran, code: int, *expected: str) -> None:
-    """A refusal as people should get it."""
-    assert ran.code == code, ran
-    assert ran.out == ""
-    lines = ran.err.splitlines()
-    assert len(lines) == 1, ran.err
+def require_refused(ran: Ran, code: int, id_: str, *says: str, after: bool = False) -> None:
+    """A refusal as people should get it: one line on standard error, `after` others perhaps, and nothing else."""
+    assert (ran.code, ran.out) == (code, ""), ran
     assert "Traceback" not in ran.err
-    for word in expected:
-        assert word in lines[0], ran.err
+    lines = ran.err.splitlines()
+    assert after or len(lines) == 1, ran.err
+    require_shown(lines[-1], id_, *says)
 
 
-def drafted(home: Workspace, name: str) -> CollectionRow:
+def drafted(workspace: Workspace, name: str) -> CollectionRow:
     """A collection of its own key; the question is the same for all of them."""
     asked = CollectionSpec(
         name=name,
@@ -50,14 +49,14 @@ def drafted(home: Workspace, name: str) -> CollectionRow:
         shuffle_within=600,
         erase_within=600,
     )
-    return draft(home, asked, Progress())
+    return draft(workspace, asked, Progress())
 
 
-def proposed(home: Workspace, kept: CollectionRow, to: set[int]) -> None:
+def proposed(workspace: Workspace, kept: CollectionRow, to: set[int]) -> None:
     """Taken by these shufflers, and by no other."""
 
     async def to_them() -> None:
-        async with ShufflerClients(home.keys, home.proposal(kept).cards[:-1]) as peers:
+        async with ShufflerClients(workspace.keys, workspace.proposal(kept).cards[:-1]) as peers:
             assert not await peers.propose(kept.proposal, to)
 
     asyncio.run(to_them())
@@ -75,25 +74,25 @@ def require_nothing_sent(town: Town, client: Party, collections: Sequence[str]) 
 
 def test_a_user_who_would_get_a_document_of_her_own_sends_nothing(concluded: Concluded, tmp_path: Path) -> None:
     town = concluded.town
-    home = Workspace(read(town.analyzer.config))
+    workspace = Workspace(read(town.analyzer.config))
     try:
-        ours, hers = drafted(home, "for-all"), drafted(home, "for-one")
+        ours, hers = drafted(workspace, "for-all"), drafted(workspace, "for-one")
         assert ours.digest != hers.digest
-        proposed(home, ours, {1, 2})
-        proposed(home, hers, {3})
+        proposed(workspace, ours, {1, 2})
+        proposed(workspace, hers, {3})
         invitations = {}
         for kept in (ours, hers):
             invitations[kept.name] = tmp_path / f"{kept.name}.invitation"
-            signed_cards = home.proposal(kept).signed_cards[:-1]
+            signed_cards = workspace.proposal(kept).signed_cards[:-1]
             invitations[kept.name].write_bytes(encode_invitation(kept.digest, signed_cards))
     finally:
-        home.close()
+        workspace.close()
     ticket = town.tickets("for-all", 1)
     client = town.cluster.client("wary", budget=100.0)
     for name, stranger in (("for-all", "shuffler-3"), ("for-one", "shuffler-1")):
         words = ("--invitation", invitations[name], "--ticket-file", ticket, "--value", 1)
         ran = here("client", "submit", "--config", client.config, *words)
-        require_sentence(ran, 3, stranger, "knows no such collection")
+        require_refused(ran, 3, "collection.unknown_here", stranger)
     require_nothing_sent(town, client, [ours.digest.hex(), hers.digest.hex()])
 
 
@@ -116,7 +115,7 @@ def test_shufflers_that_a_user_does_not_know_are_sent_nothing(concluded: Conclud
     words = ("--invitation", town.invitation("pinned"), "--ticket-file", ticket, "--value", 1)
     client.config.write_text(pins.replace(known[1], "ab" * 32), encoding="utf-8")
     ran = here("client", "submit", "--config", client.config, *words)
-    require_sentence(ran, 3, "shuffler 2 (shuffler-2)", "not among the organisations that you trust", known[1])
+    require_refused(ran, 3, "consent.untrusted", "shuffler 2 (shuffler-2)", known[1])
     assert held() == [False] * 3
     require_nothing_sent(town, client, [])
     client.config.write_text(pins, encoding="utf-8")  # and with the right pins the same command goes through
@@ -137,13 +136,13 @@ def asked(concluded: Concluded) -> Town:
 @pytest.mark.parametrize("role", ["analyzer", "shuffler"])
 def test_a_configuration_that_is_not_there(role: str, tmp_path: Path) -> None:
     for order in ("init", "serve", "status"):
-        require_sentence(here(role, order, "--config", tmp_path / "no.toml"), 2, "no.toml cannot be read")
+        require_refused(here(role, order, "--config", tmp_path / "no.toml"), 2, "config.unreadable", "no.toml")
 
 
 def test_a_client_without_its_configuration(tmp_path: Path) -> None:
-    require_sentence(here("client", "ledger", "--config", tmp_path / "no.toml"), 2, "no.toml cannot be read")
+    require_refused(here("client", "ledger", "--config", tmp_path / "no.toml"), 2, "config.unreadable", "no.toml")
     tickets = ("--collection", "x", "--count", 1, "--out", tmp_path / "t")
-    require_sentence(here("enrol", "--config", tmp_path / "no.toml", *tickets), 2, "no.toml cannot be read")
+    require_refused(here("enrol", "--config", tmp_path / "no.toml", *tickets), 2, "config.unreadable", "no.toml")
 
 
 def test_a_setting_that_does_not_exist(asked: Town, tmp_path: Path) -> None:
@@ -151,16 +150,18 @@ def test_a_setting_that_does_not_exist(asked: Town, tmp_path: Path) -> None:
     for party, order in ((asked.analyzer, "analyzer"), (asked.cluster.shufflers[0], "shuffler"), (client, "client")):
         wrong = tmp_path / f"{order}.toml"
         wrong.write_text("colour = 3\n" + party.config.read_text(encoding="utf-8"), encoding="utf-8")
-        require_sentence(here(order, "status", "--config", wrong), 2, f"{order}.toml: colour is not a setting")
+        require_refused(here(order, "status", "--config", wrong), 2, "config.unknown_key", f"{order}.toml", "colour")
 
 
 def test_an_order_for_a_collection_that_is_not_there(asked: Town) -> None:
     for order in ("freeze", "abort", "status", "result"):
-        require_sentence(asked.analyst(order, "nowhere"), 2, "there is no collection nowhere")
+        require_refused(asked.analyst(order, "nowhere"), 2, "input.no_collection", "nowhere")
     for name in ("../nowhere", "no where"):
-        require_sentence(asked.analyst("result", name), 2, "cannot name a collection")
+        require_refused(asked.analyst("result", name), 2, "input.name", name)
     shuffler = asked.cluster.shufflers[0].config
-    require_sentence(here("shuffler", "accept", "--config", shuffler, "0123456789"), 2, "0 collections")
+    require_refused(
+        here("shuffler", "accept", "--config", shuffler, "0123456789"), 2, "collection.ambiguous", "0123456789"
+    )
 
 
 def test_a_port_that_somebody_else_has(asked: Town, tmp_path: Path) -> None:
@@ -179,18 +180,12 @@ def test_a_port_that_somebody_else_has(asked: Town, tmp_path: Path) -> None:
         free.close()
         assert here("shuffler", "init", "--config", config).code == 0
         ran = command("shuffler", "serve", "--config", config)
-        sentence = ran.err.splitlines()[-1]  # after its log
-        assert (ran.code, ran.out) == (2, "")
-        assert "cannot listen at 127.0.0.1:" in sentence
-        assert "Traceback" not in ran.err
+        require_refused(ran, 2, "network.listen", f"127.0.0.1:{taken.getsockname()[1]}", after=True)  # its log
 
 
 def test_an_analyzer_and_a_shuffler_start_once_in_a_folder(asked: Town) -> None:
     for role, party in (("analyzer", asked.analyzer), ("shuffler", asked.cluster.shufflers[0])):
-        ran = command(role, "serve", "--config", party.config)
-        assert (ran.code, ran.out) == (2, "")
-        assert "another process is using" in ran.err.splitlines()[-1]
-        assert "Traceback" not in ran.err
+        require_refused(command(role, "serve", "--config", party.config), 2, "store.in_use", after=True)
 
 
 def test_answers_that_cannot_be_given(asked: Town, tmp_path: Path) -> None:
@@ -206,13 +201,13 @@ def test_answers_that_cannot_be_given(asked: Town, tmp_path: Path) -> None:
 
     lines = good.splitlines(keepends=True)
     spoilt = lines[0] + "not a ticket\n" + lines[2]
-    require_sentence(submitted(spoilt, "1\n2\n3\n"), 2, "tickets.txt, line 2: not a ticket")
+    require_refused(submitted(spoilt, "1\n2\n3\n"), 2, "input.lines", "tickets.txt, line 2")
     outside = f"1\n{DOMAIN}\n3\n"
-    require_sentence(submitted(good, outside), 2, "values.txt, line 2: the value is not", f"0 to {DOMAIN - 1}")
-    require_sentence(submitted(good, "1\ntwo\n3\n"), 2, "values.txt, line 2: the value is not a whole number from 0 to")
-    require_sentence(submitted(lines[0] * 2, "1\n2\n"), 2, "tickets.txt, line 2: the ticket is there twice")
+    require_refused(submitted(good, outside), 2, "input.answers", "values.txt, line 2", f"0 to {DOMAIN - 1}")
+    require_refused(submitted(good, "1\ntwo\n3\n"), 2, "input.answers", "values.txt, line 2", f"0 to {DOMAIN - 1}")
+    require_refused(submitted(lines[0] * 2, "1\n2\n"), 2, "input.answers", "tickets.txt, line 2", "twice")
     forged = lines[0][:-2] + ("0" if lines[0][-2] != "0" else "1") + "\n"
-    require_sentence(submitted(forged, "1\n"), 2, "line 1: the ticket is not valid for this collection")
+    require_refused(submitted(forged, "1\n"), 2, "input.answers", "tickets.txt, line 1", "not valid")
     ran = submitted(good, "1\ntwo\n3\n", "--json")
     assert (ran.code, ran.out) == (2, "")
     assert set(json.loads(ran.err)) == {"id", "error", "where", "hint"}
@@ -223,13 +218,12 @@ def test_the_same_name_with_other_parameters(asked: Town) -> None:
     again = asked.ask("open", "--mechanism", "grr", domain=DOMAIN, users=USERS)
     assert again.code == 0, "the same parameters go on with it"
     other = asked.ask("open", "--mechanism", "grr", domain=DOMAIN + 1, users=USERS)
-    require_sentence(other, 2, "a collection open was created with other parameters")
+    require_refused(other, 2, "collection.other_parameters", "open")
 
 
 def test_what_a_shufflers_operator_does_not_allow(asked: Town) -> None:
     ran = asked.ask("weak", "--mechanism", "grr", "--minimum", 1, domain=DOMAIN, users=USERS)
-    assert (ran.code, ran.out) == (3, "")
-    assert "its minimum is 1 reports, here it must be 2" in ran.err.splitlines()[-1]
+    require_refused(ran, 3, "policy.minimum", "1", "2", after=True)
     assert not asked.invitation("weak").exists()
 
 

@@ -24,7 +24,8 @@ from tests.full import FULL
 USERS: Final = 24
 DOMAIN: Final = 30  # more values than users: those that nobody gave are zero
 CHOSEN: Final = 3
-PUBLISHED: Final = ("grr", "solh", "sue") if FULL else ("grr", "solh")
+PUBLISHED: Final = ("grr", "solh", "sue", "hadamard", "subset") if FULL else ("grr", "solh")
+SIZES: Final[dict[str, tuple[object, ...]]] = {"hadamard": ("--signs", 2), "subset": ("--size", 2)}
 _RNG: Final = Randomness(b"\x0e" * 32)
 
 # An analyzer that the shufflers' operators admitted and that the tests play, and one whose certificate is over.
@@ -95,8 +96,8 @@ def whole_run(folder: Path) -> Iterator[Concluded]:
 
 def _open_chosen(town: Town, mechanism: str) -> Party:
     """All users give the same answer, with real noise and a few fakes."""
-    values = [CHOSEN] * USERS
-    return town.open(mechanism, values, "--mechanism", mechanism, domain=8, eps_local=8.0, fakes=8)
+    asked = ("--mechanism", mechanism, *SIZES.get(mechanism, ()))
+    return town.open(mechanism, [CHOSEN] * USERS, *asked, domain=8, eps_local=8.0, fakes=8)
 
 
 def _open_few(town: Town) -> Party:
@@ -108,11 +109,11 @@ def _open_few(town: Town) -> Party:
 
 def _secrets_of(town: Town, clients: dict[str, Party]) -> dict[str, list[bytes]]:
     """While they are there: decryption keys and shares are erased at the end."""
-    home = Workspace(read(town.analyzer.config))
+    workspace = Workspace(read(town.analyzer.config))
     try:
-        found = leaks.of_analyzer(home)
+        found = leaks.of_analyzer(workspace)
     finally:
-        home.close()
+        workspace.close()
     for shuffler in town.cluster.shufflers:
         found |= leaks.of_shuffler(shuffler)
     for name, client in clients.items():

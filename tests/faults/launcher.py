@@ -31,7 +31,7 @@ Strike = Callable[[], None]
 FAILING: Final = {
     Fails.COMMIT: ("peos.store.database:commit", Moment.BEFORE),
     Fails.ANSWER: ("peos.store.database:commit", Moment.AFTER),
-    Fails.WITNESS: ("peos.store.private_files:write_mark", Moment.BEFORE),
+    Fails.WITNESS: ("peos.store.private_files:write_witness", Moment.BEFORE),
     Fails.CHECKPOINT: ("peos.store.database:empty_log", Moment.BEFORE),
 }
 

@@ -376,7 +376,7 @@ def _erasing() -> list[Point]:
 
 def _publishing() -> list[Point]:
     publishing, me = "analyzer.publisher", ("analyzer",)
-    telling, receiving = f"{publishing}:_Telling.__call__", "analyzer.delivery_receiver:DeliveryReceiver"
+    telling, receiving = f"{publishing}:_ProgressWriter.__call__", "analyzer.delivery_receiver:DeliveryReceiver"
     return [
         Point("decryption: not begun", f"{publishing}:decrypt", _BEFORE, me),
         Point("decryption: some chunks came", telling, _AFTER, me, count=3),

@@ -47,7 +47,7 @@ from peos.net.certificates import (
 )
 from peos.shuffle.inspect.evidence import Nothing, Opening
 from peos.shuffle.messages import Kind, SignedReveal
-from peos.store.private_files import Mark, read_mark, write_mark
+from peos.store.private_files import Witness, read_witness, write_witness
 from peos.v1 import services_pb2 as pb
 from peos.wire import inspections, parties, shuffles, submissions
 from peos.wire.strict import VERSION, serialize
@@ -314,8 +314,8 @@ def _texts(folder: Path) -> Iterator[Target]:
     ):
         yield Target(name, (seed,), _in_file(folder / name, read), (WrongInput,), tokens=_TOML)
     mark = folder / "mark"
-    write_mark(mark, Mark(bytes(16), 7, 3, bytes(32)))
-    yield Target("a witness", (mark.read_bytes(),), _in_file(mark, read_mark), (LocalFault,), tokens=_LINES)
+    write_witness(mark, Witness(bytes(16), 7, 3, bytes(32)))
+    yield Target("a witness", (mark.read_bytes(),), _in_file(mark, read_witness), (LocalFault,), tokens=_LINES)
 
 
 def _as_text(read: Callable[[str], Any]) -> Callable[[bytes], Any]:

@@ -102,11 +102,11 @@ class _ForgetsHerReport(User):
 
 
 class _GivesUpForAPasserBy(analysis.Session):
-    def _on_told(self, kept: analysis.Durable, answers: object) -> analysis.Effects:
+    def _on_answered(self, kept: analysis.Durable, answers: object) -> analysis.Effects:
         for answer in answers:  # type: ignore[attr-defined]  # a sequence of answers
             if isinstance(answer, Status) and answer.state == State.ABORTED:
                 return (analysis.SetState(State.ABORTED, "a shuffler aborted"),)
-        return super()._on_told(kept, answers)  # type: ignore[arg-type]  # likewise
+        return super()._on_answered(kept, answers)  # type: ignore[arg-type]  # likewise
 
 
 class _PublishesWhatIsNotThere(analysis.Session):

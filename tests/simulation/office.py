@@ -128,7 +128,7 @@ class Office:
             self.asked = -1
             silent = RemoteFault("test.silent", "says nothing")
             answers: list[analysis.Answer] = [self.told.get(who, silent) for who in self.world.parties]
-            self._carry_out(self.session.on(analysis.Told(self._durable(), answers)))
+            self._carry_out(self.session.on(analysis.Answered(self._durable(), answers)))
         self._carry_out(self.session.on(analysis.Clock(self._durable(), self.world.now)))
 
     def order(self, *, abort: bool) -> None:

@@ -79,7 +79,7 @@ class PublicKey(ABC):
     def zero_source(self, rng: Randomness, *, expected: int = 1, statistical: bool = False) -> ZeroSource:
         """A supply of zeros. `expected` is how many will be asked for, and decides whether tables are worth building.
 
-        `statistical` asks for re-randomisation that no computation undoes, whoever made the key, at its price.
+        `statistical` asks for re-randomisation that no computation undoes, however the key was made, at its price.
         """
 
     @abstractmethod
@@ -126,7 +126,7 @@ class PrivateKey(ABC):
     def decrypt_shuffled(self, ciphertexts: Packed, *, passes: int, rng: Randomness) -> U64:  # noqa: ARG002 - of no use where a row is decrypted alone
         """The same words, of rows that came through so many passes: what a scheme may know to decrypt many sooner.
 
-        A wrong number costs time and changes no word. `rng` is for checks, which nobody who made a row may foresee.
+        A wrong number costs time and changes no word. `rng` is for checks, which no sender of a row may foresee.
         """
         return self.decrypt(ciphertexts)
 

@@ -48,7 +48,7 @@ def subgroup_bits(bits: int) -> int:
 
 @dataclass(frozen=True, repr=False)
 class DGKPublicKey(WordPublicKey):
-    """N, g and h. Made by `DGK.public_key`, which checks it, or beside a private key."""
+    """N, g and h. Made by `DGK.public_key`, which checks it, or with a private key."""
 
     g: mpz
     h: mpz
@@ -127,7 +127,7 @@ class DGKPrivateKey(PrivateKey):
         """Words of rows outside the group of g and h, which no encryption makes but a user may send.
 
         To the power of f_p as well every unit is a power of g^(v_p f_p), so that such a row has a word too: hers, and
-        nobody else's concern. Were it refused here, one user could stop the decryption of all. It takes five times as
+        no other user's concern. Were it refused here, one user could stop the decryption of all. It takes five times as
         long as an honest row.
         """
         p, f = self.p, (self.p >> TWOS) // self.v_p

@@ -1,7 +1,7 @@
 """What a pass multiplied its ciphertexts with, looked at from outside.
 
 A holder that adds its masks and does not re-randomise leaves the output as right as it was, and every report linked to
-its sender. Nobody needs the decryption key to see that of a row whose mask is known: with `before`, `after` and the
+its sender. The decryption key is not needed to see that of a row whose mask is known: with `before`, `after` and the
 mask, the zero that was used is after / (before · E(mask)), E without randomness. All of it is looked at modulo N, where
 Paillier's (1 + N)^m vanishes, so that the part of a mask that is not known there does not matter.
 """

@@ -4,12 +4,12 @@
 
 Plaintexts are words, added mod 2^64: what exceeds 64 bits is a 2^64-th power, and disappears in the next x.
 
-Re-randomisation is perfect: x^(2^64) is uniform among the 2^64-th powers whoever made the key, and honest users'
+Re-randomisation is perfect: x^(2^64) is uniform among the 2^64-th powers however the key was made, and honest users'
 ciphertexts under any key are y^m times such a power. Under an honestly made key every element of Jacobi symbol +1 is
-y^m·x^(2^64) for exactly one word m. The check for that symbol therefore leaves nobody, user or holder, a mark that is
+y^m·x^(2^64) for exactly one word m. The check for that symbol therefore leaves no user and no holder a mark that is
 not a change of the word itself.
 
-Trusted: nobody for that. Secrecy rests on the assumption that squares mod N cannot be told from other elements of
+Trusted: no party for that. Secrecy rests on the assumption that squares mod N cannot be told from other elements of
 symbol +1, and on p ≡ 1 mod 2^64 not helping to factor N.
 """
 
@@ -56,7 +56,7 @@ class PowerZeros(ZeroSource):
 
 @dataclass(frozen=True, repr=False)
 class JoyeLibertPublicKey(WordPublicKey):
-    """N and y. Made by `JoyeLibert.public_key`, which checks it, or beside a private key."""
+    """N and y. Made by `JoyeLibert.public_key`, which checks it, or with a private key."""
 
     y: mpz
 

@@ -15,7 +15,7 @@ SMOOTH_BOUND: Final = 1 << 13
 # GMP runs the Baillie-PSW test first and counts it as 24 rounds; the other 16 are Miller-Rabin. For a random odd
 # number of k = 1536 bits, t = 16 rounds alone leave an error under k^1.5 · 2^t · t^-0.5 · 4^(2 - √(tk)) < 2^-275
 # (Damgård, Landrock, Pomerance 1993). For a number chosen by someone else the rounds give 4^-16 if GMP's bases could
-# not be foreseen; they can, and what is left is that nobody knows a composite that passes Baillie-PSW at all.
+# not be foreseen; they can, and what is left is that no composite is known that passes Baillie-PSW at all.
 _ROUNDS: Final = 40
 
 

@@ -3,14 +3,14 @@
     c = (1 + mN) · z mod N²,    z = x^N an encryption of zero.
 
 The plaintext space is Z_N, not Z_{2^64}: a decryption is an integer whose high part would tell how often a ciphertext
-was touched. So each pass adds 2^64·ρ beside its mask, wide enough to bury all that was added before it, and the
+was touched. So each pass adds 2^64·ρ to its mask, wide enough to bury all that was added before it, and the
 analyzer reduces mod 2^64.
 
 Keys are made by `phe`, and keys and ciphertexts are its own: `to_phe` gives the same key as its types, so that a client
 that has nothing but `phe` can submit, and an auditor can decrypt with it. What works on whole vectors is ours.
 
-Trusted: the key holder sees plaintexts and nothing that links them to earlier ciphertexts, provided that whoever
-re-randomises is honest. A holder that deviates can mark ciphertexts for the key holder in their high bits.
+Trusted: the key holder sees plaintexts and nothing that links them to earlier ciphertexts, provided that the holders
+that re-randomise are honest. A holder that deviates can mark ciphertexts for the key holder in their high bits.
 """
 
 from collections.abc import Callable
@@ -57,7 +57,7 @@ def plaintext_bits(passes: int) -> int:
 
 @dataclass(frozen=True, repr=False)
 class PaillierPublicKey(PublicKey):
-    """The modulus N. Made by `Paillier.public_key`, which checks it, or beside a private key."""
+    """The modulus N. Made by `Paillier.public_key`, which checks it, or with a private key."""
 
     modulus: mpz
 

@@ -10,16 +10,16 @@ from peos.errors import WrongInput
 from peos.estimate.frequency import Estimate, variance_of_frequency
 from peos.estimate.post_processing.method import Changed, Method
 
-ALPHA: Final = 2.0  # how many values that nobody holds stay, on average
+ALPHA: Final = 2.0  # how many values that no user holds stay, on average
 
 
 def noise(estimate: Estimate) -> float:
-    """σ: the standard error of a value that nobody holds, the fakes' share in it included."""
+    """σ: the standard error of a value that no user holds, the fakes' share in it included."""
     return math.sqrt(variance_of_frequency(estimate.oracle, users=estimate.users, fakes=estimate.fakes, frequency=0.0))
 
 
 def threshold(estimate: Estimate, alpha: float = ALPHA) -> float:
-    """T = Φ⁻¹(1 − α/d)·σ, above which `alpha` of d values that nobody holds are expected; never below 0."""
+    """T = Φ⁻¹(1 − α/d)·σ, above which `alpha` of d values that no user holds are expected; never below 0."""
     chance = alpha / len(estimate.frequency)
     return NormalDist().inv_cdf(1.0 - chance) * noise(estimate) if chance < 0.5 else 0.0
 

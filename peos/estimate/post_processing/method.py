@@ -15,7 +15,7 @@ Changed = tuple[Floats, tuple[str, ...]]
 OF_THE_RAW: Final = (
     "Standard errors, intervals and what is found are of the raw estimates, and none is claimed for the others"
 )
-"""Said wherever estimates are shown beside what post-processing makes of them."""
+"""Said wherever estimates are shown with what post-processing makes of them."""
 
 
 @dataclass(frozen=True)

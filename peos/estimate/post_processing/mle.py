@@ -26,7 +26,7 @@ def likeliest(estimate: Estimate) -> Changed:
     a = q * (1 - q) + estimate.fakes / estimate.users * u * (1 - u)
     b = (p - q) * (1 - p - q)
     if a <= 0.0:
-        return scaled(estimate.frequency), ("no report supports a value that nobody holds: this is norm_mul",)
+        return scaled(estimate.frequency), ("no report supports a value that no user holds: this is norm_mul",)
     # Of a frequency above A/|B| > 1 the variance would be below 0, where B is.
     frequency: Floats = np.minimum(estimate.frequency, 1.0) if b < 0 else estimate.frequency
     ordered = np.sort(frequency)[::-1]

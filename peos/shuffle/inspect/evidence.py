@@ -1,6 +1,6 @@
 """What a shuffler shows of the dummies' rows: what it gave, took, added, held and passed on, at every step.
 
-Only rows of reports that the analyzer has proved to be its own are opened (peos.collection.reveal), so nothing is told
+Only rows of reports that the analyzer has proved to be its own are opened (peos.collection.reveal), so nothing is shown
 that the analyzer does not know; a row's masks and salts are words of streams at that row, which say nothing of others.
 """
 

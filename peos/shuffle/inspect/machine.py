@@ -1,6 +1,6 @@
 """After the delivery: one shuffler's part in following the dummies' rows through the attempt that was delivered.
 
-Round by round the hiders tell all shufflers where the rows went; nobody opens a row whose place is not agreed on by all
+Round by round the hiders tell all shufflers where the rows went; none opens a row whose place is not agreed on by all
 hiders of the round. Then each shuffler opens the rows at every step to all others and to the analyzer, and judges what
 it was shown. It happens after every delivery, not only after a failed one: a holder that does not re-randomise leaves
 the output right, and would go unnoticed.

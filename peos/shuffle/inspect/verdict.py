@@ -1,9 +1,9 @@
 """What the opened rows say: whose do not follow from what went in (protocol.md §7.2).
 
-Each vector's rows are held against the root that its owner told all shufflers during the attempt, and that the
+Each vector's rows are held against the root that its owner sent all shufflers during the attempt, and that the
 transcript made final. Each row must be the one before plus the parts taken and the masks; each part is what its giver
 gave; each mask is what its other hider says. Where an equation fails, its owner is named; where two say different
-things of what only they share, both are named, for nobody else can tell which of them is wrong.
+things of what only they share, both are named, for no other party can tell which of them is wrong.
 """
 
 from collections import Counter
@@ -73,7 +73,7 @@ def judge(case: Case, openings: Mapping[int, Opening], delivered: Delivered | No
 
 
 class _Judge:
-    """Follows the dummies' rows through the schedule. A value that cannot be known is None, and judges nobody."""
+    """Follows the dummies' rows through the schedule. A value that cannot be known is None, and judges no party."""
 
     def __init__(self, case: Case, openings: Mapping[int, Opening], delivered: Delivered | None) -> None:
         self.findings: list[Finding] = []
@@ -146,7 +146,7 @@ class _Judge:
     def _raw(self, who: int, place: Slot, step: Step, width: int, *, known: int) -> Packed | None:
         """The same as bytes. Who does not know where rows were after round `known` need not show it (see `not_seen`):
 
-        another may have told it something else of their places than it told the rest.
+        another may have sent it other places than it sent the rest.
         """
         opening = self._openings.get(who)
         if opening is None or known >= len(opening.paths):
@@ -158,9 +158,9 @@ class _Judge:
         return shown.rows
 
     def _is_committed(self, who: int, place: Slot, step: Step) -> bool:
-        """Whether shown rows stand under the root that their owner told everybody in the attempt."""
+        """Whether shown rows stand under the root that their owner sent to all in the attempt."""
         if (step, who) not in self._said:
-            return True  # nobody shows the transcript: nothing to hold them against
+            return True  # no shuffler shows the transcript: nothing to hold them against
         shown, at = self._openings[who].shown[place], self._places[place.round]
         root, proofs = self._said[step, who], shown.proofs
         held = len(proofs) == len(at) and all(

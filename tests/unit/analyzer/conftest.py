@@ -1,4 +1,4 @@
-"""An analyzer's home in a folder of its own, and shufflers that speak the real wire from a thread of this process."""
+"""An analyzer's workspace in its own folder, and shufflers that speak the real wire from a thread of this process."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.unit.analyzer.world import World
 
 @pytest.fixture(autouse=True)
 def _quick_passphrases(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A third of a second for each opened home would be most of these tests' time; test_vault pins the real cost."""
+    """A third of a second a workspace would be most of these tests' time; test_vault pins the real cost."""
     monkeypatch.setattr(vault, "COST", 10)
 
 

@@ -11,12 +11,12 @@ from tests.unit.analyzer.world import World
 
 
 def events(world: World) -> list[str]:
-    lines = world.home().store.audit_log()
+    lines = world.workspace().store.audit_log()
     return [f"{line.event} {line.fields.get('state', '')}".strip() for line in lines]
 
 
 def test_a_collection_s_life_is_told_line_by_line(world: World) -> None:
-    world.open(world.home())
+    world.open(world.workspace())
     _publish(world)
     told = events(world)
     assert told[0] == "created"
@@ -26,9 +26,9 @@ def test_a_collection_s_life_is_told_line_by_line(world: World) -> None:
 
 
 def test_orders_are_in_the_log_also_those_that_reached_nobody(world: World) -> None:
-    home = world.home()
-    kept = world.open(home)
-    orders.abort(home, kept)
+    workspace = world.workspace()
+    kept = world.open(workspace)
+    orders.abort(workspace, kept)
     assert events(world).count("order given") == 1
 
 
@@ -42,23 +42,23 @@ def test_orders_are_in_the_log_also_those_that_reached_nobody(world: World) -> N
     ],
 )
 def test_what_was_changed_or_taken_out_is_noticed(world: World, tampered: str) -> None:
-    home = world.home()
-    world.open(home)
-    home.store.audit_log()
-    with sqlite3.connect(home.config.folder / "analyzer.sqlite") as base:
+    workspace = world.workspace()
+    world.open(workspace)
+    workspace.store.audit_log()
+    with sqlite3.connect(workspace.config.folder / "analyzer.sqlite") as base:
         with pytest.raises(sqlite3.IntegrityError, match="fixed"):
             base.execute(tampered)  # not by a slip
         for trigger in ("audit_fixed", "audit_stay"):
             base.execute(f"DROP TRIGGER {trigger}")
         base.execute(tampered)
     with raises("store.audit_chain"):
-        home.store.audit_log()
+        workspace.store.audit_log()
 
 
 def test_no_secret_is_in_the_log(world: World) -> None:
-    home = world.home()
-    kept = world.open(home)
-    told = repr([(line.event, dict(line.fields)) for line in home.store.audit_log()])
-    for dummy in home.dummies(kept):
+    workspace = world.workspace()
+    kept = world.open(workspace)
+    told = repr([(line.event, dict(line.fields)) for line in workspace.store.audit_log()])
+    for dummy in workspace.dummies(kept):
         assert dummy.id.hex() not in told
         assert str(int(dummy.words[0])) not in told

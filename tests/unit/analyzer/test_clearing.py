@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer import publisher
+from analyzer import publisher as publisher_
 from analyzer.delivery_receiver import VECTORS
 from analyzer.orders import abort
 from analyzer.publisher import RESULT, Publisher
@@ -37,14 +37,14 @@ from tests.raising import raises
 from tests.unit.analyzer.world import World, take
 
 
-def delivered(world: World, home: Workspace) -> Publisher:
+def delivered(world: World, workspace: Workspace) -> Publisher:
     """A complete output, about to be published."""
-    kept = world.open(home)
-    receiving = world.receiving(home)
+    kept = world.open(workspace)
+    receiver = world.receiver(workspace)
     values = np.repeat(np.arange(4), [20, 20, 10, 10])
-    for sender, sent in world.deliveries(home, kept, world.output(home, kept, values)).items():
-        take(receiving, sent, world.certificate(sender))
-    return Publisher(home, receiving, world.inspecting(home), Inline(), Observer(Log("tests.analyzer")))
+    for sender, sent in world.deliveries(workspace, kept, world.output(workspace, kept, values)).items():
+        take(receiver, sent, world.certificate(sender))
+    return Publisher(workspace, receiver, world.inspection_runner(workspace), Inline(), Observer(Log("tests.analyzer")))
 
 
 def is_in_the_database(world: World, secret: bytes) -> bool:
@@ -53,15 +53,15 @@ def is_in_the_database(world: World, secret: bytes) -> bool:
 
 
 def test_two_that_clear_at_the_same_time_write_the_result_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = world.home()
-    made = delivered(world, home)
+    workspace = world.workspace()
+    made = delivered(world, workspace)
     written: list[str] = []
     others: list[threading.Thread] = []
     faults: list[Exception] = []
 
     def turn() -> None:
         try:
-            made.clear(home.kept("fruit"))
+            made.clear(workspace.kept("fruit"))
         except Exception as error:
             faults.append(error)
 
@@ -73,8 +73,8 @@ def test_two_that_clear_at_the_same_time_write_the_result_once(world: World, mon
             others[0].join(0.5)
         write_durably(path, data)
 
-    monkeypatch.setattr(publisher, "write_durably", slowly)
-    made.publish(home.kept("fruit"))
+    monkeypatch.setattr(publisher_, "write_durably", slowly)
+    made.publish(workspace.kept("fruit"))
     others[0].join()
     assert not faults, faults
     assert written == [RESULT]
@@ -83,8 +83,8 @@ def test_two_that_clear_at_the_same_time_write_the_result_once(world: World, mon
 def test_what_is_erased_is_overwritten_and_not_only_unlinked(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home, names = world.home(), list[str]()
-    made, clear = delivered(world, home), Publisher.clear
+    workspace, names = world.workspace(), list[str]()
+    made, clear = delivered(world, workspace), Publisher.clear
     vectors = world.config.folder / "collections" / "fruit" / VECTORS
     (vectors / "left.coming").write_bytes(b"half of a vector")
 
@@ -95,7 +95,7 @@ def test_what_is_erased_is_overwritten_and_not_only_unlinked(
         clear(self, kept)
 
     monkeypatch.setattr(Publisher, "clear", linked)
-    made.publish(home.kept("fruit"))
+    made.publish(workspace.kept("fruit"))
     assert sorted(names) == ["2-1.rows", "3-1.rows", "decrypted.words", "left.coming"]
     assert not vectors.exists()
     for name in names:
@@ -106,55 +106,55 @@ def test_what_is_erased_is_overwritten_and_not_only_unlinked(
 
 @pytest.mark.parametrize("then", ["a turn", "a start", "the same order again"])
 def test_a_key_that_a_reader_keeps_in_the_log_is_erased_once_it_is_gone(world: World, then: str) -> None:
-    home = world.home()
-    world.open(home)
-    key = home.kept("fruit").key
+    workspace = world.workspace()
+    world.open(workspace)
+    key = workspace.kept("fruit").key
     assert key is not None
     with closing(sqlite3.connect(world.config.folder / "analyzer.sqlite", isolation_level=None)) as reader:
-        home.store.note("read", home.kept("fruit").digest)  # so that the log is not empty
+        workspace.store.note("read", workspace.kept("fruit").digest)  # so that the log is not empty
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM collection").fetchone()
         with contextlib.suppress(PeosError):  # nobody carries the order out here
-            abort(home, home.kept("fruit"))
-        assert home.kept("fruit").key is None
-        assert not home.store.settle()
+            abort(workspace, workspace.kept("fruit"))
+        assert workspace.kept("fruit").key is None
+        assert not workspace.store.settle()
         assert is_in_the_database(world, key), "or the test shows nothing"
     match then:
         case "a turn":
-            assert home.store.settle()
+            assert workspace.store.settle()
         case "a start":
-            home.close()
-            assert world.home().store.settle()
+            workspace.close()
+            assert world.workspace().store.settle()
         case _:
             with contextlib.suppress(PeosError):
-                abort(home, home.kept("fruit"))
+                abort(workspace, workspace.kept("fruit"))
     assert not is_in_the_database(world, key)
-    assert world.home().store.settle()
+    assert world.workspace().store.settle()
 
 
 def test_changes_that_are_there_already_change_nothing(world: World) -> None:
-    home = world.home()
-    made = delivered(world, home)
-    kept = home.kept("fruit")
-    (header, *_) = home.store.deliveries(kept.digest)
-    home.store.dummy_taken(kept.digest, 0, 1)
+    workspace = world.workspace()
+    made = delivered(world, workspace)
+    kept = workspace.kept("fruit")
+    (header, *_) = workspace.store.deliveries(kept.digest)
+    workspace.store.dummy_taken(kept.digest, 0, 1)
     made.publish(kept)
-    published, told = home.kept("fruit"), len(home.store.audit_log())
+    published, told = workspace.kept("fruit"), len(workspace.store.audit_log())
     for _ in range(2):
-        home.store.add_delivery(header)
-        home.store.put_result(kept.digest, "another result")
-        home.store.dummy_taken(kept.digest, 0, 1)
-        home.store.erase(kept.digest)
-        assert not home.store.move(kept.digest, State.PUBLISHED)
-    assert (home.kept("fruit"), len(home.store.audit_log())) == (published, told)
+        workspace.store.add_delivery(header)
+        workspace.store.put_result(kept.digest, "another result")
+        workspace.store.dummy_taken(kept.digest, 0, 1)
+        workspace.store.erase(kept.digest)
+        assert not workspace.store.move(kept.digest, State.PUBLISHED)
+    assert (workspace.kept("fruit"), len(workspace.store.audit_log())) == (published, told)
     with raises("delivery.vector_exists"):
-        home.store.add_delivery(replace(header, sha256=bytes(32)))
+        workspace.store.add_delivery(replace(header, sha256=bytes(32)))
 
 
 def test_errors_of_the_store_do_not_end_the_turns_over_the_collections(world: World) -> None:
-    home = world.home()
-    made = delivered(world, home)
-    scheduler = Scheduler(home, world.receiving(home), made, Observer(Log("tests.analyzer")))
+    workspace = world.workspace()
+    made = delivered(world, workspace)
+    scheduler = Scheduler(workspace, world.receiver(workspace), made, Observer(Log("tests.analyzer")))
     errors: list[Exception] = [
         OSError(24, "too many open files"),
         LocalFault("test.localfault", "the store failed"),
@@ -168,7 +168,7 @@ def test_errors_of_the_store_do_not_end_the_turns_over_the_collections(world: Wo
 
     async def turn() -> None:
         running = asyncio.ensure_future(scheduler.run(noticed))
-        while home.kept("fruit").state is not State.PUBLISHED:
+        while workspace.kept("fruit").state is not State.PUBLISHED:
             assert not running.done(), running
             await asyncio.sleep(0.05)
         running.cancel()
@@ -180,8 +180,8 @@ def test_errors_of_the_store_do_not_end_the_turns_over_the_collections(world: Wo
 
 def test_what_comes_while_publishing_is_tried_is_not_waited_for_again(world: World) -> None:
     """The last opening comes when it has just been found that one is missing: the next try is not in two minutes."""
-    home = world.home()
-    delivered(world, home)
+    workspace = world.workspace()
+    delivered(world, workspace)
     came: list[int] = []
 
     class Awaiting(Publisher):
@@ -198,13 +198,13 @@ def test_what_comes_while_publishing_is_tried_is_not_waited_for_again(world: Wor
         came.append(1)
 
     observer = Observer(Log("tests.analyzer"))
-    made = Awaiting(home, world.receiving(home), world.inspecting(home), Inline(), observer)
-    scheduler = Scheduler(home, world.receiving(home), made, observer)
+    made = Awaiting(workspace, world.receiver(workspace), world.inspection_runner(workspace), Inline(), observer)
+    scheduler = Scheduler(workspace, world.receiver(workspace), made, observer)
     loop = asyncio.new_event_loop()
 
     async def turn() -> None:
         running = asyncio.ensure_future(scheduler.run(lambda _: math.inf))
-        while home.kept("fruit").state is not State.PUBLISHED:
+        while workspace.kept("fruit").state is not State.PUBLISHED:
             assert not running.done(), running
             await asyncio.sleep(0.05)
         running.cancel()
@@ -227,8 +227,8 @@ def test_what_comes_while_publishing_is_tried_is_not_waited_for_again(world: Wor
 def test_what_keeps_a_collection_from_moving_on_is_in_its_status_for_as_long_as_it_lasts(
     world: World, error: Exception, sentence: str
 ) -> None:
-    home, lasts = world.home(), [True]
-    delivered(world, home)
+    workspace, lasts = world.workspace(), [True]
+    delivered(world, workspace)
 
     class Troubled(Publisher):
         def publish(self, kept: CollectionRow) -> float:
@@ -237,18 +237,20 @@ def test_what_keeps_a_collection_from_moving_on_is_in_its_status_for_as_long_as_
             return super().publish(kept)
 
     observer = Observer(Log("tests.analyzer"), Troubles(world.config.folder).followers())
-    made = Troubled(home, world.receiving(home), world.inspecting(home), Inline(), observer)
+    made = Troubled(workspace, world.receiver(workspace), world.inspection_runner(workspace), Inline(), observer)
 
     def said() -> str:
         """By another process: `peos analyzer status`."""
-        other = world.home()
+        other = world.workspace()
         try:
             return str(status(other, [other.kept("fruit")])[0])
         finally:
             other.close()
 
     async def turns() -> None:
-        running = asyncio.ensure_future(Scheduler(home, world.receiving(home), made, observer).run(lambda _: math.inf))
+        running = asyncio.ensure_future(
+            Scheduler(workspace, world.receiver(workspace), made, observer).run(lambda _: math.inf)
+        )
         while sentence not in (line := await asyncio.to_thread(said)):
             assert "a secret" not in line
             await asyncio.sleep(0.05)

@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 import pytest
 
-from analyzer import cli, enrol, orders, status, workspace
+from analyzer import cli, enrol, orders, status
+from analyzer import workspace as workspace_
 from analyzer.publisher import Publisher
 from analyzer.workspace import Workspace
 from peos.cli.running import run
@@ -20,7 +21,7 @@ from peos.crypto.identity import Identity
 from peos.estimate.post_processing import OF_THE_RAW
 from peos.net.logs import Log
 from peos.net.observer import Observer
-from tests.raising import raises
+from tests.raising import raises, require_shown
 from tests.unit.analyzer.fakes import FLOOR
 from tests.unit.analyzer.world import USERS, Silent, World, take
 
@@ -34,12 +35,12 @@ def _command(world: World, *arguments: str) -> int:
 @pytest.fixture(autouse=True)
 def _small_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """The commands open homes of their own, with the floor of production; here keys are small."""
-    real = workspace.Workspace.__init__
+    real = workspace_.Workspace.__init__
 
     def small(self: Workspace, config: object, **_: object) -> None:
         real(self, config, floor=FLOOR)  # type: ignore[arg-type] # what the command gave
 
-    monkeypatch.setattr(workspace.Workspace, "__init__", small)
+    monkeypatch.setattr(workspace_.Workspace, "__init__", small)
 
 
 def _create(world: World, *more: str, out: str = "out") -> int:
@@ -49,12 +50,12 @@ def _create(world: World, *more: str, out: str = "out") -> int:
 
 
 def _publish(world: World) -> None:
-    opened = world.home()
+    opened = world.workspace()
     kept = opened.kept("fruit")
-    receiving = world.receiving(opened)
+    receiver = world.receiver(opened)
     for sender, sent in world.deliveries(opened, kept, world.output(opened, kept, VALUES)).items():
-        take(receiving, sent, world.certificate(sender))
-    Publisher(opened, receiving, world.inspecting(opened), Inline(), Observer(Log("tests.analyzer"))).publish(
+        take(receiver, sent, world.certificate(sender))
+    Publisher(opened, receiver, world.inspection_runner(opened), Inline(), Observer(Log("tests.analyzer"))).publish(
         opened.kept("fruit")
     )
 
@@ -63,13 +64,13 @@ def test_init_prints_the_cards_path_and_the_identity(world: World, capsys: pytes
     assert _command(world, "init") == 0
     shown = capsys.readouterr().out
     assert str(world.config.folder / "analyzer.card") in shown
-    assert world.home().keys.identity.public.hex() in shown
+    assert world.workspace().keys.identity.public.hex() in shown
 
 
 def test_create_prints_invitation_digest_and_guarantees(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     assert _create(world) == 0
     shown = capsys.readouterr()
-    kept = world.home().kept("fruit")
+    kept = world.workspace().kept("fruit")
     assert kept.digest.hex() in shown.out
     assert str(world.folder / "out" / "fruit.invitation") in shown.out
     assert "Against the analyzer" in shown.out
@@ -82,7 +83,7 @@ def test_create_prints_invitation_digest_and_guarantees(world: World, capsys: py
 
 
 def test_freeze_closes_with_every_shuffler_and_says_who_was_not_told(world: World) -> None:
-    opened = world.home()
+    opened = world.workspace()
     kept = world.open(opened)
     world.shufflers[2].trust.drop()
     with raises("collection.order_missed", "close fruit", "shuffler 3") as caught:
@@ -98,20 +99,20 @@ def test_freeze_closes_with_every_shuffler_and_says_who_was_not_told(world: Worl
 
 
 def test_abort_is_for_good_and_erases_the_key(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    world.open(world.home())
+    world.open(world.workspace())
     assert _command(world, "abort", "fruit") == 0
-    after = world.home().kept("fruit")
+    after = world.workspace().kept("fruit")
     assert (after.state, after.key) == (State.ABORTED, None)
     assert [shuffler.orders[-1].abort for shuffler in world.shufflers] == [True] * 3
     capsys.readouterr()
     assert _command(world, "freeze", "fruit") == 3
-    assert "fruit is aborted: there is nothing left to close" in capsys.readouterr().err
+    require_shown(capsys.readouterr().err, "collection.closed", "fruit", "aborted")
     assert _command(world, "result", "fruit") == 1
-    assert "fruit was aborted: the analyst aborted it" in capsys.readouterr().err
+    require_shown(capsys.readouterr().err, "result.aborted", "fruit")
 
 
 def test_what_is_published_is_not_aborted_any_more(world: World) -> None:
-    opened = world.home()
+    opened = world.workspace()
     world.open(opened)
     _publish(world)
     with raises("collection.published"):
@@ -121,7 +122,7 @@ def test_what_is_published_is_not_aborted_any_more(world: World) -> None:
 def test_status_says_what_is_waited_for_from_whom_and_why(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     assert _command(world, "status") == 0
     assert capsys.readouterr().out == "no collections yet\n"
-    opened = world.home()
+    opened = world.workspace()
     kept = world.open(opened)
     for shuffler in world.shufflers:
         shuffler.status = Status(kept.digest, "open", reports=45)
@@ -154,7 +155,7 @@ def test_status_says_what_is_waited_for_from_whom_and_why(world: World, capsys: 
 
 
 def test_status_of_a_shuffler_that_does_not_answer_gives_the_reason(world: World) -> None:
-    opened = world.home()
+    opened = world.workspace()
     kept = world.open(opened)
     world.shufflers[0].close()
     (found,) = status.status(opened, [kept])
@@ -167,16 +168,15 @@ def test_status_of_a_shuffler_that_does_not_answer_gives_the_reason(world: World
 def test_a_result_that_is_not_there_is_exit_1_with_what_is_waited_for(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world.open(world.home())
+    world.open(world.workspace())
     assert _command(world, "result", "fruit") == 1
     shown = capsys.readouterr()
-    assert "there is no result yet" in shown.err
-    assert "waiting for submissions from users" in shown.err
+    require_shown(shown.err, "result.not_yet", "waiting for submissions from users")
     assert shown.out == ""
 
 
 def test_a_result_is_a_table_with_error_bars_and_guarantees(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    world.open(world.home())
+    world.open(world.workspace())
     _publish(world)
     assert _command(world, "result", "fruit", "--wait", "1") == 0
     shown = capsys.readouterr().out
@@ -190,7 +190,7 @@ def test_a_result_is_a_table_with_error_bars_and_guarantees(world: World, capsys
 def test_a_result_is_shown_with_what_post_processing_makes_of_it_from_the_analyzer_or_a_file(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world.open(world.home())
+    world.open(world.workspace())
     _publish(world)
     assert _command(world, "result", "fruit", "--json") == 0
     raw = json.loads(capsys.readouterr().out)
@@ -214,34 +214,34 @@ def test_a_result_is_shown_with_what_post_processing_makes_of_it_from_the_analyz
     file.write_text(json.dumps(raw))
     assert _result("--result", str(file)) == 0
     assert _result("--result", str(file), "--post-process", "norm_sub") == 2
-    assert "published before" in capsys.readouterr().err
+    require_shown(capsys.readouterr().err, "post_process.older")
 
 
 @pytest.mark.parametrize(
-    ("text", "given", "sentence"),
+    ("text", "given", "id_"),
     [
-        ("{}", (), "not a published result"),
-        ("[" * 100_000, (), "not a published result"),
-        ("7", (), "not a published result"),
-        (None, (), "cannot be read"),
-        ("{}", ("fruit",), "which result to show is not said, or said twice"),
+        ("{}", (), "input.result"),
+        ("[" * 100_000, (), "input.result"),
+        ("7", (), "input.result"),
+        (None, (), "input.result_missing"),
+        ("{}", ("fruit",), "input.which_result"),
     ],
 )
 def test_a_file_that_is_no_result_is_one_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, given: tuple[str, ...], sentence: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, given: tuple[str, ...], id_: str
 ) -> None:
     if text is not None:
         (tmp_path / "result.json").write_text(text)
     assert _result(*given, "--result", str(tmp_path / "result.json")) == 2
     shown = capsys.readouterr()
-    assert sentence in shown.err
+    require_shown(shown.err, id_)
     assert len(shown.err.splitlines()) == 1
 
 
 def test_which_result_to_show_has_to_be_said(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in ((), ("fruit",), ("--config", str(world.file))):
         assert _result(*arguments) == 2
-        assert "which result" in capsys.readouterr().err
+        require_shown(capsys.readouterr().err, "input.which_result")
 
 
 def _result(*arguments: str) -> int:
@@ -249,7 +249,7 @@ def _result(*arguments: str) -> int:
 
 
 def test_tickets_are_one_a_line_each_for_an_id_of_its_own(world: World) -> None:
-    opened = world.home()
+    opened = world.workspace()
     kept = world.open(opened)
     out = world.folder / "tickets.txt"
     given = ["--config", str(world.file), "--collection", "fruit", "--count", "25", "--out", str(out)]
@@ -264,7 +264,7 @@ def test_tickets_are_one_a_line_each_for_an_id_of_its_own(world: World) -> None:
 
 
 def test_tickets_for_keys_that_users_keep_have_no_seeds(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    opened = world.home()
+    opened = world.workspace()
     kept = world.open(opened)
     users = [Identity(bytes([number]) * 32).public for number in range(1, 4)]
     keys, out = world.folder / "keys.txt", world.folder / "tickets.txt"
@@ -290,25 +290,25 @@ A_KEY: Final = Identity(bytes(32)).public.hex()
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"),
+    ("content", "id_", "lines"),
     [
-        (f"{A_KEY}\n{A_KEY[:-1]}\n", "line 2: not a public key"),
-        (f"{'00' * 32}\n{A_KEY}\n{'01' + '00' * 31}\n", "line 1, 3: not a public key"),
-        (f"{OFF_THE_CURVE}\n", "line 1: not a public key"),
-        (f"{A_KEY}\n{A_KEY}\n", "a public key appears twice"),
-        ("", "there are no keys"),
+        (f"{A_KEY}\n{A_KEY[:-1]}\n", "input.keys_line", "line 2"),
+        (f"{'00' * 32}\n{A_KEY}\n{'01' + '00' * 31}\n", "input.keys_line", "line 1, 3"),
+        (f"{OFF_THE_CURVE}\n", "input.keys_line", "line 1"),
+        (f"{A_KEY}\n{A_KEY}\n", "input.keys_repeated", ""),
+        ("", "input.keys_line", "no keys"),
     ],
     ids=["short", "of small order", "off the curve", "twice", "empty"],
 )
 def test_keys_that_cannot_be_users_keys_are_named_by_line(
-    world: World, capsys: pytest.CaptureFixture[str], content: str, sentence: str
+    world: World, capsys: pytest.CaptureFixture[str], content: str, id_: str, lines: str
 ) -> None:
-    world.open(world.home())
+    world.open(world.workspace())
     keys, out = world.folder / "keys.txt", world.folder / "tickets.txt"
     keys.write_text(content)
     given = ["--config", str(world.file), "--collection", "fruit", "--keys", str(keys), "--out", str(out)]
     assert run(enrol.app, given, "peos enrol") == 2
-    assert sentence in capsys.readouterr().err
+    require_shown(capsys.readouterr().err, id_, *([lines] if lines else ()))
     assert not out.exists()
 
 
@@ -316,11 +316,11 @@ def test_keys_that_cannot_be_users_keys_are_named_by_line(
 def test_how_many_tickets_is_said_once(world: World, capsys: pytest.CaptureFixture[str], both: bool) -> None:
     given = ["--config", str(world.file), "--collection", "fruit", "--out", str(world.folder / "t")]
     assert run(enrol.app, [*given, *(("--count", "3", "--keys", "k") if both else ())], "peos enrol") == 2
-    assert "exactly one of --count and --keys" in capsys.readouterr().err
+    require_shown(capsys.readouterr().err, "input.tickets_how", "--count", "--keys")
 
 
 def test_tickets_are_never_written_over_nor_minted_for_what_is_closed(world: World) -> None:
-    opened = world.home()
+    opened = world.workspace()
     kept = world.open(opened)
     out = world.folder / "tickets.txt"
     enrol.mint_tickets(opened, "fruit", 1, out, Silent())
@@ -333,20 +333,20 @@ def test_tickets_are_never_written_over_nor_minted_for_what_is_closed(world: Wor
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "sentence"),
+    ("arguments", "id_", "says"),
     [
-        (("status", "bread"), 2, "there is no collection bread"),
-        (("freeze", "../bread"), 2, "cannot name a collection"),
-        (("result", "fruit", "--wait", "soon"), 2, "invalid value for '--wait'"),
-        (("create", "--name", "x"), 2, "missing option"),
+        (("status", "bread"), "input.no_collection", "bread"),
+        (("freeze", "../bread"), "input.name", "../bread"),
+        (("result", "fruit", "--wait", "soon"), "input.command", "--wait"),
+        (("create", "--name", "x"), "input.command", "missing option"),
     ],
 )
 def test_a_mistake_is_one_sentence_and_its_exit_code(
-    world: World, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], code: int, sentence: str
+    world: World, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], id_: str, says: str
 ) -> None:
-    assert _command(world, *arguments) == code
+    assert _command(world, *arguments) == 2
     shown = capsys.readouterr()
-    assert sentence in shown.err
+    require_shown(shown.err, id_, says)
     assert len(shown.err.splitlines()) == 1
     assert shown.out == ""
 
@@ -355,4 +355,4 @@ def test_a_configuration_that_is_missing_is_exit_2_with_json_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(cli.app, ["status", "--config", str(tmp_path / "none.toml"), "--json"], "peos analyzer") == 2
-    assert "cannot be read" in json.loads(capsys.readouterr().err)["error"]
+    assert json.loads(capsys.readouterr().err)["id"] == "config.unreadable"

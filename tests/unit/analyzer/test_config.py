@@ -96,4 +96,4 @@ def test_the_analyzers_own_card_is_no_shufflers(world: World) -> None:
 def test_cards_are_read_when_they_are_needed_and_not_before(world: World) -> None:
     for number in (1, 2, 3):
         (world.folder / f"{number}.card").unlink()
-    world.home().close()
+    world.workspace().close()

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from analyzer import workspace
+from analyzer import workspace as workspace_
 from analyzer.create import open_collection, write_invitation
 from analyzer.draft import draft
 from analyzer.workspace import Admission
@@ -23,11 +23,11 @@ from tests.unit.analyzer.world import DOMAIN, FAKES, Silent, World, request
 
 def test_every_shuffler_has_the_document_and_no_dummy_yet(world: World) -> None:
     """Dummies that came first would be the first rows of every shuffler's store."""
-    home = world.home()
-    kept = world.open(home, dummies=False)
+    workspace = world.workspace()
+    kept = world.open(workspace, dummies=False)
     assert kept.state is State.OPEN
     assert kept.opened_at is not None
-    document = home.signed(kept).document
+    document = workspace.signed(kept).document
     assert (document.fakes, document.minimum, document.choice.domain) == (FAKES, 20, DOMAIN)
     for shuffler in world.shufflers:
         assert shuffler.signed is not None
@@ -36,24 +36,24 @@ def test_every_shuffler_has_the_document_and_no_dummy_yet(world: World) -> None:
 
 
 def test_a_mechanism_that_is_not_known_creates_nothing_and_is_taken_for_no_other(world: World) -> None:
-    home = world.home()
+    workspace = world.workspace()
     with pytest.raises(WrongInput) as caught:
-        draft(home, request(mechanism="toy"), Silent())
+        draft(workspace, request(mechanism="toy"), Silent())
     assert caught.value.id == "config.value"
-    assert home.store.named(request().name) is None
+    assert workspace.store.named(request().name) is None
 
 
 def test_the_mechanism_is_salted_with_analyzer_question_and_epoch(world: World) -> None:
-    home = world.home()
-    question = home.signed(world.open(home)).document.mechanism.question
-    assert question.analyzer == home.keys.identity.public
+    workspace = world.workspace()
+    question = workspace.signed(world.open(workspace)).document.mechanism.question
+    assert question.analyzer == workspace.keys.identity.public
     assert (question.question, question.epoch) == ("Which fruit?", "2024")
 
 
 def test_the_invitation_names_the_digest_and_the_shufflers_in_order(world: World) -> None:
-    home = world.home()
-    kept = world.open(home)
-    path = write_invitation(home, kept, world.folder / "out")
+    workspace = world.workspace()
+    kept = world.open(workspace)
+    path = write_invitation(workspace, kept, world.folder / "out")
     assert path == world.folder / "out" / "fruit.invitation"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
@@ -64,41 +64,41 @@ def test_the_invitation_names_the_digest_and_the_shufflers_in_order(world: World
 
 def test_an_operator_that_has_to_accept_is_waited_for_and_named(world: World) -> None:
     world.shufflers[1].accept_as = "draft"
-    home = world.home()
-    kept = draft(home, request(), Silent())
+    workspace = world.workspace()
+    kept = draft(workspace, request(), Silent())
     with raises("collection.waiting", "shuffler 2 (organisation 2) waits for its operator to accept") as caught:
-        asyncio.run(open_collection(home, kept, Silent(), wait=0.2, every=0.05))
+        asyncio.run(open_collection(workspace, kept, Silent(), wait=0.2, every=0.05))
     assert "same command again" in caught.value.hint
-    assert home.kept("fruit").state is State.DRAFT
+    assert workspace.kept("fruit").state is State.DRAFT
     world.shufflers[1].status = Status(kept.digest, "open")
-    assert asyncio.run(open_collection(world.home(), kept, Silent(), wait=5.0)).state is State.OPEN
+    assert asyncio.run(open_collection(world.workspace(), kept, Silent(), wait=5.0)).state is State.OPEN
 
 
 def test_a_shuffler_that_is_down_is_waited_for(world: World) -> None:
-    home = world.home()
-    kept = draft(home, request(), Silent())
+    workspace = world.workspace()
+    kept = draft(workspace, request(), Silent())
     world.shufflers[2].trust.drop()
     with raises("collection.waiting", "shuffler 3 (organisation 3)"):
-        asyncio.run(open_collection(home, kept, Silent(), wait=0.0, every=0.05))
-    world.shufflers[2].trust.admit([home.keys.certificate.pem])
-    assert asyncio.run(open_collection(home, kept, Silent(), wait=5.0, every=0.05)).state is State.OPEN
+        asyncio.run(open_collection(workspace, kept, Silent(), wait=0.0, every=0.05))
+    world.shufflers[2].trust.admit([workspace.keys.certificate.pem])
+    assert asyncio.run(open_collection(workspace, kept, Silent(), wait=5.0, every=0.05)).state is State.OPEN
 
 
 def test_a_policy_that_says_no_is_told_and_may_change_its_mind(world: World) -> None:
     world.shufflers[0].refuse_proposals = Refused("policy.minimum", "its minimum is 20 reports")
-    home = world.home()
-    kept = draft(home, request(), Silent())
+    workspace = world.workspace()
+    kept = draft(workspace, request(), Silent())
     with raises("policy.minimum", "shuffler 1 (organisation 1)", "20"):
-        asyncio.run(open_collection(home, kept, Silent(), wait=5.0, every=0.05))
-    assert home.kept("fruit").state is State.DRAFT
+        asyncio.run(open_collection(workspace, kept, Silent(), wait=5.0, every=0.05))
+    assert workspace.kept("fruit").state is State.DRAFT
     world.shufflers[0].refuse_proposals = None
-    assert asyncio.run(open_collection(home, kept, Silent(), wait=5.0, every=0.05)).state is State.OPEN
+    assert asyncio.run(open_collection(workspace, kept, Silent(), wait=5.0, every=0.05)).state is State.OPEN
 
 
 def test_created_again_it_is_the_same_collection_and_nothing_is_sent_twice(world: World) -> None:
-    first = world.open(world.home())
+    first = world.open(world.workspace())
     proposals = [shuffler.proposals for shuffler in world.shufflers]
-    again = world.open(world.home())
+    again = world.open(world.workspace())
     assert again.digest == first.digest
     assert [shuffler.proposals for shuffler in world.shufflers] == proposals
 
@@ -106,11 +106,11 @@ def test_created_again_it_is_the_same_collection_and_nothing_is_sent_twice(world
 def test_the_targets_are_met_as_the_request_wants_them_accounted_for(world: World) -> None:
     """By the theorem the thesis' d', and by exact accounting a better one at the same targets."""
     asked = {"users": 100_000, "domain": 1000, "delta": 1e-9, "eps_server": 0.5, "eps_local": None, "minimum": None}
-    home, chosen = world.home(), {}
+    workspace, chosen = world.workspace(), {}
     for accounting in ("theorem", "exact"):
         found = request(name=accounting, accounting=accounting, **asked | {"mechanism": "solh", "fakes": "0"})
-        kept = draft(home, found, Silent())
-        chosen[accounting] = home.signed(kept).document.mechanism
+        kept = draft(workspace, found, Silent())
+        chosen[accounting] = workspace.signed(kept).document.mechanism
     with raises("config.value", "accounting", "'rough'"):
         request(name="mistaken", accounting="rough")
     assert chosen["theorem"].parameters["cells"] == 28
@@ -118,21 +118,21 @@ def test_the_targets_are_met_as_the_request_wants_them_accounted_for(world: Worl
 
 
 def test_another_request_under_the_same_name_is_refused(world: World) -> None:
-    home = world.home()
-    world.open(home)
+    workspace = world.workspace()
+    world.open(workspace)
     with raises("collection.other_parameters"):
-        world.open(home, domain=5)
+        world.open(workspace, domain=5)
 
 
 def test_what_nobody_accepted_in_time_is_aborted(world: World) -> None:
     world.shufflers[0].accept_as = "draft"
-    home = world.home()
-    kept = draft(home, request(closes_in=1), Silent())
+    workspace = world.workspace()
+    kept = draft(workspace, request(closes_in=1), Silent())
     with raises("collection.too_late"):
-        asyncio.run(open_collection(home, kept, Silent(), wait=10.0, every=0.05))
-    assert home.kept("fruit").state is State.ABORTED
+        asyncio.run(open_collection(workspace, kept, Silent(), wait=10.0, every=0.05))
+    assert workspace.kept("fruit").state is State.ABORTED
     with raises("collection.aborted"):
-        asyncio.run(open_collection(home, home.kept("fruit"), Silent(), wait=1.0))
+        asyncio.run(open_collection(workspace, workspace.kept("fruit"), Silent(), wait=1.0))
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", ".hidden", "x" * 65, "two words"])
@@ -148,24 +148,27 @@ def test_times_are_at_least_a_second(what: str) -> None:
 
 
 def test_the_minimum_is_half_of_the_users_unless_one_is_given(world: World) -> None:
-    home = world.home()
-    assert home.signed(draft(home, request(minimum=None), Silent())).document.minimum == 30
-    assert home.signed(draft(home, request(name="single", minimum=None, users=1), Silent())).document.minimum == 1
+    workspace = world.workspace()
+    assert workspace.signed(draft(workspace, request(minimum=None), Silent())).document.minimum == 30
+    assert (
+        workspace.signed(draft(workspace, request(name="single", minimum=None, users=1), Silent())).document.minimum
+        == 1
+    )
     assert FLOOR < 3072, "tests use a key of their own size"
 
 
 def test_a_plan_that_cannot_be_had_is_refused_before_anything_is_drawn(world: World, tmp_path: Path) -> None:
-    home = world.home()
+    workspace = world.workspace()
     with raises("plan.useless"):
-        draft(home, request(eps_server=0.001, eps_local=None, fakes="0"), Silent())
-    assert home.store.all() == []
+        draft(workspace, request(eps_server=0.001, eps_local=None, fakes="0"), Silent())
+    assert workspace.store.all() == []
     assert not (tmp_path / "home" / "collections").exists()
 
 
 def test_shufflers_are_let_in_until_their_collection_is_over_everywhere(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = world.home()
+    opened = world.workspace()
     kept = world.open(opened)
     trust, theirs, erase_by = Trust(), world.certificate(1), opened.signed(kept).document.erase_by
     admission = Admission(opened, trust)
@@ -179,7 +182,7 @@ def test_shufflers_are_let_in_until_their_collection_is_over_everywhere(
     restarted = Trust()
     assert Admission(opened, restarted).look(opened.store.live()) == erase_by
     assert theirs in restarted
-    monkeypatch.setattr(workspace, "time", SimpleNamespace(time=lambda: float(erase_by)))
+    monkeypatch.setattr(workspace_, "time", SimpleNamespace(time=lambda: float(erase_by)))
     admission.look(opened.store.live())
     assert theirs not in trust
     restarted = Trust()

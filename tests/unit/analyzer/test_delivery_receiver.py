@@ -18,9 +18,9 @@ HOLDER, OTHER = 2, 3  # the last hiders of three shufflers
 
 @pytest.fixture
 def sent(world: World) -> dict[int, Delivery]:
-    home = world.home()
-    kept = world.open(home)
-    return world.deliveries(home, kept, world.output(home, kept, VALUES))
+    workspace = world.workspace()
+    kept = world.open(workspace)
+    return world.deliveries(workspace, kept, world.output(workspace, kept, VALUES))
 
 
 def _files(world: World) -> list[str]:
@@ -30,47 +30,47 @@ def _files(world: World) -> list[str]:
 def test_the_receipt_is_signed_when_the_output_is_complete_and_not_before(
     world: World, sent: dict[int, Delivery]
 ) -> None:
-    home = world.home()
-    receiving, digest = world.receiving(home), home.kept("fruit").digest
-    assert take(receiving, sent[HOLDER], world.certificate(HOLDER))
+    workspace = world.workspace()
+    receiver, digest = world.receiver(workspace), workspace.kept("fruit").digest
+    assert take(receiver, sent[HOLDER], world.certificate(HOLDER))
     with raises("delivery.incomplete"):
-        receiving.receipt(digest, world.certificate(1))
-    assert home.kept("fruit").state is State.OPEN
-    assert take(receiving, sent[OTHER], world.certificate(OTHER))
-    receipt = receiving.receipt(digest, world.certificate(1))
-    assert receipt.verifies(home.keys.identity.public)
+        receiver.receipt(digest, world.certificate(1))
+    assert workspace.kept("fruit").state is State.OPEN
+    assert take(receiver, sent[OTHER], world.certificate(OTHER))
+    receipt = receiver.receipt(digest, world.certificate(1))
+    assert receipt.verifies(workspace.keys.identity.public)
     assert (receipt.context, receipt.transcript) == (sent[HOLDER].header.header.context, TRANSCRIPT)
-    assert home.kept("fruit").state is State.DELIVERED
+    assert workspace.kept("fruit").state is State.DELIVERED
     assert _files(world) == ["2-1.rows", "3-1.rows"]
 
 
 def test_the_identical_repeat_is_fine_before_and_after_the_receipt(world: World, sent: dict[int, Delivery]) -> None:
-    receiving = world.receiving(world.home())
+    receiver = world.receiver(world.workspace())
     for number in (HOLDER, HOLDER, OTHER, HOLDER, OTHER):
-        take(receiving, sent[number], world.certificate(number))
-    assert not take(receiving, sent[HOLDER], world.certificate(HOLDER))
+        take(receiver, sent[number], world.certificate(number))
+    assert not take(receiver, sent[HOLDER], world.certificate(HOLDER))
     assert _files(world) == ["2-1.rows", "3-1.rows"]
 
 
 def test_the_same_vector_twice_at_the_same_time_is_kept_once(world: World, sent: dict[int, Delivery]) -> None:
-    receiving = world.receiving(world.home())
-    both = [receiving.begin(sent[OTHER].header, world.certificate(OTHER)) for _ in range(2)]
+    receiver = world.receiver(world.workspace())
+    both = [receiver.begin(sent[OTHER].header, world.certificate(OTHER)) for _ in range(2)]
     for incoming in both:
         assert incoming is not None
         for chunk in sent[OTHER].chunks:
             incoming.feed(chunk)
     for incoming in both:
         assert incoming is not None
-        receiving.finish(incoming)
+        receiver.finish(incoming)
     assert _files(world) == ["3-1.rows"]
 
 
 def _other(world: World, sent: dict[int, Delivery], **changes: object) -> Delivery:
     """A further vector of the shuffler that is not the holder."""
-    home = world.home()
-    kept = home.kept("fruit")
+    workspace = world.workspace()
+    kept = workspace.kept("fruit")
     rows = world.rng.uint64((sent[OTHER].header.rows, 8)).view(np.uint8)[:, :8]
-    return delivery(kept.digest, home.signed(kept).document, OTHER, np.ascontiguousarray(rows), **changes)  # type: ignore[arg-type] # as the test wants
+    return delivery(kept.digest, workspace.signed(kept).document, OTHER, np.ascontiguousarray(rows), **changes)  # type: ignore[arg-type] # as the test wants
 
 
 @pytest.mark.parametrize(
@@ -80,47 +80,47 @@ def _other(world: World, sent: dict[int, Delivery], **changes: object) -> Delive
 def test_a_second_delivery_of_one_shuffler_is_refused_unless_it_is_the_same(
     world: World, sent: dict[int, Delivery], changes: dict[str, object], what: str
 ) -> None:
-    receiving = world.receiving(world.home())
-    take(receiving, sent[OTHER], world.certificate(OTHER))
+    receiver = world.receiver(world.workspace())
+    take(receiver, sent[OTHER], world.certificate(OTHER))
     with raises("delivery.another", "shuffler 3", what):
-        take(receiving, _other(world, sent, **changes), world.certificate(OTHER))
+        take(receiver, _other(world, sent, **changes), world.certificate(OTHER))
 
 
 @pytest.mark.parametrize("changes", [{"attempt": 2}, {"transcript": bytes(32)}, {"frozen": bytes(32)}])
 def test_vectors_of_two_attempts_or_transcripts_are_never_one_output(
     world: World, sent: dict[int, Delivery], changes: dict[str, object]
 ) -> None:
-    home = world.home()
-    receiving = world.receiving(home)
-    take(receiving, sent[HOLDER], world.certificate(HOLDER))
-    take(receiving, _other(world, sent, **changes), world.certificate(OTHER))
-    assert home.kept("fruit").state is State.OPEN
+    workspace = world.workspace()
+    receiver = world.receiver(workspace)
+    take(receiver, sent[HOLDER], world.certificate(HOLDER))
+    take(receiver, _other(world, sent, **changes), world.certificate(OTHER))
+    assert workspace.kept("fruit").state is State.OPEN
     with pytest.raises(NotYet):
-        receiving.receipt(home.kept("fruit").digest, world.certificate(1))
+        receiver.receipt(workspace.kept("fruit").digest, world.certificate(1))
 
 
 @pytest.mark.parametrize("showing", [0, 1, OTHER])
 def test_only_the_sender_itself_delivers_in_its_name(world: World, sent: dict[int, Delivery], showing: int) -> None:
     certificate = world.certificate(showing) if showing else b""
     with raises("delivery.caller", "2"):
-        world.receiving(world.home()).begin(sent[HOLDER].header, certificate)
+        world.receiver(world.workspace()).begin(sent[HOLDER].header, certificate)
 
 
 def test_who_is_no_last_hider_delivers_nothing(world: World, sent: dict[int, Delivery]) -> None:
     place = replace(sent[OTHER].header.header, sender=1)
     with raises("delivery.sender", "shuffler 1, delivery"):
-        world.receiving(world.home()).begin(replace(sent[OTHER].header, header=place), world.certificate(1))
+        world.receiver(world.workspace()).begin(replace(sent[OTHER].header, header=place), world.certificate(1))
 
 
 def test_another_step_and_an_unknown_collection_are_refused(world: World, sent: dict[int, Delivery]) -> None:
-    receiving = world.receiving(world.home())
+    receiver = world.receiver(world.workspace())
     place = sent[OTHER].header.header
     early = replace(sent[OTHER].header, header=replace(place, step=Step(2, Kind.DELIVERY)))
     with raises("delivery.step"):
-        receiving.begin(early, world.certificate(OTHER))
+        receiver.begin(early, world.certificate(OTHER))
     elsewhere = replace(place, context=replace(place.context, collection=bytes(32)))
     with raises("collection.unknown"):
-        receiving.begin(replace(sent[OTHER].header, header=elsewhere), world.certificate(OTHER))
+        receiver.begin(replace(sent[OTHER].header, header=elsewhere), world.certificate(OTHER))
 
 
 @pytest.mark.parametrize("changes", [{"row_bytes": 16}, {"row_bytes": 7}, {"rows": 61}, {"rows": 0}])
@@ -128,83 +128,85 @@ def test_a_wrong_shape_is_refused_before_any_byte_is_taken(
     world: World, sent: dict[int, Delivery], changes: dict[str, int]
 ) -> None:
     with raises("delivery.shape", "62", "8"):
-        world.receiving(world.home()).begin(replace(sent[OTHER].header, **changes), world.certificate(OTHER))  # type: ignore[arg-type] # only integers here
+        world.receiver(world.workspace()).begin(replace(sent[OTHER].header, **changes), world.certificate(OTHER))  # type: ignore[arg-type] # only integers here
 
 
 def test_vectors_of_one_attempt_have_one_number_of_rows(world: World, sent: dict[int, Delivery]) -> None:
-    receiving = world.receiving(world.home())
-    take(receiving, sent[HOLDER], world.certificate(HOLDER))
+    receiver = world.receiver(world.workspace())
+    take(receiver, sent[HOLDER], world.certificate(HOLDER))
     longer = replace(sent[OTHER].header, rows=sent[OTHER].header.rows + 1)
     with raises("delivery.rows_differ", "83", "shuffler 2", "82"):
-        receiving.begin(longer, world.certificate(OTHER))
+        receiver.begin(longer, world.certificate(OTHER))
 
 
 def test_what_is_no_ciphertext_is_refused_and_leaves_nothing(world: World, sent: dict[int, Delivery]) -> None:
-    home = world.home()
-    kept = home.kept("fruit")
-    receiving = world.receiving(home)
+    workspace = world.workspace()
+    kept = workspace.kept("fruit")
+    receiver = world.receiver(workspace)
     width = sent[HOLDER].header.row_bytes
     rows = np.frombuffer(b"".join(chunk for chunk in sent[HOLDER].chunks), np.uint8)[-82 * width :].reshape(82, width)
     for bad in (0, 255):  # zero, and more than N²
         spoilt = rows.copy()
         spoilt[40] = bad
-        wrong = delivery(kept.digest, home.signed(kept).document, HOLDER, spoilt)
+        wrong = delivery(kept.digest, workspace.signed(kept).document, HOLDER, spoilt)
         with raises("delivery.not_ciphertexts", "shuffler 2"):
-            take(receiving, wrong, world.certificate(HOLDER))
+            take(receiver, wrong, world.certificate(HOLDER))
     assert _files(world) == []
-    assert take(receiving, sent[HOLDER], world.certificate(HOLDER))
+    assert take(receiver, sent[HOLDER], world.certificate(HOLDER))
 
 
 def test_a_vector_that_is_cut_off_or_altered_on_its_way_is_not_kept(world: World, sent: dict[int, Delivery]) -> None:
-    receiving = world.receiving(world.home())
+    receiver = world.receiver(world.workspace())
     with raises("shuffle.vector_short", "0"):
-        take(receiving, replace(sent[OTHER], chunks=[]), world.certificate(OTHER))
+        take(receiver, replace(sent[OTHER], chunks=[]), world.certificate(OTHER))
     altered = [sent[OTHER].chunks[0][:-1] + bytes([sent[OTHER].chunks[0][-1] ^ 1])]
     with raises("shuffle.vector_hash"):
-        take(receiving, replace(sent[OTHER], chunks=altered), world.certificate(OTHER))
+        take(receiver, replace(sent[OTHER], chunks=altered), world.certificate(OTHER))
     assert _files(world) == []
 
 
 @pytest.mark.parametrize("state", [State.ABORTED, State.PUBLISHED])
 def test_a_collection_that_is_over_takes_no_vectors(world: World, sent: dict[int, Delivery], state: State) -> None:
-    home = world.home()
-    digest = home.kept("fruit").digest
+    workspace = world.workspace()
+    digest = workspace.kept("fruit").digest
     if state is State.PUBLISHED:
-        home.store.move(digest, State.DELIVERED)
-    home.store.move(digest, state)
+        workspace.store.move(digest, State.DELIVERED)
+    workspace.store.move(digest, state)
     with raises("delivery.not_taken", state):
-        world.receiving(home).begin(sent[OTHER].header, world.certificate(OTHER))
+        world.receiver(workspace).begin(sent[OTHER].header, world.certificate(OTHER))
 
 
 def test_receipts_are_for_the_collections_shufflers(world: World, sent: dict[int, Delivery]) -> None:
-    home = world.home()
-    receiving, digest = world.receiving(home), home.kept("fruit").digest
+    workspace = world.workspace()
+    receiver, digest = world.receiver(workspace), workspace.kept("fruit").digest
     with raises("delivery.receipt_caller"):
-        receiving.receipt(digest, home.keys.card.member.certificate)
+        receiver.receipt(digest, workspace.keys.card.member.certificate)
     with pytest.raises(Unknown):
-        receiving.receipt(bytes(32), world.certificate(1))
-    home.store.move(digest, State.ABORTED, "by hand")
+        receiver.receipt(bytes(32), world.certificate(1))
+    workspace.store.move(digest, State.ABORTED, "by hand")
     with raises("delivery.aborted"):
-        receiving.receipt(digest, world.certificate(1))
+        receiver.receipt(digest, world.certificate(1))
     assert sent
 
 
 def test_a_stop_between_the_last_vector_and_the_receipt_is_made_good_at_the_next_start(
     world: World, sent: dict[int, Delivery], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = world.home()
-    receiving = world.receiving(home)
-    take(receiving, sent[HOLDER], world.certificate(HOLDER))
+    workspace = world.workspace()
+    receiver = world.receiver(workspace)
+    take(receiver, sent[HOLDER], world.certificate(HOLDER))
     with monkeypatch.context() as stopping:
-        stopping.setattr(type(receiving), "settle", _stopped)
+        stopping.setattr(type(receiver), "settle", _stopped)
         with raises("test.peoserror", kind=PeosError):
-            take(receiving, sent[OTHER], world.certificate(OTHER))
-    home = world.home()
-    receiving = world.receiving(home)
-    assert home.kept("fruit").state is State.OPEN
-    assert not take(receiving, sent[OTHER], world.certificate(OTHER)), "it is durable, whatever its sender was told"
-    assert receiving.settle(home.kept("fruit"))
-    assert receiving.receipt(home.kept("fruit").digest, world.certificate(1)).verifies(home.keys.identity.public)
+            take(receiver, sent[OTHER], world.certificate(OTHER))
+    workspace = world.workspace()
+    receiver = world.receiver(workspace)
+    assert workspace.kept("fruit").state is State.OPEN
+    assert not take(receiver, sent[OTHER], world.certificate(OTHER)), "it is durable, whatever its sender was told"
+    assert receiver.settle(workspace.kept("fruit"))
+    assert receiver.receipt(workspace.kept("fruit").digest, world.certificate(1)).verifies(
+        workspace.keys.identity.public
+    )
 
 
 def _stopped(*_: object) -> None:
@@ -212,12 +214,12 @@ def _stopped(*_: object) -> None:
 
 
 def test_what_was_half_written_when_the_process_stopped_is_swept_away(world: World, sent: dict[int, Delivery]) -> None:
-    home = world.home()
-    incoming = world.receiving(home).begin(sent[OTHER].header, world.certificate(OTHER))
+    workspace = world.workspace()
+    incoming = world.receiver(workspace).begin(sent[OTHER].header, world.certificate(OTHER))
     assert incoming is not None
     incoming._file.close()  # as the end of a process does
     assert len(_files(world)) == 1
-    again = world.receiving(world.home())
-    again.sweep(home.kept("fruit"))
+    again = world.receiver(world.workspace())
+    again.sweep(workspace.kept("fruit"))
     assert _files(world) == []
     assert take(again, sent[OTHER], world.certificate(OTHER))

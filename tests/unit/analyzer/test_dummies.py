@@ -29,35 +29,35 @@ from tests.unit.analyzer.world import USERS, Silent, World, take
 
 
 def test_a_dummy_is_sent_as_a_client_sends_and_its_parts_add_up(world: World) -> None:
-    home = world.home()
-    kept = world.open(home, dummies=False)
-    Dummies(home).send(kept, 3)
-    dummy = home.dummies(kept)[3]
+    workspace = world.workspace()
+    kept = world.open(workspace, dummies=False)
+    Dummies(workspace).send(kept, 3)
+    dummy = workspace.dummies(kept)[3]
     for shuffler in world.shufflers:
         assert list(shuffler.parts) == [dummy.id]
         assert len(shuffler.described) == len(shuffler.submitted) == 1, "it asks what the collection is, as clients do"
     first, *others = (shuffler.parts[dummy.id] for shuffler in world.shufflers)
-    private = home.private_key(kept)
+    private = workspace.private_key(kept)
     assert isinstance(private, PrivateKey)
     total = private.decrypt(np.frombuffer(first, np.uint8).reshape(1, -1))
     for share in others:
         total = total + np.frombuffer(share, "<u8")
     assert total.tolist() == dummy.words.tolist()
-    assert home.store.dummies_taken(kept.digest) == {3}
-    assert home.store.dummy_bytes(kept.digest) > sum(len(shuffler.parts[dummy.id]) for shuffler in world.shufflers)
+    assert workspace.store.dummies_taken(kept.digest) == {3}
+    assert workspace.store.dummy_bytes(kept.digest) > sum(len(shuffler.parts[dummy.id]) for shuffler in world.shufflers)
 
 
 def test_one_that_was_cut_off_is_sent_again_with_the_same_bytes(world: World) -> None:
     world.shufflers[2].refuse_parts = "no room"
-    home = world.home()
-    kept = world.open(home, dummies=False)
+    workspace = world.workspace()
+    kept = world.open(workspace, dummies=False)
     with raises("dummies.not_accepted", "shuffler 3 (organisation 3): no room"):
-        Dummies(home).send(kept, 0)
+        Dummies(workspace).send(kept, 0)
     before = [dict(shuffler.parts) for shuffler in world.shufflers]
     assert [len(parts) for parts in before] == [1, 1, 0]
-    assert not home.store.dummies_taken(kept.digest)
+    assert not workspace.store.dummies_taken(kept.digest)
     world.shufflers[2].refuse_parts = ""
-    again = world.home()
+    again = world.workspace()
     Dummies(again).send(again.kept("fruit"), 0)
     assert [dict(shuffler.parts) for shuffler in world.shufflers[:2]] == before[:2]
     assert again.store.dummies_taken(kept.digest) == {0}
@@ -65,11 +65,11 @@ def test_one_that_was_cut_off_is_sent_again_with_the_same_bytes(world: World) ->
 
 def test_no_row_number_tells_a_dummy_from_a_user(world: World, tmp_path: Path) -> None:
     """Lists are sorted by id, and both kinds of ids are drawn by the analyzer."""
-    home, users = world.home(), 2_000
-    kept, out = world.open(home, dummies=False), tmp_path / "tickets"
-    mint_tickets(home, "fruit", users, out, Silent())
+    workspace, users = world.workspace(), 2_000
+    kept, out = world.open(workspace, dummies=False), tmp_path / "tickets"
+    mint_tickets(workspace, "fruit", users, out, Silent())
     drawn = sorted(bytes.fromhex(line.partition(":")[0]) for line in out.read_text().splitlines())
-    own = [dummy.id for dummy in home.dummies(kept)]
+    own = [dummy.id for dummy in workspace.dummies(kept)]
     assert {len(id_) for id_ in (*drawn, *own)} == {16}
     place = float(np.mean([bisect(drawn, id_) / users for id_ in own]))
     allowed = 4.9 * sqrt((1 / len(own) + 1 / users) / 12)  # one run in a million
@@ -78,81 +78,83 @@ def test_no_row_number_tells_a_dummy_from_a_user(world: World, tmp_path: Path) -
 
 @pytest.mark.parametrize("kind", ["socks5", "http"])
 def test_named_proxies_hide_the_analyzers_address(world: World, kind: str) -> None:
-    home = world.home()
-    kept = world.open(home, dummies=False)
-    Dummies(home).send(kept, 0)
+    workspace = world.workspace()
+    kept = world.open(workspace, dummies=False)
+    Dummies(workspace).send(kept, 0)
     ports = sorted(int(shuffler.card.user_address.rpartition(":")[2]) for shuffler in world.shufflers)
     settings = world.file.read_text()
     with proxies.Proxy(kind) as proxy:
         world.file.write_text(settings + f'[dummies]\nthrough = ["{proxy.url}"]\n')
-        Dummies(world.home()).send(kept, 1)
+        Dummies(world.workspace()).send(kept, 1)
         assert sorted(port for _, port in proxy.asked) == sorted(2 * ports), "the document, and then the report"
     assert [len(shuffler.parts) for shuffler in world.shufflers] == [2, 2, 2]
     with proxies.Proxy(kind, refuse=True) as proxy:  # and past the proxy there is no way
         world.file.write_text(settings + f'[dummies]\nthrough = ["{proxy.url}"]\n')
         with pytest.raises(PeosError):
-            Dummies(world.home()).send(kept, 2)
+            Dummies(world.workspace()).send(kept, 2)
     assert [len(shuffler.parts) for shuffler in world.shufflers] == [2, 2, 2]
 
 
 def test_the_scheduler_sends_them_as_users_come(world: World) -> None:
     """With no user there, none is due in the first minute; once all are there, all but one in eight are."""
-    home = world.home()
-    kept = world.open(home, dummies=False)
-    scheduler = _scheduler(world, home)
+    workspace = world.workspace()
+    kept = world.open(workspace, dummies=False)
+    scheduler = _scheduler(world, workspace)
     asyncio.run(_turn(scheduler, kept))
-    assert not home.store.dummies_taken(kept.digest)
+    assert not workspace.store.dummies_taken(kept.digest)
     for shuffler in world.shufflers:
         shuffler.status = replace(shuffler.status, reports=USERS)
-    asyncio.run(_turn(_scheduler(world, home), kept))
-    taken = home.store.dummies_taken(kept.digest)
+    asyncio.run(_turn(_scheduler(world, workspace), kept))
+    taken = workspace.store.dummies_taken(kept.digest)
     assert len(taken) >= LEAST_SENT
     assert all(len(shuffler.parts) == len(taken) for shuffler in world.shufflers)
 
 
 def test_a_freeze_first_sends_what_is_left(world: World) -> None:
-    home = world.home()
-    kept = world.open(home, dummies=False)
-    Dummies(home).send(kept, 5)
+    workspace = world.workspace()
+    kept = world.open(workspace, dummies=False)
+    Dummies(workspace).send(kept, 5)
     for shuffler in world.shufflers:
         shuffler.status = replace(shuffler.status, reports=USERS)
     told: list[str] = []
-    orders.freeze(home, kept, told.append)
-    assert Dummies(home).left(kept) == []
+    orders.freeze(workspace, kept, told.append)
+    assert Dummies(workspace).left(kept) == []
     for shuffler in world.shufflers:
         assert len(shuffler.parts) == 32
         assert len(shuffler.orders) == 1
     assert told[-2:] == ["submitting the last dummies, at the users' pace: 30 of 31", "telling every shuffler to close"]
-    assert home.kept("fruit").state is State.CLOSED
+    assert workspace.kept("fruit").state is State.CLOSED
 
 
 @pytest.mark.parametrize(("taken", "published"), [(32, True), (LEAST_SENT, True), (LEAST_SENT - 1, False)])
 def test_only_dummies_that_every_shuffler_acknowledged_must_come_out(world: World, taken: int, published: bool) -> None:
     """A moment's trouble at one shuffler while dummies are sent does not cost the collection, too few of them do."""
-    home = world.home()
-    kept = world.open(home, dummies=False)
+    workspace = world.workspace()
+    kept = world.open(workspace, dummies=False)
     for number in range(taken):
-        home.store.dummy_taken(kept.digest, number, 1)
-    rows = world.output(home, kept, np.zeros(USERS, np.int64))
-    unsent = {dummy.words.tobytes() for dummy in home.dummies(kept)[taken:]}
+        workspace.store.dummy_taken(kept.digest, number, 1)
+    rows = world.output(workspace, kept, np.zeros(USERS, np.int64))
+    unsent = {dummy.words.tobytes() for dummy in workspace.dummies(kept)[taken:]}
     rows = np.stack([row for row in rows if row.tobytes() not in unsent])
-    receiving = world.receiving(home)
-    for number, sent in world.deliveries(home, kept, rows).items():
-        take(receiving, sent, world.certificate(number))
-    receiving.settle(home.kept("fruit"))
-    Publisher(home, receiving, world.inspecting(home), Inline(world.rng), Observer(Log("tests"))).publish(
-        home.kept("fruit")
-    )
-    after = home.kept("fruit")
+    receiver = world.receiver(workspace)
+    for number, sent in world.deliveries(workspace, kept, rows).items():
+        take(receiver, sent, world.certificate(number))
+    receiver.settle(workspace.kept("fruit"))
+    Publisher(
+        workspace, receiver, world.inspection_runner(workspace), Inline(world.rng), Observer(Log("tests"))
+    ).publish(workspace.kept("fruit"))
+    after = workspace.kept("fruit")
     assert (after.state is State.PUBLISHED) is published
     if not published:
         assert f"only {taken} of 32 dummies were acknowledged by every shuffler" in after.reason
 
 
-def _scheduler(world: World, home: Workspace) -> Scheduler:
-    receiving = world.receiving(home)
-    publishing = Publisher(home, receiving, world.inspecting(home), Inline(world.rng), Observer(Log("tests")))
-    return Scheduler(home, receiving, publishing, Observer(Log("tests")))
+def _scheduler(world: World, workspace: Workspace) -> Scheduler:
+    receiver = world.receiver(workspace)
+    publisher = Publisher(
+        workspace, receiver, world.inspection_runner(workspace), Inline(world.rng), Observer(Log("tests"))
+    )
+    return Scheduler(workspace, receiver, publisher, Observer(Log("tests")))
 
 
 async def _turn(scheduler: Scheduler, kept: CollectionRow) -> None:

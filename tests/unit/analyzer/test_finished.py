@@ -26,11 +26,11 @@ from tests.unit.analyzer.world import World
 ENDED = 1000
 
 
-def fill(home: Workspace, kept: CollectionRow, count: int) -> None:
+def fill(workspace: Workspace, kept: CollectionRow, count: int) -> None:
     """So many collections that were aborted, with another's document."""
     for number in range(count):
         digest = number.to_bytes(32, "big")
-        home.store.add(
+        workspace.store.add(
             digest=digest,
             name=f"ended-{number}",
             request=kept.request,
@@ -39,23 +39,25 @@ def fill(home: Workspace, kept: CollectionRow, count: int) -> None:
             key=b"sealed",
             dummies=b"sealed",
         )
-        home.store.move(digest, State.ABORTED, "the analyst aborted it")
-        home.store.erase(digest)
+        workspace.store.move(digest, State.ABORTED, "the analyst aborted it")
+        workspace.store.erase(digest)
 
 
-def scheduler(world: World, home: Workspace) -> Scheduler:
+def scheduler(world: World, workspace: Workspace) -> Scheduler:
     """The serving process's."""
-    receiving = world.receiving(home)
-    publishing = Publisher(home, receiving, world.inspecting(home), Inline(world.rng), Observer(Log("tests")))
-    return Scheduler(home, receiving, publishing, Observer(Log("tests")))
+    receiver = world.receiver(workspace)
+    publisher = Publisher(
+        workspace, receiver, world.inspection_runner(workspace), Inline(world.rng), Observer(Log("tests"))
+    )
+    return Scheduler(workspace, receiver, publisher, Observer(Log("tests")))
 
 
 def test_a_thousand_collections_that_are_over_are_not_read_and_not_decoded(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = world.home()
-    kept = world.open(home)
-    fill(home, kept, ENDED)
+    workspace = world.workspace()
+    kept = world.open(workspace)
+    fill(workspace, kept, ENDED)
     counted: Counter[str] = Counter()
     right = Workspace.signed
 
@@ -72,11 +74,11 @@ def test_a_thousand_collections_that_are_over_are_not_read_and_not_decoded(
 
     async def serve() -> None:
         trust = Trust()
-        admission = Admission(home, trust)
+        admission = Admission(workspace, trust)
         assert counted["decoded"] == 0
-        admission.look(home.store.live())
+        admission.look(workspace.store.live())
         assert counted["decoded"] == 1, "the one that is live"
-        running = asyncio.ensure_future(scheduler(world, home).run(noticed))
+        running = asyncio.ensure_future(scheduler(world, workspace).run(noticed))
         while not turns:
             await asyncio.sleep(0.01)
         await asyncio.sleep(0.3)
@@ -89,10 +91,10 @@ def test_a_thousand_collections_that_are_over_are_not_read_and_not_decoded(
 
 
 def test_at_rest_nothing_is_looked_at_until_the_bell_is_rung(world: World) -> None:
-    home = world.home()
-    fill(home, world.open(home), 3)
-    home.store.move(home.kept("fruit").digest, State.ABORTED)
-    home.store.erase(home.kept("fruit").digest)
+    workspace = world.workspace()
+    fill(workspace, world.open(workspace), 3)
+    workspace.store.move(workspace.kept("fruit").digest, State.ABORTED)
+    workspace.store.erase(workspace.kept("fruit").digest)
     turns: list[float] = []
 
     def noticed(_: Sequence[CollectionRow]) -> float:
@@ -100,7 +102,7 @@ def test_at_rest_nothing_is_looked_at_until_the_bell_is_rung(world: World) -> No
         return math.inf
 
     async def serve() -> None:
-        made = scheduler(world, home)
+        made = scheduler(world, workspace)
         bell = Bell(world.config.folder, made.look)
         running = asyncio.ensure_future(made.run(noticed))
         while not turns:
@@ -124,8 +126,8 @@ def test_at_rest_nothing_is_looked_at_until_the_bell_is_rung(world: World) -> No
 def test_a_signature_under_a_card_is_verified_once_for_the_same_bytes(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = world.home()
-    kept = world.open(home)
+    workspace = world.workspace()
+    kept = world.open(workspace)
     verified: list[int] = []
 
     def verifies(*_: object) -> bool:
@@ -136,21 +138,21 @@ def test_a_signature_under_a_card_is_verified_once_for_the_same_bytes(
     monkeypatch.setattr("peos.wire.parties.verifies", verifies)
     monkeypatch.setattr("peos.wire.documents.verifies", verifies)
     assert all(decode_proposal(kept.proposal) == first for _ in range(10))
-    home.signed(kept)
+    workspace.signed(kept)
     assert verified == []
 
 
 def test_what_a_stop_left_of_a_collection_that_is_over_is_cleared_at_the_next_start(world: World) -> None:
-    home = world.home()
-    kept = world.open(home)
-    home.store.move(kept.digest, State.ABORTED)
-    home.store.erase(kept.digest)
-    vectors = home.folder(kept) / "vectors"
+    workspace = world.workspace()
+    kept = world.open(workspace)
+    workspace.store.move(kept.digest, State.ABORTED)
+    workspace.store.erase(kept.digest)
+    vectors = workspace.folder(kept) / "vectors"
     vectors.mkdir(mode=0o700)
     (vectors / "left.rows").write_bytes(b"half of a vector")
 
     async def serve() -> None:
-        running = asyncio.ensure_future(scheduler(world, home).run(lambda _: math.inf))
+        running = asyncio.ensure_future(scheduler(world, workspace).run(lambda _: math.inf))
         while vectors.exists():
             await asyncio.sleep(0.02)
         running.cancel()

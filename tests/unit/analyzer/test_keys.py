@@ -86,7 +86,7 @@ def test_a_missing_passphrase_and_missing_keys_are_named(world: World) -> None:
 def test_a_folder_that_others_can_open_is_refused(world: World) -> None:
     world.config.folder.chmod(0o750)
     with raises("store.open_to_others"):
-        world.home()
+        world.workspace()
 
 
 def test_what_is_sealed_opens_under_its_own_label_only(rng: Randomness) -> None:
@@ -105,19 +105,19 @@ def test_what_is_sealed_opens_under_its_own_label_only(rng: Randomness) -> None:
 
 
 def _secrets(world: World) -> dict[str, bytes]:
-    home = world.home()
-    kept = world.open(home)
-    private = home.private_key(kept).encode()
+    workspace = world.workspace()
+    kept = world.open(workspace)
+    private = workspace.private_key(kept).encode()
     half = (len(private) - 3) // 2
     found = {
-        "identity": home.keys.identity.secret,
-        "enrolment": home.keys.enrolment.secret,
-        "certificate key": home.keys.certificate.key.splitlines()[1],
+        "identity": workspace.keys.identity.secret,
+        "enrolment": workspace.keys.enrolment.secret,
+        "certificate key": workspace.keys.certificate.key.splitlines()[1],
         "p": private[3 : 3 + half],
         "q": private[-half:],
         "passphrase": PASSPHRASE,
     }
-    for number, dummy in enumerate(home.dummies(kept)[:3]):
+    for number, dummy in enumerate(workspace.dummies(kept)[:3]):
         found |= {f"salt {number}": dummy.salt, f"words {number}": dummy.words.tobytes()}
     return found
 
@@ -142,13 +142,15 @@ def test_no_secret_is_in_a_repr_or_in_the_log(world: World) -> None:
     logging.getLogger().addHandler(handler)
     logging.getLogger().setLevel(logging.DEBUG)
     try:
-        home = world.home()
-        kept = world.open(home)
-        receiving = world.receiving(home)
+        workspace = world.workspace()
+        kept = world.open(workspace)
+        receiver = world.receiver(workspace)
         values = np.arange(40) % 4
-        for sender, sent in world.deliveries(home, kept, world.output(home, kept, values)).items():
-            take(receiving, sent, world.certificate(sender))
-        shown = lines.getvalue() + "".join(map(repr, (home, home.keys, home.kept("fruit"), home.dummies(kept))))
+        for sender, sent in world.deliveries(workspace, kept, world.output(workspace, kept, values)).items():
+            take(receiver, sent, world.certificate(sender))
+        shown = lines.getvalue() + "".join(
+            map(repr, (workspace, workspace.keys, workspace.kept("fruit"), workspace.dummies(kept)))
+        )
     finally:
         logging.getLogger().removeHandler(handler)
         logging.getLogger().setLevel(logging.WARNING)
@@ -159,8 +161,8 @@ def test_no_secret_is_in_a_repr_or_in_the_log(world: World) -> None:
 
 
 def test_the_database_alone_opens_nothing(world: World) -> None:
-    home = world.home()
-    kept = world.open(home)
+    workspace = world.workspace()
+    kept = world.open(workspace)
     assert kept.key is not None
     other = vault.Vault(bytes(32), world.rng)
     with raises("key.sealed_damaged"):

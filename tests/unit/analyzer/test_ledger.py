@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analyzer import cli, workspace
+from analyzer import cli
+from analyzer import workspace as workspace_
 from analyzer.draft import draft
 from analyzer.ledger import ledger_of, populations
 from analyzer.publisher import Publisher
@@ -21,7 +22,7 @@ from peos.net.logs import Log
 from peos.net.observer import Observer
 from peos.privacy.composition import Release, spent
 from peos.privacy.guarantees import rounded_up
-from tests.raising import raises
+from tests.raising import raises, require_shown
 from tests.unit.analyzer.fakes import FLOOR
 from tests.unit.analyzer.world import FAKES, USERS, Silent, World, request, take
 
@@ -46,7 +47,7 @@ def _asked(opened: Workspace, name: str, population: str = "") -> CollectionRow:
 
 def test_a_collection_too_many_is_refused_and_those_that_spent_the_budget_are_named(world: World) -> None:
     _budget(world, TWICE * 1.01)
-    opened = world.home()
+    opened = world.workspace()
     _asked(opened, "spring")
     _asked(opened, "summer")
     with raises("budget.spent", "autumn", "spring and summer"):
@@ -58,7 +59,7 @@ def test_a_collection_too_many_is_refused_and_those_that_spent_the_budget_are_na
 
 def test_what_is_counted_is_what_users_may_have_answered(world: World) -> None:
     _budget(world, 100.0)
-    opened = world.home()
+    opened = world.workspace()
     budget = opened.config.budget
     assert budget is not None
     draft(opened, request(name="drafted", question="a?"), Silent())
@@ -76,28 +77,28 @@ def test_what_is_counted_is_what_users_may_have_answered(world: World) -> None:
 def test_without_a_budget_nothing_is_refused_and_there_is_no_ledger_to_show(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    opened = world.home()
+    opened = world.workspace()
     for name in ("one", "two", "three"):
         draft(opened, request(name=name, question=name), Silent())
     opened.close()
     assert run(cli.app, ["ledger", "--config", str(world.file)], "peos analyzer") == 2
-    assert "sets no budget" in capsys.readouterr().err
+    require_shown(capsys.readouterr().err, "budget.none")
 
 
 def test_the_command_shows_where_each_population_stands(
     world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = workspace.Workspace.__init__
+    real = workspace_.Workspace.__init__
 
     def small(self: Workspace, config: object, **_: object) -> None:
         real(self, config, floor=FLOOR)  # type: ignore[arg-type] # what the command gave
 
     _budget(world, 50.0)
-    opened = world.home()
+    opened = world.workspace()
     _asked(opened, "spring")
     _asked(opened, "summer")
     opened.close()
-    monkeypatch.setattr(workspace.Workspace, "__init__", small)
+    monkeypatch.setattr(workspace_.Workspace, "__init__", small)
     assert run(cli.app, ["ledger", "--config", str(world.file)], "peos analyzer") == 0
     assert "everybody: ε = " in (shown := capsys.readouterr().out)
     assert "of 50 at δ = 0.0001, spent by spring, summer" in shown
@@ -126,19 +127,19 @@ def test_a_request_without_a_population_is_kept_as_it_always_was() -> None:
 def _delivered(world: World, opened: Workspace, *, dummies: bool) -> CollectionRow:
     """The collection's output is here, of 200 users, and judged: published with its dummies, aborted without."""
     kept = world.open(opened, minimum=MINIMUM)
-    receiving = world.receiving(opened)
+    receiver = world.receiver(opened)
     rows = world.output(opened, kept, np.repeat(np.arange(4), 50), dummies=dummies)
     for sender, sent in world.deliveries(opened, kept, rows).items():
-        take(receiving, sent, world.certificate(sender))
-    publishing = Publisher(opened, receiving, world.inspecting(opened), Inline(), Observer(Log("tests.analyzer")))
-    publishing.publish(opened.kept("fruit"))
+        take(receiver, sent, world.certificate(sender))
+    publisher = Publisher(opened, receiver, world.inspection_runner(opened), Inline(), Observer(Log("tests.analyzer")))
+    publisher.publish(opened.kept("fruit"))
     return opened.kept("fruit")
 
 
 def test_a_budget_counts_the_fewest_users_that_are_allowed_and_not_those_expected(world: World) -> None:
     """With the 10,000 expected ε is 0.2366; with the 5,000 that are enough for a result it is 0.3396."""
     _budget(world, 0.25, 1e-9)
-    opened = world.home()
+    opened = world.workspace()
     asked = {"domain": 16, "users": 10_000, "delta": 1e-9, "fakes": "0"}
     with pytest.raises(Refused, match=r"^fruit alone would give away 0\.33\d\d, and the budget is ε = 0\.25"):
         draft(opened, request(**asked, minimum=5000), Silent())
@@ -150,7 +151,7 @@ def test_a_budget_counts_the_fewest_users_that_are_allowed_and_not_those_expecte
 
 def test_until_it_is_published_a_collection_counts_with_its_minimum_and_then_with_who_came(world: World) -> None:
     _budget(world, 50.0)
-    opened = world.home()
+    opened = world.workspace()
     budget = opened.config.budget
     assert budget is not None
     _asked(opened, "nuts")
@@ -174,7 +175,7 @@ def test_until_it_is_published_a_collection_counts_with_its_minimum_and_then_wit
 
 def test_a_collection_that_is_aborted_after_delivery_counts_with_its_minimum_for_good(world: World) -> None:
     _budget(world, 50.0)
-    opened = world.home()
+    opened = world.workspace()
     budget = opened.config.budget
     assert budget is not None
     assert _delivered(world, opened, dummies=False).state is State.ABORTED

@@ -30,41 +30,47 @@ LARGEST = 5.7  # standard errors: four two-sided normal tails beyond it have pro
 ROWS = 200 + 32 + FAKES
 
 
-def _delivered(world: World, home: Workspace, *, dummies: bool = True) -> CollectionRow:
-    kept = world.open(home)
-    receiving = world.receiving(home)
-    for sender, sent in world.deliveries(home, kept, world.output(home, kept, VALUES, dummies=dummies)).items():
-        take(receiving, sent, world.certificate(sender))
-    return home.kept("fruit")
+def _delivered(world: World, workspace: Workspace, *, dummies: bool = True) -> CollectionRow:
+    kept = world.open(workspace)
+    receiver = world.receiver(workspace)
+    for sender, sent in world.deliveries(
+        workspace, kept, world.output(workspace, kept, VALUES, dummies=dummies)
+    ).items():
+        take(receiver, sent, world.certificate(sender))
+    return workspace.kept("fruit")
 
 
-def _publishing(world: World, home: Workspace, engine: Engine | None = None) -> Publisher:
+def _publisher(world: World, workspace: Workspace, engine: Engine | None = None) -> Publisher:
     return Publisher(
-        home, world.receiving(home), world.inspecting(home), engine or Inline(), Observer(Log("tests.analyzer"))
+        workspace,
+        world.receiver(workspace),
+        world.inspection_runner(workspace),
+        engine or Inline(),
+        Observer(Log("tests.analyzer")),
     )
 
 
-def _result(home: Workspace) -> dict[str, Any]:
-    found = home.kept("fruit").result
+def _result(workspace: Workspace) -> dict[str, Any]:
+    found = workspace.kept("fruit").result
     assert found is not None
     read: dict[str, Any] = json.loads(found)
     return read
 
 
 def test_the_estimates_are_within_their_errors_of_the_truth(world: World) -> None:
-    home = world.home()
-    _publishing(world, home).publish(_delivered(world, home))
-    found = _result(home)
+    workspace = world.workspace()
+    _publisher(world, workspace).publish(_delivered(world, workspace))
+    found = _result(workspace)
     off = np.abs(np.array(found["frequency"]) - FREQUENCIES) / np.array(found["stderr"])
     assert off.max() < LARGEST, (found["frequency"], found["stderr"])
     assert off.max() > 0, "an estimate without noise would not be private"
 
 
 def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
-    home = world.home()
-    kept = _delivered(world, home)
-    _publishing(world, home).publish(kept)
-    found = _result(home)
+    workspace = world.workspace()
+    kept = _delivered(world, workspace)
+    _publisher(world, workspace).publish(kept)
+    found = _result(workspace)
     assert set(found) == {
         *("schema", "ok", "digest", "collection", "users", "dropped", "fakes", "parameters", "labels", "frequency"),
         *(
@@ -85,7 +91,7 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
     }
     assert (found["schema"], found["ok"], found["digest"]) == (1, False, kept.digest.hex())
     assert (found["users"], found["dropped"], found["fakes"], found["truth"]) == (200, None, FAKES, None)
-    document = home.signed(kept).document
+    document = workspace.signed(kept).document
     oracle = document.mechanism.oracle  # type: ignore[attr-defined] # this one is of supports
     assert found["oracle"] == {"p": oracle.p, "q": oracle.q, "u": oracle.u}
     assert found["post_processed"] is None
@@ -130,46 +136,46 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
 
 
 def test_published_there_are_result_and_page_and_nothing_else_of_the_reports(world: World) -> None:
-    home = world.home()
-    kept = _delivered(world, home)
-    folder = home.folder(kept)
+    workspace = world.workspace()
+    kept = _delivered(world, workspace)
+    folder = workspace.folder(kept)
     assert (folder / VECTORS).is_dir()
-    _publishing(world, home).publish(kept)
+    _publisher(world, workspace).publish(kept)
     assert {path.name for path in folder.iterdir()} == {RESULT, REPORT}
-    assert json.loads((folder / RESULT).read_text()) == _result(home)
-    after = home.kept("fruit")
+    assert json.loads((folder / RESULT).read_text()) == _result(workspace)
+    after = workspace.kept("fruit")
     assert after.state is State.PUBLISHED
     assert after.key is None
     with raises("key.erased"):
-        home.private_key(after)
+        workspace.private_key(after)
     assert kept.key is not None
     for path in world.config.folder.glob("analyzer.sqlite*"):
         assert kept.key not in path.read_bytes(), path
 
 
 def test_without_the_dummies_nothing_is_published(world: World) -> None:
-    home = world.home()
-    kept = _delivered(world, home, dummies=False)
-    _publishing(world, home).publish(kept)
-    after = home.kept("fruit")
+    workspace = world.workspace()
+    kept = _delivered(world, workspace, dummies=False)
+    _publisher(world, workspace).publish(kept)
+    after = workspace.kept("fruit")
     assert after.state is State.ABORTED
     assert "32 of 32 dummies did not come out of the shuffle" in after.reason
     assert after.result is None
     assert after.key is None
-    assert list(home.folder(kept).iterdir()) == []
+    assert list(workspace.folder(kept).iterdir()) == []
 
 
 def test_a_single_altered_dummy_is_enough(world: World) -> None:
-    home = world.home()
-    kept = world.open(home)
-    rows = world.output(home, kept, VALUES)
-    victim = home.dummies(kept)[7].words
+    workspace = world.workspace()
+    kept = world.open(workspace)
+    rows = world.output(workspace, kept, VALUES)
+    victim = workspace.dummies(kept)[7].words
     rows[np.flatnonzero((rows == victim).all(axis=1))[0]] ^= np.uint64(1)
-    receiving = world.receiving(home)
-    for sender, sent in world.deliveries(home, kept, rows).items():
-        take(receiving, sent, world.certificate(sender))
-    _publishing(world, home).publish(home.kept("fruit"))
-    assert "1 of 32 dummies did not come out" in home.kept("fruit").reason
+    receiver = world.receiver(workspace)
+    for sender, sent in world.deliveries(workspace, kept, rows).items():
+        take(receiver, sent, world.certificate(sender))
+    _publisher(world, workspace).publish(workspace.kept("fruit"))
+    assert "1 of 32 dummies did not come out" in workspace.kept("fruit").reason
 
 
 class _Stopping(Engine):
@@ -203,21 +209,21 @@ def test_a_stop_during_decryption_aborts_nothing_and_the_next_start_goes_on_from
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(decryption, "BLOCK", 50)
-    home = world.home()
-    kept = _delivered(world, home)
+    workspace = world.workspace()
+    kept = _delivered(world, workspace)
     first = _Stopping(blocks=2)
     with raises("compute.stopped"):
-        _publishing(world, home, first).publish(kept)
-    assert (first.rows, home.kept("fruit").state) == (100, State.DELIVERED)
-    words = home.folder(kept) / VECTORS / "decrypted.words"
+        _publisher(world, workspace, first).publish(kept)
+    assert (first.rows, workspace.kept("fruit").state) == (100, State.DELIVERED)
+    words = workspace.folder(kept) / VECTORS / "decrypted.words"
     with words.open("ab") as file:
         file.write(b"abc")  # of a word that was being written
-    home = world.home()
+    workspace = world.workspace()
     second = _Stopping(blocks=99)
-    _publishing(world, home, second).publish(home.kept("fruit"))
+    _publisher(world, workspace, second).publish(workspace.kept("fruit"))
     assert second.rows == ROWS - 100
     assert first.passes == second.passes == {2}, "as many as three shufflers make: it decides the width of slots"
-    assert home.kept("fruit").state is State.PUBLISHED
+    assert workspace.kept("fruit").state is State.PUBLISHED
 
 
 @pytest.mark.parametrize("at", [0, 399, 405, 500], ids=["a word", "the last word", "a seal", "the second block"])
@@ -225,31 +231,31 @@ def test_words_that_changed_on_the_disk_are_decrypted_again(
     world: World, monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:
     monkeypatch.setattr(decryption, "BLOCK", 50)
-    home = world.home()
-    kept = _delivered(world, home)
+    workspace = world.workspace()
+    kept = _delivered(world, workspace)
     with raises("compute.stopped"):
-        _publishing(world, home, _Stopping(blocks=2)).publish(kept)
-    words = home.folder(kept) / VECTORS / "decrypted.words"
+        _publisher(world, workspace, _Stopping(blocks=2)).publish(kept)
+    words = workspace.folder(kept) / VECTORS / "decrypted.words"
     _flip(words, at)
     engine = _Stopping(blocks=99)
-    _publishing(world, home, engine).publish(home.kept("fruit"))
+    _publisher(world, workspace, engine).publish(workspace.kept("fruit"))
     assert engine.rows == ROWS - (50 if at == 500 else 0)
-    found = _result(home)
+    found = _result(workspace)
     assert (np.abs(np.array(found["frequency"]) - FREQUENCIES) / np.array(found["stderr"])).max() < LARGEST
 
 
 @pytest.mark.parametrize("sender", [2, 3])
 def test_a_vector_that_changed_on_the_disk_is_named_and_nothing_is_published(world: World, sender: int) -> None:
-    home = world.home()
-    kept = _delivered(world, home)
-    (path,) = (home.folder(kept) / VECTORS).glob(f"{sender}-*.rows")
+    workspace = world.workspace()
+    kept = _delivered(world, workspace)
+    (path,) = (workspace.folder(kept) / VECTORS).glob(f"{sender}-*.rows")
     _flip(path, 77)
     with raises("delivery.damaged", path.name, f"shuffler {sender}"):
-        _publishing(world, home).publish(kept)
-    assert home.kept("fruit").state is State.DELIVERED
+        _publisher(world, workspace).publish(kept)
+    assert workspace.kept("fruit").state is State.DELIVERED
     _flip(path, 77)
-    _publishing(world, home).publish(home.kept("fruit"))
-    assert home.kept("fruit").state is State.PUBLISHED
+    _publisher(world, workspace).publish(workspace.kept("fruit"))
+    assert workspace.kept("fruit").state is State.PUBLISHED
 
 
 def _flip(path: Path, at: int) -> None:
@@ -259,19 +265,19 @@ def _flip(path: Path, at: int) -> None:
 
 
 def test_a_stop_between_the_result_and_the_erasure_is_made_good(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = world.home()
-    kept = _delivered(world, home)
+    workspace = world.workspace()
+    kept = _delivered(world, workspace)
     with monkeypatch.context() as stopping:
         stopping.setattr(Publisher, "clear", _stopped)
         with raises("test.localfault", kind=LocalFault):
-            _publishing(world, home).publish(kept)
-    home = world.home()
-    assert home.kept("fruit").state is State.PUBLISHED
-    assert home.kept("fruit").key is not None
-    assert not (home.folder(kept) / RESULT).exists()
-    _publishing(world, home).clear(home.kept("fruit"))
-    assert {path.name for path in home.folder(kept).iterdir()} == {RESULT, REPORT}
-    assert home.kept("fruit").key is None
+            _publisher(world, workspace).publish(kept)
+    workspace = world.workspace()
+    assert workspace.kept("fruit").state is State.PUBLISHED
+    assert workspace.kept("fruit").key is not None
+    assert not (workspace.folder(kept) / RESULT).exists()
+    _publisher(world, workspace).clear(workspace.kept("fruit"))
+    assert {path.name for path in workspace.folder(kept).iterdir()} == {RESULT, REPORT}
+    assert workspace.kept("fruit").key is None
 
 
 def _stopped(*_: object) -> None:
@@ -280,11 +286,11 @@ def _stopped(*_: object) -> None:
 
 def test_progress_is_there_for_status_while_it_decrypts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decryption, "BLOCK", 100)
-    home = world.home()
-    kept = _delivered(world, home)
+    workspace = world.workspace()
+    kept = _delivered(world, workspace)
     engine = _Stopping(blocks=2)
     with pytest.raises(LocalFault):
-        _publishing(world, home, engine).publish(kept)
-    after = home.kept("fruit")
+        _publisher(world, workspace, engine).publish(kept)
+    after = workspace.kept("fruit")
     assert after.total == ROWS
     assert 0 <= after.done <= 200

@@ -333,7 +333,7 @@ def test_found_is_said_with_one_word_everywhere_and_with_what_it_claims(capsys: 
     bars = [one for one in body.one("svg", "chart").all("rect", "bar") if "noise" not in one.classes]
     rows = cells(body.one("table", "values"))
     assert len(bars) == len([row for row in rows if row[-1] == "yes"]) == count
-    assert said.count("At most 1 in 20 results like this calls any value found that nobody gave.") == 1
+    assert said.count("At most 1 in 20 results like this calls any value found that no user gave.") == 1
     assert "told from zero" not in said
     show(found, Console(width=200), everything=True)
     printed = capsys.readouterr().out

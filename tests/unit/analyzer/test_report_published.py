@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyzer import cli, publisher, workspace
+from analyzer import cli
+from analyzer import publisher as publisher_
+from analyzer import workspace as workspace_
 from analyzer.delivery_receiver import VECTORS
 from analyzer.publisher import RESULT, Publisher
 from analyzer.report import REPORT
@@ -30,23 +32,23 @@ from tests.unit.analyzer.world import PASSPHRASE, World, take
 VALUES = np.repeat(np.arange(4), [20, 10, 6, 4])
 
 
-def _publishing(world: World, opened: Workspace) -> Publisher:
+def _publisher(world: World, opened: Workspace) -> Publisher:
     return Publisher(
-        opened, world.receiving(opened), world.inspecting(opened), Inline(), Observer(Log("tests.analyzer"))
+        opened, world.receiver(opened), world.inspection_runner(opened), Inline(), Observer(Log("tests.analyzer"))
     )
 
 
 def _delivered(world: World, opened: Workspace) -> CollectionRow:
     kept = world.open(opened)
-    receiving = world.receiving(opened)
+    receiver = world.receiver(opened)
     for sender, sent in world.deliveries(opened, kept, world.output(opened, kept, VALUES)).items():
-        take(receiving, sent, world.certificate(sender))
+        take(receiver, sent, world.certificate(sender))
     return opened.kept("fruit")
 
 
 def _published(world: World) -> Workspace:
-    opened = world.home()
-    _publishing(world, opened).publish(_delivered(world, opened))
+    opened = world.workspace()
+    _publisher(world, opened).publish(_delivered(world, opened))
     return opened
 
 
@@ -72,10 +74,10 @@ def test_a_page_that_is_missing_is_made_again_and_one_that_is_there_is_left(worl
     page = opened.folder(opened.kept("fruit")) / REPORT
     first = page.read_bytes()
     page.unlink()
-    _publishing(world, opened).clear(opened.kept("fruit"))
+    _publisher(world, opened).clear(opened.kept("fruit"))
     assert page.read_bytes() == first
     page.write_text("the operator's own")
-    _publishing(world, opened).clear(opened.kept("fruit"))
+    _publisher(world, opened).clear(opened.kept("fruit"))
     assert page.read_text() == "the operator's own"
 
 
@@ -83,11 +85,11 @@ def test_no_trouble_with_the_page_keeps_the_reports_or_the_key(world: World, mon
     def fails(*_: object) -> None:
         raise LocalFault("test.localfault", "no page can be made")
 
-    monkeypatch.setattr(publisher, "write_report", fails)
-    opened = world.home()
+    monkeypatch.setattr(publisher_, "write_report", fails)
+    opened = world.workspace()
     kept = _delivered(world, opened)
     with raises("test.localfault", kind=LocalFault):
-        _publishing(world, opened).publish(kept)
+        _publisher(world, opened).publish(kept)
     after = opened.kept("fruit")
     assert (after.state, after.key) == (State.PUBLISHED, None)
     assert not (opened.folder(kept) / VECTORS).exists()
@@ -95,7 +97,7 @@ def test_no_trouble_with_the_page_keeps_the_reports_or_the_key(world: World, mon
 
 
 def test_nothing_secret_is_in_the_page(world: World) -> None:
-    opened = world.home()
+    opened = world.workspace()
     kept = _delivered(world, opened)
     private = opened.private_key(kept)
     assert isinstance(private, PrivateKey)
@@ -103,7 +105,7 @@ def test_nothing_secret_is_in_the_page(world: World) -> None:
     secrets = [encoded[at : at + 16] for at in range(len(encoded) - 15) if encoded[at : at + 16] not in public]
     secrets += [PASSPHRASE, opened.keys.identity.secret, opened.keys.enrolment.secret]
     secrets += [dummy.id for dummy in opened.dummies(kept)] + [dummy.salt for dummy in opened.dummies(kept)]
-    _publishing(world, opened).publish(kept)
+    _publisher(world, opened).publish(kept)
     page = (opened.folder(kept) / REPORT).read_bytes()
     assert traces(page, secrets) == []
     assert traces(page + secrets[0].hex().encode(), secrets) == secrets[:1], "one would be found"
@@ -112,13 +114,13 @@ def test_nothing_secret_is_in_the_page(world: World) -> None:
 
 @pytest.fixture
 def _small_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command opens a home of its own, with the floor of production; here keys are small."""
-    real = workspace.Workspace.__init__
+    """The command opens a workspace of its own, with the floor of production; here keys are small."""
+    real = workspace_.Workspace.__init__
 
     def small(self: Workspace, config: object, **_: object) -> None:
         real(self, config, floor=FLOOR)  # type: ignore[arg-type] # what the command gave
 
-    monkeypatch.setattr(workspace.Workspace, "__init__", small)
+    monkeypatch.setattr(workspace_.Workspace, "__init__", small)
 
 
 def _command(world: World, *arguments: object) -> int:
@@ -142,7 +144,7 @@ def test_the_command_writes_the_page_wherever_it_is_wanted(world: World, capsys:
 def test_a_page_that_cannot_be_written_is_one_sentence_before_anything_is_waited_for(
     world: World, capsys: pytest.CaptureFixture[str], where: str
 ) -> None:
-    world.open(world.home())
+    world.open(world.workspace())
     capsys.readouterr()
     assert _command(world, "fruit", "--wait", "60", "--html", world.folder / where) == 2
     printed = capsys.readouterr()

@@ -24,33 +24,33 @@ from tests.unit.analyzer.world import Silent, World, request
 SS = {"protocol": SEQUENTIAL.name, "scheme": None}
 
 
-def drafted(home: Workspace, **changes: object) -> Document:
+def drafted(workspace: Workspace, **changes: object) -> Document:
     """The document of a request for a sequential shuffle."""
-    return home.signed(draft(home, request(**(SS | changes)), Silent())).document
+    return workspace.signed(draft(workspace, request(**(SS | changes)), Silent())).document
 
 
 def test_the_document_has_the_shufflers_points_and_one_of_its_own(world: World) -> None:
-    home = world.home()
-    document = drafted(home)
+    workspace = world.workspace()
+    document = drafted(workspace)
     assert document.onion_keys == tuple(OnionPrivateKey.of(one.identity).point for one in world.shufflers)
-    kept = home.kept("fruit")
-    private = home.private_key(kept)
+    kept = workspace.kept("fruit")
+    private = workspace.private_key(kept)
     assert isinstance(private, OnionPrivateKey)
     assert private.point == document.public_key
     assert kept.words.splitlines()[:-1] == list(document.claims(60).in_words())
-    assert draft(home, request(**SS), Silent()).digest == kept.digest, "asked again, it goes on"
+    assert draft(workspace, request(**SS), Silent()).digest == kept.digest, "asked again, it goes on"
 
 
 def test_two_collections_have_two_keys(world: World) -> None:
-    home = world.home()
-    assert drafted(home).public_key != drafted(home, name="nuts").public_key
+    workspace = world.workspace()
+    assert drafted(workspace).public_key != drafted(workspace, name="nuts").public_key
 
 
 def test_whoever_asks_for_it_is_told_that_it_protects_less(world: World) -> None:
-    home, progress = world.home(), Silent()
-    draft(home, request(**SS), progress)
+    workspace, progress = world.workspace(), Silent()
+    draft(workspace, request(**SS), progress)
     assert progress.told[0] == WEAKER
-    draft(home, request(name="peos"), progress)
+    draft(workspace, request(name="peos"), progress)
     assert progress.told.count(WEAKER) == 1
 
 
@@ -63,21 +63,21 @@ def test_a_terminal_shows_it_too(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_while_it_is_opened_no_inspection_is_waited_for(world: World) -> None:
-    home = world.home()
-    kept = draft(home, request(**SS), Silent())
+    workspace = world.workspace()
+    kept = draft(workspace, request(**SS), Silent())
     for state in (State.OPEN, State.DELIVERED):
-        home.store.move(kept.digest, state)
-    home.store.progress(kept.digest, 10, 10)
-    (line,) = status(home, [home.kept("fruit")])
+        workspace.store.move(kept.digest, state)
+    workspace.store.progress(kept.digest, 10, 10)
+    (line,) = status(workspace, [workspace.kept("fruit")])
     assert line.here.waiting.step == "decryption"
 
 
 def test_fakes_that_were_asked_for_stay_and_those_of_a_plan_are_scaled_up(world: World) -> None:
-    home = world.home()
-    assert drafted(home, fakes="30").fakes == 30
+    workspace = world.workspace()
+    assert drafted(workspace, fakes="30").fakes == 30
     planned = {"fakes": "auto", "eps_users": 2.0, "eps_server": 2.0, "users": 400, "minimum": 200}
-    peos = home.signed(draft(home, request(name="peos", **planned), Silent())).document
-    document = drafted(home, name="ss", **planned)
+    peos = workspace.signed(draft(workspace, request(name="peos", **planned), Silent())).document
+    document = drafted(workspace, name="ss", **planned)
     assert peos.fakes > 0
     assert remaining(document.fakes, 3, 1) >= peos.fakes > remaining(document.fakes - 1, 3, 1)
     assert document.claims(400).users.epsilon <= 2.0
@@ -88,7 +88,7 @@ def test_a_card_without_an_onion_key_is_refused_with_what_to_do(world: World) ->
     old = sign_card(replace(shuffler.card, onion_key=b""), shuffler.identity)
     (world.folder / "2.card").write_bytes(old)
     with raises("card.no_onion_key", shuffler.name) as caught:
-        drafted(world.home())
+        drafted(world.workspace())
     assert "peos shuffler init" in caught.value.hint
 
 

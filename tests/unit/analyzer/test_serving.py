@@ -35,17 +35,17 @@ VALUES = np.repeat(np.arange(4), [20, 10, 6, 4])
 class Serving:
     """An analyzer that serves, in the thread of the loop."""
 
-    def __init__(self, world: World, home: Workspace, workers: Engine | None = None) -> None:
-        self.home = home
+    def __init__(self, world: World, workspace: Workspace, workers: Engine | None = None) -> None:
+        self.workspace = workspace
         self._world = world
         self._stop: asyncio.Event = world.loop.run(self._event())
         self._running: Future[None] = world.loop.start(
             serve.run(
-                home,
+                workspace,
                 Log("tests.analyzer"),
                 stop=self._stop,
                 workers=workers or Inline(),
-                inspecting=world.inspecting(home),
+                inspection_runner=world.inspection_runner(workspace),
             )
         )
 
@@ -70,9 +70,9 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def serving(world: World) -> Iterator[Serving]:
-    home = world.home()
-    world.open(home)
-    running = Serving(world, home)
+    workspace = world.workspace()
+    world.open(workspace)
+    running = Serving(world, workspace)
     yield running
     running.stop()
 
@@ -80,7 +80,7 @@ def serving(world: World) -> Iterator[Serving]:
 def test_a_moment_in_which_the_store_cannot_be_read_does_not_end_the_analyzer(
     world: World, serving: Serving, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    right, asked = serving.home.store.live, [0]
+    right, asked = serving.workspace.store.live, [0]
 
     def now_and_then(*given: Any) -> Any:
         asked[0] += 1
@@ -88,15 +88,15 @@ def test_a_moment_in_which_the_store_cannot_be_read_does_not_end_the_analyzer(
             raise OSError(errno.EMFILE, "too many open files")
         return right(*given)
 
-    monkeypatch.setattr(serving.home.store, "live", now_and_then)
+    monkeypatch.setattr(serving.workspace.store, "live", now_and_then)
     _wait(world, lambda: asked[0] > 20)
     told = [record for record in caplog.records if record.message == "the collections cannot be read at the moment"]
     assert len(told) == 1, "each trouble once"
 
 
-def _deliver(world: World, home: Workspace, certificate: Certificate, sent: Delivery) -> None:
+def _deliver(world: World, workspace: Workspace, certificate: Certificate, sent: Delivery) -> None:
     async def send() -> None:
-        caller = _caller(world, home, certificate)
+        caller = _caller(world, workspace, certificate)
         try:
             await caller.send(DELIVER, lambda: sent.chunks, metadata=((VECTOR_HEADER, sent.encoded),))
         finally:
@@ -105,19 +105,19 @@ def _deliver(world: World, home: Workspace, certificate: Certificate, sent: Deli
     world.loop.run(send())
 
 
-def _receipt(world: World, home: Workspace, certificate: Certificate) -> Any:
+def _receipt(world: World, workspace: Workspace, certificate: Certificate) -> Any:
     async def ask() -> Any:
-        caller = _caller(world, home, certificate)
+        caller = _caller(world, workspace, certificate)
         try:
-            return await caller.ask(GET_RECEIPT, home.kept("fruit").digest)
+            return await caller.ask(GET_RECEIPT, workspace.kept("fruit").digest)
         finally:
             await caller.close()
 
     return world.loop.run(ask())
 
 
-def _caller(world: World, home: Workspace, certificate: Certificate) -> Caller:
-    reach = channel(world.config.peers, home.keys.certificate.pem, certificate)
+def _caller(world: World, workspace: Workspace, certificate: Certificate) -> Caller:
+    reach = channel(world.config.peers, workspace.keys.certificate.pem, certificate)
     return Caller(reach, "analyzer", system(), policy=replace(ONCE, attempts=4))
 
 
@@ -129,45 +129,45 @@ def _wait(world: World, there: Callable[[], bool]) -> None:
     world.loop.run(asyncio.wait_for(wait(), 20))
 
 
-def _until(world: World, home: Workspace, state: State) -> None:
-    _wait(world, lambda: home.kept("fruit").state is state)
+def _until(world: World, workspace: Workspace, state: State) -> None:
+    _wait(world, lambda: workspace.kept("fruit").state is state)
 
 
-def _output(world: World, home: Workspace) -> dict[int, Delivery]:
-    kept = home.kept("fruit")
-    return world.deliveries(home, kept, world.output(home, kept, VALUES))
+def _output(world: World, workspace: Workspace) -> dict[int, Delivery]:
+    kept = workspace.kept("fruit")
+    return world.deliveries(workspace, kept, world.output(workspace, kept, VALUES))
 
 
 def test_vectors_come_in_the_receipt_goes_out_and_the_result_is_published(world: World, serving: Serving) -> None:
-    home, shufflers = serving.home, world.shufflers
-    sent = _output(world, home)
-    _deliver(world, home, shufflers[1].peers, sent[2])
+    workspace, shufflers = serving.workspace, world.shufflers
+    sent = _output(world, workspace)
+    _deliver(world, workspace, shufflers[1].peers, sent[2])
     with raises("delivery.incomplete"):
-        _receipt(world, home, shufflers[0].peers)
-    _deliver(world, home, shufflers[2].peers, sent[3])
-    receipt = _receipt(world, home, shufflers[0].peers)
-    assert receipt.verifies(home.keys.identity.public)
-    _until(world, home, State.PUBLISHED)
-    assert _receipt(world, home, shufflers[2].peers) == receipt, "who missed it asks again"
-    _deliver(world, home, shufflers[2].peers, sent[3])
+        _receipt(world, workspace, shufflers[0].peers)
+    _deliver(world, workspace, shufflers[2].peers, sent[3])
+    receipt = _receipt(world, workspace, shufflers[0].peers)
+    assert receipt.verifies(workspace.keys.identity.public)
+    _until(world, workspace, State.PUBLISHED)
+    assert _receipt(world, workspace, shufflers[2].peers) == receipt, "who missed it asks again"
+    _deliver(world, workspace, shufflers[2].peers, sent[3])
 
 
 def test_another_shufflers_certificate_and_an_unknown_one_deliver_nothing(world: World, serving: Serving) -> None:
-    home = serving.home
-    sent = _output(world, home)
+    workspace = serving.workspace
+    sent = _output(world, workspace)
     with raises("delivery.caller", "2"):
-        _deliver(world, home, world.shufflers[2].peers, sent[2])
+        _deliver(world, workspace, world.shufflers[2].peers, sent[2])
     with pytest.raises(PeosError):
-        _deliver(world, home, make_certificate("stranger", world.rng), sent[2])
-    assert home.store.deliveries(home.kept("fruit").digest) == []
+        _deliver(world, workspace, make_certificate("stranger", world.rng), sent[2])
+    assert workspace.store.deliveries(workspace.kept("fruit").digest) == []
 
 
 def test_a_header_that_is_missing_or_no_header_is_refused(world: World, serving: Serving) -> None:
-    home = serving.home
-    sent = _output(world, home)[3]
+    workspace = serving.workspace
+    sent = _output(world, workspace)[3]
 
     async def send(metadata: Any) -> None:
-        caller = _caller(world, home, world.shufflers[2].peers)
+        caller = _caller(world, workspace, world.shufflers[2].peers)
         try:
             await caller.send(DELIVER, lambda: sent.chunks, metadata=metadata)
         finally:
@@ -180,45 +180,45 @@ def test_a_header_that_is_missing_or_no_header_is_refused(world: World, serving:
 
 
 def test_stopped_between_the_two_vectors_it_goes_on(world: World) -> None:
-    home = world.home()
-    world.open(home)
-    sent = _output(world, home)
-    first = Serving(world, home)
-    _deliver(world, home, world.shufflers[1].peers, sent[2])
+    workspace = world.workspace()
+    world.open(workspace)
+    sent = _output(world, workspace)
+    first = Serving(world, workspace)
+    _deliver(world, workspace, world.shufflers[1].peers, sent[2])
     first.stop()
-    second = Serving(world, world.home())
+    second = Serving(world, world.workspace())
     try:
-        _deliver(world, home, world.shufflers[2].peers, sent[3])
-        _until(world, home, State.PUBLISHED)
+        _deliver(world, workspace, world.shufflers[2].peers, sent[3])
+        _until(world, workspace, State.PUBLISHED)
     finally:
         second.stop()
 
 
 def test_a_second_process_for_one_folder_is_refused(world: World, serving: Serving) -> None:
-    again = Serving(world, world.home())
+    again = Serving(world, world.workspace())
     with raises("store.in_use"):
         again.stop()
-    assert serving.home.kept("fruit").state is State.OPEN
+    assert serving.workspace.kept("fruit").state is State.OPEN
 
 
 def test_a_collection_created_while_it_serves_is_served(world: World) -> None:
-    running = Serving(world, world.home())
+    running = Serving(world, world.workspace())
     try:
-        home = world.home()
-        world.open(home)
-        sent = _output(world, home)
-        _deliver_soon(world, home, world.shufflers[1].peers, sent[2])
-        _deliver(world, home, world.shufflers[2].peers, sent[3])
-        _until(world, home, State.PUBLISHED)
+        workspace = world.workspace()
+        world.open(workspace)
+        sent = _output(world, workspace)
+        _deliver_soon(world, workspace, world.shufflers[1].peers, sent[2])
+        _deliver(world, workspace, world.shufflers[2].peers, sent[3])
+        _until(world, workspace, State.PUBLISHED)
     finally:
         running.stop()
 
 
-def _deliver_soon(world: World, home: Workspace, certificate: Certificate, sent: Delivery) -> None:
+def _deliver_soon(world: World, workspace: Workspace, certificate: Certificate, sent: Delivery) -> None:
     """The certificates of a new collection are let in at the next turn."""
     for _ in range(50):
         try:
-            _deliver(world, home, certificate, sent)
+            _deliver(world, workspace, certificate, sent)
         except PeosError:
             world.loop.run(asyncio.sleep(0.05))
         else:
@@ -227,17 +227,17 @@ def _deliver_soon(world: World, home: Workspace, certificate: Certificate, sent:
 
 
 def test_it_closes_by_the_clock_and_follows_the_shufflers(world: World) -> None:
-    home = world.home()
-    world.open(home, closes_in=1)
-    running = Serving(world, home)
+    workspace = world.workspace()
+    world.open(workspace, closes_in=1)
+    running = Serving(world, workspace)
     try:
-        _until(world, home, State.CLOSED)
+        _until(world, workspace, State.CLOSED)
         for shuffler in world.shufflers:
             shuffler.status = Status(bytes(32), "frozen")
-        _until(world, home, State.SHUFFLING)
+        _until(world, workspace, State.SHUFFLING)
         world.shufflers[2].status = Status(bytes(32), "aborted", reason="12 reports, the minimum is 20")
-        _until(world, home, State.ABORTED)
-        assert home.kept("fruit").reason == "shuffler 3 (organisation 3) aborted: 12 reports, the minimum is 20"
+        _until(world, workspace, State.ABORTED)
+        assert workspace.kept("fruit").reason == "shuffler 3 (organisation 3) aborted: 12 reports, the minimum is 20"
     finally:
         running.stop()
 
@@ -257,30 +257,30 @@ class _Held(Inline):
 
 
 def test_a_long_decryption_holds_up_no_other_collection(world: World) -> None:
-    home, held = world.home(), _Held()
-    world.open(home)
-    sent = _output(world, home)
-    running = Serving(world, home, held)
+    workspace, held = world.workspace(), _Held()
+    world.open(workspace)
+    sent = _output(world, workspace)
+    running = Serving(world, workspace, held)
     try:
         for number in (2, 3):
-            _deliver(world, home, world.shufflers[number - 1].peers, sent[number])
+            _deliver(world, workspace, world.shufflers[number - 1].peers, sent[number])
         assert held.begun.wait(60)
         for shuffler in world.shufflers:
             shuffler.signed = None
-        world.open(home, name="bread", closes_in=1)
-        _wait(world, lambda: home.kept("bread").state is State.CLOSED)
-        assert home.kept("fruit").state is State.DELIVERED
+        world.open(workspace, name="bread", closes_in=1)
+        _wait(world, lambda: workspace.kept("bread").state is State.CLOSED)
+        assert workspace.kept("fruit").state is State.DELIVERED
         held.let.set()
-        _until(world, home, State.PUBLISHED)
+        _until(world, workspace, State.PUBLISHED)
     finally:
         held.let.set()
         running.stop()
 
 
 def test_a_passer_bys_end_does_not_end_a_delivery_that_is_under_way(world: World) -> None:
-    home = world.home()
-    kept = world.open(home)
-    document = home.signed(kept).document
+    workspace = world.workspace()
+    kept = world.open(workspace)
+    document = workspace.signed(kept).document
     ended, going = Status(kept.digest, "aborted", reason="gone"), Status(kept.digest, "shuffling")
     assert lost(document, set(), [ended, going, going]) == ""
     assert lost(document, set(), [going, ended, going]) == "shuffler 2 (organisation 2) aborted: gone"
@@ -290,26 +290,26 @@ def test_a_passer_bys_end_does_not_end_a_delivery_that_is_under_way(world: World
 
 
 def test_what_is_not_complete_when_everything_has_to_be_erased_is_aborted_and_erased(world: World) -> None:
-    home = world.home()
-    world.open(home, closes_in=1, shuffle_within=1, erase_within=1)
-    running = Serving(world, home)
+    workspace = world.workspace()
+    world.open(workspace, closes_in=1, shuffle_within=1, erase_within=1)
+    running = Serving(world, workspace)
     try:
-        _until(world, home, State.ABORTED)
-        _wait(world, lambda: home.kept("fruit").key is None)
+        _until(world, workspace, State.ABORTED)
+        _wait(world, lambda: workspace.kept("fruit").key is None)
     finally:
         running.stop()
-    assert "had to be erased" in home.kept("fruit").reason
+    assert "had to be erased" in workspace.kept("fruit").reason
 
 
 def test_an_abort_from_another_process_ends_it_here_too(world: World, serving: Serving) -> None:
-    home = world.home()
-    sent = _output(world, home)
-    _deliver(world, home, world.shufflers[1].peers, sent[2])
-    abort(home, home.kept("fruit"))
+    workspace = world.workspace()
+    sent = _output(world, workspace)
+    _deliver(world, workspace, world.shufflers[1].peers, sent[2])
+    abort(workspace, workspace.kept("fruit"))
     with raises("delivery.not_taken"):
-        _deliver(world, home, world.shufflers[2].peers, sent[3])
-    folder = home.folder(home.kept("fruit"))
+        _deliver(world, workspace, world.shufflers[2].peers, sent[3])
+    folder = workspace.folder(workspace.kept("fruit"))
 
     _wait(world, lambda: not list(folder.iterdir()))
     assert all(order.abort for shuffler in world.shufflers for order in shuffler.orders)
-    assert serving.home.kept("fruit").state is State.ABORTED
+    assert serving.workspace.kept("fruit").state is State.ABORTED

@@ -28,88 +28,88 @@ from tests.unit.analyzer.world import World, take
 
 
 @pytest.fixture
-def home(world: World) -> Workspace:
+def workspace(world: World) -> Workspace:
     """An analyzer with an output, whose shufflers have nothing to show."""
-    opened = world.home()
+    opened = world.workspace()
     kept = world.open(opened)
     for sender, sent in world.deliveries(opened, kept, world.output(opened, kept, VALUES)).items():
-        take(world.receiving(opened), sent, world.certificate(sender))
+        take(world.receiver(opened), sent, world.certificate(sender))
     return opened
 
 
-def publishing(world: World, home: Workspace, *, patience: float) -> Publisher:
-    found = InspectionRunner(home, patience=patience)
-    return Publisher(home, world.receiving(home), found, Inline(), Observer(Log("tests.analyzer")))
+def publisher(world: World, workspace: Workspace, *, patience: float) -> Publisher:
+    found = InspectionRunner(workspace, patience=patience)
+    return Publisher(workspace, world.receiver(workspace), found, Inline(), Observer(Log("tests.analyzer")))
 
 
-def kept(home: Workspace) -> CollectionRow:
-    return home.kept("fruit")
+def kept(workspace: Workspace) -> CollectionRow:
+    return workspace.kept("fruit")
 
 
-def say_nothing(home: Workspace, who: int, why: Nothing = Nothing.LOST) -> None:
+def say_nothing(workspace: Workspace, who: int, why: Nothing = Nothing.LOST) -> None:
     """An opening in which a shuffler shows nothing."""
-    receipt = kept(home).receipt
+    receipt = kept(workspace).receipt
     assert receipt is not None
     header = Header(decode_receipt(receipt).context, Step(3, Kind.OPENING), who, 0)
     rows = encode_opening(Opening(who, nothing=why))
-    InspectionRunner(home).keep(VectorHeader(header, len(rows), 1, bytes(32)), rows)
+    InspectionRunner(workspace).keep(VectorHeader(header, len(rows), 1, bytes(32)), rows)
 
 
-def told(home: Workspace) -> str:
-    return str(status(home, [kept(home)])[0])
+def told(workspace: Workspace) -> str:
+    return str(status(workspace, [kept(workspace)])[0])
 
 
-def result(home: Workspace) -> dict[str, Any]:
-    found = kept(home).result
+def result(workspace: Workspace) -> dict[str, Any]:
+    found = kept(workspace).result
     assert found is not None, "it is published"
     read: dict[str, Any] = json.loads(found)
     return read
 
 
 def test_until_the_word_is_given_it_stays_delivered_and_status_says_whom_it_is_about(
-    world: World, home: Workspace
+    world: World, workspace: Workspace
 ) -> None:
-    patient, impatient = publishing(world, home, patience=1e9), publishing(world, home, patience=-1e9)
-    patient.publish(kept(home))
+    patient, impatient = publisher(world, workspace, patience=1e9), publisher(world, workspace, patience=-1e9)
+    patient.publish(kept(workspace))
     with raises("result.inspecting", "fruit"):
-        orders.publish(home, kept(home), frozenset())
-    say_nothing(home, 1)
-    say_nothing(home, 3, Nothing.UNREVEALED)
-    say_nothing(home, 2)
-    impatient.publish(kept(home))
-    impatient.publish(kept(home))
-    assert kept(home).state is State.DELIVERED
-    said = told(home)
+        orders.publish(workspace, kept(workspace), frozenset())
+    say_nothing(workspace, 1)
+    say_nothing(workspace, 3, Nothing.UNREVEALED)
+    say_nothing(workspace, 2)
+    impatient.publish(kept(workspace))
+    impatient.publish(kept(workspace))
+    assert kept(workspace).state is State.DELIVERED
+    said = told(workspace)
     assert "not published: shuffler 1 showed nothing or too little (it was started anew" in said
     assert "shuffler 3 showed nothing or too little (it was not shown the dummies as it must be)" in said
     assert "`peos analyzer publish fruit --unopened 1,2,3` publishes all the same" in said
     for named in ((), (1,), (1, 2)):
         with raises("result.unopened", "fruit", "shuffler 3") as no:
-            orders.publish(home, kept(home), frozenset(named))
+            orders.publish(workspace, kept(workspace), frozenset(named))
         assert no.value.exit_code == 3
-    impatient.publish(kept(home))
-    assert kept(home).state is State.DELIVERED, "a refused word is none"
+    impatient.publish(kept(workspace))
+    assert kept(workspace).state is State.DELIVERED, "a refused word is none"
 
-    orders.publish(home, kept(home), frozenset({1, 2, 3}))
-    impatient.publish(kept(home))
-    found = result(home)
+    orders.publish(workspace, kept(workspace), frozenset({1, 2, 3}))
+    impatient.publish(kept(workspace))
+    found = result(workspace)
     assert found["inspection"] == {"dummies": 0, "not_opened": [1, 2, 3]}
     assert found["checks"]["inspection"] is None
     assert not found["ok"]
-    (line,) = (one for one in home.store.audit_log() if one.event == "published unopened")
+    (line,) = (one for one in workspace.store.audit_log() if one.event == "published unopened")
     assert line.fields["shufflers"] == "1, 2, 3"
     with raises("result.past", "fruit", "published"):
-        orders.publish(home, kept(home), frozenset())
+        orders.publish(workspace, kept(workspace), frozenset())
 
 
 @pytest.mark.parametrize("behind", [False, True])
 def test_a_word_whose_commit_failed_is_given_again(
-    world: World, home: Workspace, behind: bool, monkeypatch: pytest.MonkeyPatch
+    world: World, workspace: Workspace, behind: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for who in (1, 2, 3):
-        say_nothing(home, who)
-    made = publishing(world, home, patience=-1e9)
-    made.publish(kept(home))
+        say_nothing(workspace, who)
+    made = publisher(world, workspace, patience=-1e9)
+    made.publish(kept(workspace))
     commit = database.commit
 
     def fails(connection: sqlite3.Connection) -> None:
@@ -120,44 +120,46 @@ def test_a_word_whose_commit_failed_is_given_again(
 
     monkeypatch.setattr(database, "commit", fails)
     with raises("store.failed", "the analyzer's database"):
-        orders.publish(home, kept(home), frozenset({1, 2, 3}))
-    orders.publish(home, kept(home), frozenset({1, 2, 3}))
-    made.publish(kept(home))
-    assert result(home)["inspection"]["not_opened"] == [1, 2, 3]
+        orders.publish(workspace, kept(workspace), frozenset({1, 2, 3}))
+    orders.publish(workspace, kept(workspace), frozenset({1, 2, 3}))
+    made.publish(kept(workspace))
+    assert result(workspace)["inspection"]["not_opened"] == [1, 2, 3]
 
 
-def test_who_is_not_heard_of_is_waited_for_and_then_named(world: World, home: Workspace) -> None:
-    say_nothing(home, 1)
-    publishing(world, home, patience=1e9).publish(kept(home))
-    assert "waiting for the inspection from shuffler 2" in told(home)
-    publishing(world, home, patience=-1e9).publish(kept(home))
-    assert kept(home).state is State.DELIVERED
-    assert InspectionRunner(home, patience=-1e9).unseen(kept(home))[2] == "nothing was heard of it"
+def test_who_is_not_heard_of_is_waited_for_and_then_named(world: World, workspace: Workspace) -> None:
+    say_nothing(workspace, 1)
+    publisher(world, workspace, patience=1e9).publish(kept(workspace))
+    assert "waiting for the inspection from shuffler 2" in told(workspace)
+    publisher(world, workspace, patience=-1e9).publish(kept(workspace))
+    assert kept(workspace).state is State.DELIVERED
+    assert InspectionRunner(workspace, patience=-1e9).unseen(kept(workspace))[2] == "nothing was heard of it"
 
 
-def test_a_word_about_rows_that_nobody_misses_is_wrong(world: World, home: Workspace) -> None:
+def test_a_word_about_rows_that_nobody_misses_is_wrong(world: World, workspace: Workspace) -> None:
     for who in (1, 2, 3):
-        say_nothing(home, who)
-    publishing(world, home, patience=-1e9).publish(kept(home))
+        say_nothing(workspace, who)
+    publisher(world, workspace, patience=-1e9).publish(kept(workspace))
     with raises("input.unopened_seen", "shuffler 9"):
-        orders.publish(home, kept(home), frozenset({1, 2, 3, 9}))
+        orders.publish(workspace, kept(workspace), frozenset({1, 2, 3, 9}))
 
 
-def test_without_a_word_all_is_erased_in_time(world: World, home: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_word_all_is_erased_in_time(
+    world: World, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for who in (1, 2, 3):
-        say_nothing(home, who)
-    made = publishing(world, home, patience=-1e9)
-    made.publish(kept(home))
-    due = home.signed(kept(home)).document.erase_by
+        say_nothing(workspace, who)
+    made = publisher(world, workspace, patience=-1e9)
+    made.publish(kept(workspace))
+    due = workspace.signed(kept(workspace)).document.erase_by
     monkeypatch.setattr(time, "time", lambda: float(due))
-    made.publish(kept(home))
-    assert kept(home).state is State.ABORTED
-    assert "no order to publish without them came" in kept(home).reason
-    assert kept(home).key is None
+    made.publish(kept(workspace))
+    assert kept(workspace).state is State.ABORTED
+    assert "no order to publish without them came" in kept(workspace).reason
+    assert kept(workspace).key is None
 
 
 def test_what_is_not_delivered_cannot_be_published(world: World) -> None:
-    home = world.home()
-    world.open(home)
+    workspace = world.workspace()
+    world.open(workspace)
     with raises("result.early", "fruit", "open"):
-        orders.publish(home, kept(home), frozenset())
+        orders.publish(workspace, kept(workspace), frozenset())

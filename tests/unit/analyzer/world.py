@@ -124,50 +124,54 @@ class World:
         return read(self.file)
 
     def close(self) -> None:
-        for home in self._homes:
-            home.close()
+        for workspace in self._homes:
+            workspace.close()
         for shuffler in self.shufflers:
             shuffler.close()
 
-    def home(self) -> Workspace:
+    def workspace(self) -> Workspace:
         """The analyzer, opened as a process that has just started would."""
         opened = Workspace(self.config, floor=FLOOR, rng=Randomness(self.rng.bytes(32)))
         self._homes.append(opened)
         return opened
 
-    def open(self, home: Workspace, *, dummies: bool = True, **changes: Any) -> CollectionRow:
+    def open(self, workspace: Workspace, *, dummies: bool = True, **changes: Any) -> CollectionRow:
         """A collection that is open, and that has all its dummies unless the test sends them."""
-        kept = asyncio.run(create(home, request(**changes), Silent(), wait=20.0, every=0.05))
-        for number in range(len(home.signed(kept).document.dummies) if dummies else 0):
-            home.store.dummy_taken(kept.digest, number, DUMMY_BYTES)
+        kept = asyncio.run(create(workspace, request(**changes), Silent(), wait=20.0, every=0.05))
+        for number in range(len(workspace.signed(kept).document.dummies) if dummies else 0):
+            workspace.store.dummy_taken(kept.digest, number, DUMMY_BYTES)
         return kept
 
-    def receiving(self, home: Workspace) -> DeliveryReceiver:
-        return DeliveryReceiver(home, Observer(Log("tests.analyzer")))
+    def receiver(self, workspace: Workspace) -> DeliveryReceiver:
+        return DeliveryReceiver(workspace, Observer(Log("tests.analyzer")))
 
-    def inspecting(self, home: Workspace) -> InspectionRunner:
+    def inspection_runner(self, workspace: Workspace) -> InspectionRunner:
         """An inspection that waits for nobody: no shuffler of this world has rows to open, and the analyst knows."""
-        return Unopened(home, patience=-1e9)
+        return Unopened(workspace, patience=-1e9)
 
     def certificate(self, number: int) -> bytes:
         """The fingerprint of a shuffler's peer certificate."""
         return self.shufflers[number - 1].card.member.certificate
 
-    def output(self, home: Workspace, kept: CollectionRow, values: NDArray[np.int64], *, dummies: bool = True) -> U64:
+    def output(
+        self, workspace: Workspace, kept: CollectionRow, values: NDArray[np.int64], *, dummies: bool = True
+    ) -> U64:
         """What a shuffle gives: the users' reports, the dummies and the fakes, in some order."""
-        document = home.signed(kept).document
+        document = workspace.signed(kept).document
         parts = [
             document.mechanism.randomize(values, self.rng),
             self.rng.uint64((document.fakes, document.mechanism.words)),
         ]
-        owned = np.stack([dummy.words for dummy in home.dummies(kept)])
+        owned = np.stack([dummy.words for dummy in workspace.dummies(kept)])
         parts.append(owned if dummies else self.rng.uint64(owned.shape))
         rows: U64 = np.concatenate(parts)
         return rows[self.rng.permutation(len(rows))]
 
-    def deliveries(self, home: Workspace, kept: CollectionRow, rows: U64, *, attempt: int = 1) -> dict[int, Delivery]:
+    def deliveries(
+        self, workspace: Workspace, kept: CollectionRow, rows: U64, *, attempt: int = 1
+    ) -> dict[int, Delivery]:
         """The output as the last hiders hold it: ciphertexts with the last holder, words with the other."""
-        document = home.signed(kept).document
+        document = workspace.signed(kept).document
         public = document.encryption_key(floor=FLOOR)
         holder, other = document.schedule.last
         plain = self.rng.uint64(rows.shape)
@@ -195,15 +199,15 @@ def delivery(
     return Delivery(encoded, chunks, decode_vector_header(encoded))
 
 
-def take(receiving: DeliveryReceiver, sent: Delivery, certificate: bytes) -> bool:
+def take(receiver: DeliveryReceiver, sent: Delivery, certificate: bytes) -> bool:
     """Give a whole delivery to the receiver; False if it was here already."""
-    incoming = receiving.begin(sent.header, certificate)
+    incoming = receiver.begin(sent.header, certificate)
     if incoming is None:
         return False
     try:
         for chunk in sent.chunks:
             incoming.feed(chunk)
-        receiving.finish(incoming)
+        receiver.finish(incoming)
     finally:
         incoming.discard()
     return True

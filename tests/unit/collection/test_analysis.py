@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from peos.collection.analysis import (
+    Answered,
     Ask,
     Clear,
     Clock,
@@ -17,7 +18,6 @@ from peos.collection.analysis import (
     SendDummies,
     Session,
     SetState,
-    Told,
     Wait,
     check_abort,
     check_close,
@@ -87,13 +87,13 @@ def test_answers_move_it_on_or_end_it_and_come_too_late_for_what_has_moved_on() 
     session, open_, frozen = Session(DOCUMENT), said("closed"), said("frozen")
     gone = said("aborted", "too few")
     closed = Durable(State.CLOSED)
-    assert session.on(Told(closed, [open_, open_, open_])) == ()
-    assert session.on(Told(closed, [open_, frozen, open_])) == (SetState(State.SHUFFLING),)
-    assert session.on(Told(closed, [open_, gone, open_])) == (
+    assert session.on(Answered(closed, [open_, open_, open_])) == ()
+    assert session.on(Answered(closed, [open_, frozen, open_])) == (SetState(State.SHUFFLING),)
+    assert session.on(Answered(closed, [open_, gone, open_])) == (
         SetState(State.ABORTED, "shuffler 2 (shuffler 2) aborted: too few"),
     )
-    assert session.on(Told(Durable(State.DELIVERED, 0.0, OUTPUT), [gone, gone, gone])) == ()
-    assert session.on(Told(Durable(State.SHUFFLING, 0.0, OUTPUT[:1]), [gone, gone, frozen])) == (
+    assert session.on(Answered(Durable(State.DELIVERED, 0.0, OUTPUT), [gone, gone, gone])) == ()
+    assert session.on(Answered(Durable(State.SHUFFLING, 0.0, OUTPUT[:1]), [gone, gone, frozen])) == (
         SetState(State.SHUFFLING),
     ), "a last hider that has delivered may go"
 

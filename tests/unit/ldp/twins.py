@@ -131,7 +131,7 @@ def rmp(domain: int, epsilon: float, salted: str, kind: type[NarrowProjection] =
 TWINS: dict[str, list[Twin]] = {
     "hadamard": [hadamard(2, 1.0, 1), hadamard(4, 1.5, 1), hadamard(4, 2.5, 2), hadamard(5, 0.7, 1), hadamard(8, 2, 2)],
     "subset": [subset(2, 1.0, 1), subset(5, 1.5, 1), subset(5, 0.8, 2), subset(7, 1.2, 3), subset(6, 2.0, 2)],
-    "rmp": [rmp(2, 1.0, "13"), rmp(3, 1.5, "68"), rmp(4, 2.0, "680"), rmp(4, 0.7, "809")],
+    "rmp": [rmp(2, 1.0, "13"), rmp(3, 1.5, "68"), rmp(4, 2.0, "680")],
     "ue": [
         *(ue(2, 1.0, 0.3, 3), ue(2, 1.5, 0.7, 3), ue(3, 1.2, 0.25, 2), ue(4, 2.0, 0.5, 1)),
         *(the(2, 1.0, 3), the(3, 2.0, 2), the(2, 4.0, 4)),

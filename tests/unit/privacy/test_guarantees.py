@@ -113,7 +113,7 @@ def test_the_words_name_the_coalitions(shufflers: int, some: str, more: str) -> 
     server, users, anyone = guarantees(GRR(4, 1.0), 10**6, 10**5, 1e-9, shufflers).in_words()
     assert server.startswith(f"Against the analyzer, alone or with {some}: ε = 0.")
     assert users.startswith(f"Against the analyzer with all other users and {some}: ε = 0.")
-    assert anyone.startswith(f"Against the analyzer with {more}, and whoever else: ε_l = 1.0")
+    assert anyone.startswith(f"Against the analyzer with {more}, and anyone else: ε_l = 1.0")
 
 
 def test_claims_cannot_be_changed_once_made() -> None:

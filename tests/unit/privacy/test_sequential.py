@@ -42,7 +42,7 @@ def test_every_number_of_colluders_has_its_sentences_and_its_row() -> None:
     assert sentences[0].startswith(
         "Against the analyzer with 1 of the 3 shufflers, whose fakes do not count (67 do): ε"
     )
-    assert sentences[2] == "Against the analyzer with all 3 shufflers, and whoever else: ε_l = 3.0000, δ = 0."
+    assert sentences[2] == "Against the analyzer with all 3 shufflers, and anyone else: ε_l = 3.0000, δ = 0."
     assert sentences[3].startswith("Against the analyzer alone: ")
     assert any("2 of the 3 shufflers, whose fakes do not count (33 do)" in one for one in sentences[5:])
     shown = found.to_json()

@@ -163,6 +163,8 @@ def test_what_others_told_is_there_after_a_restart(tmp_path: Path) -> None:
     for header, rows in told:
         kept.hear(header, rows)
         kept.hear(header, rows)  # a repeat
+    (half,) = set(tmp_path.rglob("1.1.path"))
+    half.with_name("3.1.path.partial").write_bytes(b"being written")  # while the inspection begins
     found = list(evidence(tmp_path, made, node).heard(context))
     assert [header for header, _ in found] == [header for header, _ in told]
     assert all(np.array_equal(one[1], other[1]) for one, other in zip(found, told, strict=True))

@@ -118,7 +118,7 @@ def test_work_on_an_attempt_that_is_left_meanwhile_leaves_nothing_behind(
     run(test())
 
 
-def conducting(stored: StoreThread, made: RelayBench) -> ShuffleRunner:
+def runner_of(stored: StoreThread, made: RelayBench) -> ShuffleRunner:
     """Shuffler 1's machine."""
     document = replace(ONIONS, closes_at=1, shuffle_by=1 << 39, erase_by=(1 << 39) + 1)
     return ShuffleRunner(
@@ -143,7 +143,7 @@ def test_too_few_onions_that_open_end_the_collection_with_a_tombstone() -> None:
     async def test() -> None:
         store = memory(None)
         stored = StoreThread(lambda: store)
-        here = conducting(stored, bench(1, least=1))
+        here = runner_of(stored, bench(1, least=1))
         here.take(Heard(Notice(NoticeKind.LOST, 2, 0)))
         here.take(Heard(Notice(NoticeKind.LOST, 3, 0)))
         delivery_state = await asyncio.wait_for(here.run(resumed=False), 20)

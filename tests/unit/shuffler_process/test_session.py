@@ -169,7 +169,7 @@ def test_an_order_whose_caller_is_gone_is_carried_out_whole(
         await reached(lambda: session.state is last, "where the last order leads")
         assert (states, store.collection(COLLECTION).state) == (ends, last)
         if last is State.CLOSED:  # and `run` goes on at once, not when it next looks at the clock
-            await reached(lambda: session.freezing is not None, "frozen")
+            await reached(lambda: session.freeze_runner is not None, "frozen")
         running.cancel()
 
     lived(test, opened())
@@ -242,9 +242,9 @@ def test_too_few_reports_are_the_end_and_nothing_is_signed() -> None:
         session = alive(store, stored, others(rows()), minimum=5)
         await session.run()
         assert store.collection(COLLECTION).reason == "0 reports, the minimum is 5"  # six, and 32 dummies are due
-        assert session.freezing is not None
+        assert session.freeze_runner is not None
         with pytest.raises(NotYet):
-            await session.freezing.signed()
+            await session.freeze_runner.signed()
 
     lived(test, memory(frozen=False))
 
@@ -429,7 +429,7 @@ def test_a_freeze_that_fails_behind_its_change_is_gone_on_from(
         for number in (1, 2):
             parties[number].answers[GET_FROZEN_DIGEST] = sign_frozen(SHUFFLERS[number - 1], COLLECTION, frozen_digest())
         running = asyncio.ensure_future(session.run())
-        await reached(lambda: session.state is State.SHUFFLING and session.conductor is not None, "shuffling")
+        await reached(lambda: session.state is State.SHUFFLING and session.shuffle_runner is not None, "shuffling")
         running.cancel()
 
     lived(test, memory(frozen=False))
@@ -449,7 +449,7 @@ def test_changes_that_are_there_though_they_failed_do_not_count_as_faults() -> N
         assert session.state is State.FROZEN
         failing(store, "set_state", [LocalFault("test.localfault", "the store failed")], behind=True)
         running = asyncio.ensure_future(session.run())
-        await reached(lambda: session.conductor is not None, "shuffling")
+        await reached(lambda: session.shuffle_runner is not None, "shuffling")
         reads = 1 + 2 * (FAULTS - 1)  # before each step, and before anything is concluded from an error
         assert asked == [State.FROZEN] * reads + [State.SHUFFLING]
         assert store.collection(COLLECTION).state is State.SHUFFLING
@@ -477,7 +477,7 @@ def test_no_error_ends_a_collection_without_a_word() -> None:
         told = str(line_of(await status(session)))
         assert "a step failed (" in told, told
         assert "secret" not in told
-        await reached(lambda: errors == [] and session.freezing is not None, "tried again")
+        await reached(lambda: errors == [] and session.freeze_runner is not None, "tried again")
         assert not running.done()
         running.cancel()
 

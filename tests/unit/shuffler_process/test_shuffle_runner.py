@@ -1,4 +1,4 @@
-"""The conductor: what moves and what stalls, work that fails, deliveries that cannot be, deadlines that have passed."""
+"""The shuffle runner: what moves and what stalls, work that fails, deliveries that cannot be, deadlines passed."""
 
 import asyncio
 import re
@@ -50,7 +50,7 @@ class Posted(Told):
         """Nobody gets it."""
 
 
-def conducting(
+def runner_of(
     store: MemoryStore,
     stored: StoreThread,
     *,
@@ -82,7 +82,7 @@ def conducting(
     )
 
 
-def conducted(test: Callable[[MemoryStore, StoreThread], Awaitable[None]], place: Phase | None = None) -> None:
+def with_store(test: Callable[[MemoryStore, StoreThread], Awaitable[None]], place: Phase | None = None) -> None:
     """Run a test on a store in which this shuffler stands there."""
     store = memory(place)
     stored = StoreThread(lambda: store)
@@ -112,7 +112,7 @@ def test_a_step_that_stalls_is_left_with_its_reason_though_others_go_on_asking(m
     monkeypatch.setattr(shuffle_runner, "ROWS_A_SECOND", 1000)
 
     async def test(store: MemoryStore, stored: StoreThread) -> None:
-        here = conducting(store, stored, step_seconds=0.3)
+        here = runner_of(store, stored, step_seconds=0.3)
         running = asyncio.ensure_future(here.run(resumed=False))
         here.take(opening(1))
         await reached(lambda: store.delivery_state(COLLECTION) == DeliveryState(Phase.FREE, 1, 0))
@@ -122,7 +122,7 @@ def test_a_step_that_stalls_is_left_with_its_reason_though_others_go_on_asking(m
         assert "nothing from shuffler" in here.trouble
         running.cancel()
 
-    conducted(test)
+    with_store(test)
 
 
 def test_work_that_fails_for_whatever_reason_leaves_the_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,14 +132,14 @@ def test_work_that_fails_for_whatever_reason_leaves_the_attempt(monkeypatch: pyt
     monkeypatch.setattr(Bench, "work", broken)
 
     async def test(store: MemoryStore, stored: StoreThread) -> None:
-        here = conducting(store, stored)
+        here = runner_of(store, stored)
         running = asyncio.ensure_future(here.run(resumed=False))
         here.take(opening(1))  # shuffler 3 is outside the first round: it splits its shares
         await reached(lambda: store.delivery_state(COLLECTION).left == 1)
         assert here.trouble == "this shuffler could not work a step: MemoryError"
         running.cancel()
 
-    conducted(test)
+    with_store(test)
 
 
 def test_work_without_room_on_the_disk_waits_for_it_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +155,7 @@ def test_work_without_room_on_the_disk_waits_for_it_and_goes_on(monkeypatch: pyt
     monkeypatch.setattr(Bench, "work", full)
 
     async def test(store: MemoryStore, stored: StoreThread) -> None:
-        here = conducting(store, stored)
+        here = runner_of(store, stored)
         running = asyncio.ensure_future(here.run(resumed=False))
         here.take(opening(1))
         await reached(lambda: any(name.startswith("1/") for name in here.bench.vectors))
@@ -163,7 +163,7 @@ def test_work_without_room_on_the_disk_waits_for_it_and_goes_on(monkeypatch: pyt
         assert tries == [tries[0]] * 4
         running.cancel()
 
-    conducted(test)
+    with_store(test)
 
 
 def test_work_without_room_ends_with_its_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +177,7 @@ def test_work_without_room_ends_with_its_attempt(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Bench, "work", full)
 
     async def test(store: MemoryStore, stored: StoreThread) -> None:
-        here = conducting(store, stored)
+        here = runner_of(store, stored)
         running = asyncio.ensure_future(here.run(resumed=False))
         here.take(opening(1))
         await reached(lambda: len(tries) >= 2)
@@ -187,20 +187,20 @@ def test_work_without_room_ends_with_its_attempt(monkeypatch: pytest.MonkeyPatch
         assert len(tries) <= tried + 1
         running.cancel()
 
-    conducted(test)
+    with_store(test)
 
 
 def test_the_receipt_ends_a_delivery_and_everything_is_erased() -> None:
     async def test(store: MemoryStore, stored: StoreThread) -> None:
         analyzer = Other("the analyzer", {DELIVER: None, GET_RECEIPT: receipt()})
-        here = conducting(store, stored, analyzer=analyzer)
+        here = runner_of(store, stored, analyzer=analyzer)
         end = await here.run(resumed=True)
         assert end.phase is Phase.DONE
         assert analyzer.asked[0] is DELIVER
         assert store.collection(COLLECTION).erased
         assert here.bench.vectors == {}
 
-    conducted(test, Phase.SENDING)
+    with_store(test, Phase.SENDING)
 
 
 @pytest.mark.parametrize(
@@ -215,14 +215,14 @@ def test_the_receipt_ends_a_delivery_and_everything_is_erased() -> None:
 def test_a_receipt_for_something_else_erases_nothing(wrong: SignedReceipt) -> None:
     async def test(store: MemoryStore, stored: StoreThread) -> None:
         analyzer = Other("the analyzer", {DELIVER: None, GET_RECEIPT: wrong})
-        here = conducting(store, stored, analyzer=analyzer)
+        here = runner_of(store, stored, analyzer=analyzer)
         running = asyncio.ensure_future(here.run(resumed=True))
         await reached(lambda: analyzer.asked.count(GET_RECEIPT) >= 3)
         assert store.delivery_state(COLLECTION).phase is Phase.SENDING
         assert not store.collection(COLLECTION).erased
         running.cancel()
 
-    conducted(test, Phase.SENDING)
+    with_store(test, Phase.SENDING)
 
 
 def test_a_final_vector_that_is_damaged_ends_the_collection_without_a_tombstone(
@@ -233,29 +233,29 @@ def test_a_final_vector_that_is_damaged_ends_the_collection_without_a_tombstone(
             raise LocalFault("store.no_vector", "no final vector is kept for this collection")
 
         monkeypatch.setattr(store, "final_vector", damaged)
-        here = conducting(store, stored)
+        here = runner_of(store, stored)
         end = await here.run(resumed=True)
         assert end.phase is Phase.ABORTED
         assert "cannot be delivered" in here.reason
 
-    conducted(test, Phase.SENDING)
+    with_store(test, Phase.SENDING)
 
 
 @pytest.mark.parametrize("place", [Phase.FREE, Phase.STORED])
 def test_a_shuffle_by_that_passed_while_it_was_down_comes_first(place: Phase) -> None:
     async def test(store: MemoryStore, stored: StoreThread) -> None:
-        here = conducting(store, stored, now=BETWEEN)
+        here = runner_of(store, stored, now=BETWEEN)
         end = await here.run(resumed=True)
         assert end.phase is Phase.DEAD
         assert here.reason == "the time to shuffle by has passed"
 
-    conducted(test, place)
+    with_store(test, place)
 
 
 def test_a_shuffle_by_that_passes_while_it_waits_names_whom_it_waited_for() -> None:
     async def test(store: MemoryStore, stored: StoreThread) -> None:
         now = [EARLY]
-        here = conducting(store, stored, clock=lambda: now[0])
+        here = runner_of(store, stored, clock=lambda: now[0])
         running = asyncio.ensure_future(here.run(resumed=False))
         here.take(opening(1))
         await reached(lambda: here.machine.waiting is not None and bool(here.machine.waiting.parties))
@@ -263,7 +263,7 @@ def test_a_shuffle_by_that_passes_while_it_waits_names_whom_it_waited_for() -> N
         await running
         assert re.fullmatch(r".* shuffle by has passed; before that, .*: nothing from shuffler .*", here.reason)
 
-    conducted(test)
+    with_store(test)
 
 
 def test_what_is_being_sent_outlives_shuffle_by_and_ends_at_erase_by() -> None:
@@ -271,17 +271,17 @@ def test_what_is_being_sent_outlives_shuffle_by_and_ends_at_erase_by() -> None:
         refusing = Other(
             "the analyzer", {DELIVER: RemoteFault("test.remotefault", "does not answer", party="the analyzer")}
         )
-        here = conducting(store, stored, analyzer=refusing, now=BETWEEN)
+        here = runner_of(store, stored, analyzer=refusing, now=BETWEEN)
         running = asyncio.ensure_future(here.run(resumed=True))
-        await reached(lambda: here.delivering.trouble != "")
+        await reached(lambda: here.delivery_runner.trouble != "")
         assert store.delivery_state(COLLECTION).phase is Phase.SENDING
         running.cancel()
-        later = conducting(store, stored, analyzer=refusing, now=LATE)
+        later = runner_of(store, stored, analyzer=refusing, now=LATE)
         end = await later.run(resumed=True)
         assert end.phase is Phase.ABORTED
         assert later.reason == "the time to erase by has passed"
 
-    conducted(test, Phase.SENDING)
+    with_store(test, Phase.SENDING)
 
 
 def test_what_is_kept_for_the_inspection_is_gone_at_shuffle_by_though_the_output_is_still_being_sent(
@@ -295,28 +295,28 @@ def test_what_is_kept_for_the_inspection_is_gone_at_shuffle_by_though_the_output
         refusing = Other(
             "the analyzer", {DELIVER: RemoteFault("test.remotefault", "does not answer", party="the analyzer")}
         )
-        here = conducting(store, stored, analyzer=refusing, clock=lambda: now[0], evidence=kept)
+        here = runner_of(store, stored, analyzer=refusing, clock=lambda: now[0], evidence=kept)
         running = asyncio.ensure_future(here.run(resumed=True))
-        await reached(lambda: here.delivering.trouble != "")
+        await reached(lambda: here.delivery_runner.trouble != "")
         assert files(tmp_path)
         now[0] = BETWEEN
         await reached(lambda: not files(tmp_path))
         assert store.delivery_state(COLLECTION).phase is Phase.SENDING
         running.cancel()
 
-    conducted(test, Phase.SENDING)
+    with_store(test, Phase.SENDING)
 
 
 def test_a_tombstone_names_who_gave_up() -> None:
     async def test(store: MemoryStore, stored: StoreThread) -> None:
-        here = conducting(store, stored)
+        here = runner_of(store, stored)
         running = asyncio.ensure_future(here.run(resumed=False))
         here.take(Heard(Notice(NoticeKind.TOMBSTONE, 2, 0)))
         end = await running
         assert end.phase is Phase.DEAD
         assert here.reason.startswith("shuffler 2 gave it up")
 
-    conducted(test)
+    with_store(test)
 
 
 def test_a_standing_that_cannot_be_kept_is_tried_again_and_nothing_is_said_before_it_is_there(
@@ -326,7 +326,7 @@ def test_a_standing_that_cannot_be_kept_is_tried_again_and_nothing_is_said_befor
 
     async def test(store: MemoryStore, stored: StoreThread) -> None:
         post, put, said = Posted(), store.put_delivery_state, []
-        here = conducting(store, stored, post=post)
+        here = runner_of(store, stored, post=post)
 
         def failing(*given: Any) -> None:
             said.append(len(post.notices))
@@ -342,7 +342,7 @@ def test_a_standing_that_cannot_be_kept_is_tried_again_and_nothing_is_said_befor
         assert store.delivery_state(COLLECTION) == DeliveryState(Phase.FREE, 2, 2)
         running.cancel()
 
-    conducted(test, Phase.FREE)
+    with_store(test, Phase.FREE)
 
 
 def test_a_store_that_goes_on_failing_ends_the_run_and_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -357,11 +357,11 @@ def test_a_store_that_goes_on_failing_ends_the_run_and_nothing_is_said(monkeypat
 
         monkeypatch.setattr(store, "put_delivery_state", failing)
         with raises("test.localfault", kind=LocalFault):
-            await conducting(store, stored, post=post).run(resumed=True)
+            await runner_of(store, stored, post=post).run(resumed=True)
         assert (len(tries), post.notices) == (FAULTS, [])
         assert store.delivery_state(COLLECTION) == DeliveryState(Phase.FREE, 2, 1)
 
-    conducted(test, Phase.FREE)
+    with_store(test, Phase.FREE)
 
 
 def test_a_helper_that_fails_ends_the_run_with_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -371,9 +371,9 @@ def test_a_helper_that_fails_ends_the_run_with_its_error(monkeypatch: pytest.Mon
 
         monkeypatch.setattr(shuffle_runner.ShuffleRunner, "_look_at_the_clock", _second(broken))
         with pytest.raises(OSError, match="input/output"):
-            await conducting(store, stored).run(resumed=False)
+            await runner_of(store, stored).run(resumed=False)
 
-    conducted(test)
+    with_store(test)
 
 
 def _second(broken: Callable[..., None]) -> Callable[..., None]:
@@ -392,7 +392,7 @@ def test_a_flood_of_words_is_refused_before_it_fills_the_memory(monkeypatch: pyt
     monkeypatch.setattr(shuffle_runner, "EVENTS", 5)
 
     async def test(store: MemoryStore, stored: StoreThread) -> None:
-        here = conducting(store, stored)
+        here = runner_of(store, stored)
         word = Received(Statement(Header(HERE, Step(1, Kind.CONFIRM), 1, ME), bytes(32)))
         for _ in range(5):
             here.take(word)
@@ -400,17 +400,17 @@ def test_a_flood_of_words_is_refused_before_it_fills_the_memory(monkeypatch: pyt
             here.take(word)
         here.abort("this shuffler's own events always find room")
 
-    conducted(test)
+    with_store(test)
 
 
 def test_a_restart_in_an_attempt_leaves_it_and_says_so() -> None:
     async def test(store: MemoryStore, stored: StoreThread) -> None:
         post = Posted()
-        running = asyncio.ensure_future(conducting(store, stored, post=post).run(resumed=True))
+        running = asyncio.ensure_future(runner_of(store, stored, post=post).run(resumed=True))
         await reached(lambda: store.delivery_state(COLLECTION).left == 2)
         await reached(lambda: len(post.notices) >= 2)
         kinds = {(signed.notice.kind, signed.notice.attempt) for signed, _ in post.notices}
         assert kinds == {(NoticeKind.LOST, 2)}
         running.cancel()
 
-    conducted(test, Phase.FREE)
+    with_store(test, Phase.FREE)

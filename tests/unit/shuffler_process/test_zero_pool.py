@@ -16,7 +16,7 @@ from peos.crypto.randomness import Randomness
 from peos.errors import LocalFault
 from peos.ldp import SUE
 from shuffler.workbench import Bench
-from shuffler.zero_pool import CollectionZeros, ZeroPool
+from shuffler.zero_pool import ZeroPool, ZeroStock
 from tests.keys import small_key
 from tests.raising import raises
 from tests.unit.collection.made import DOCUMENT, PUBLIC
@@ -76,7 +76,7 @@ def ahead(made: Made) -> Iterator[ZeroPool]:
     kept.close()
 
 
-def stock(ahead: ZeroPool, number: int = 1, **changes: Any) -> CollectionZeros:
+def stock(ahead: ZeroPool, number: int = 1, **changes: Any) -> ZeroStock:
     return ahead.stock(replace(DOCUMENT, **changes), PUBLIC, number, OBSERVER)
 
 
@@ -87,7 +87,7 @@ def reached(holds: Callable[[], bool], what: str) -> None:
         time.sleep(0.005)
 
 
-def filled(one: CollectionZeros) -> bool:
+def filled(one: ZeroStock) -> bool:
     return len(one.ready) == one.wanted > 0
 
 

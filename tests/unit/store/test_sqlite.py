@@ -410,7 +410,7 @@ def test_a_crash_between_a_change_and_its_witness_is_not_mistaken_for_a_backup(
 ) -> None:
     store = sqlite(tmp_path)
     opened(store)
-    monkeypatch.setattr("peos.store.private_files.write_mark", _interrupted)
+    monkeypatch.setattr("peos.store.private_files.write_witness", _interrupted)
     with pytest.raises(KeyboardInterrupt):
         store.set_state(DIGEST, State.CLOSED)
     monkeypatch.undo()
@@ -422,7 +422,7 @@ def test_a_crash_between_a_change_and_its_witness_is_not_mistaken_for_a_backup(
 def test_a_first_opening_cut_short_is_not_mistaken_for_a_backup(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("peos.store.private_files.write_mark", _interrupted)
+    monkeypatch.setattr("peos.store.private_files.write_witness", _interrupted)
     with pytest.raises(KeyboardInterrupt):
         sqlite(tmp_path)
     monkeypatch.undo()

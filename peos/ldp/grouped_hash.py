@@ -1,0 +1,243 @@
+"""One hidden question of several to each user: which of her keys is hashed is part of the seed that she draws.
+
+A task asks group j for the key of view j: the first 16 bits of a text and the next 8, say. Here the 2^32 seeds are
+divided among the groups by weight, so that a uniform seed is a group and a hash function in one; then it is local
+hashing over keys (`peos.ldp.key_hash`). A report is one 64-bit word, every pattern of it is a valid report, and only
+her device knows before it is opened which group it answers: all users and all fakes hide her, not those of a group.
+
+Only candidates are ever evaluated; there is no domain to count over. A record that has no key in a group answers all
+the same, with a uniform word, which supports any candidate as often as another key's report does.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Final, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peos.crypto.randomness import U64, Randomness
+from peos.errors import WrongInput
+from peos.estimate.grouped import GroupedOracle, GroupSizes
+from peos.ldp.base import UNASKED, Counts, Mechanism, Question, checked_parameters, whole_number
+from peos.ldp.blanket import Blanket, even_blanket, least_collision, most_collision
+from peos.ldp.key_hash import EXT_BITS, MOST_BITS, KeyHash
+from peos.ldp.members import Floats, Grid
+from peos.ldp.mixture import Mixture, checked_epsilon, largest_threshold
+
+MOST_GROUPS: Final = 64
+_MOST_WEIGHT: Final = 1 << 16
+_NATS: Final = 120.0  # e^-120 for each of 2^28 candidates with each of 2^64 keys that are held leaves 10^-24
+_SIGMAS: Final = 18  # of c over the seeds: e^-162 for each of 2^168 pairs of keys leaves 10^-19
+
+
+class Keys(NamedTuple):
+    """(users, groups) of each: what every group would be sent. Where nothing `fits`, a uniform word is."""
+
+    parents: U64
+    exts: U64
+    fits: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The keys that a group's reports are counted at: every parent with every ext."""
+
+    parents: U64
+    exts: U64
+
+    def __len__(self) -> int:
+        return len(self.parents) * len(self.exts)
+
+
+class GroupedHash(Mechanism):
+    """With probability 1 − γ a uniform seed σ and the hash of the key of σ's group, else a uniformly random word.
+
+    Group j of g has the seeds from W_(j−1) to W_j, its integer weight's share of 2^32. Two different keys meet under a
+    share 1/d' ± 18√(1/(d'·2^32)) of the seeds. Records that agree in some groups meet more often, which hides more.
+    """
+
+    name = "grouped_hash"
+    short = "hashing of keys in hidden groups"
+    size_name = "d_prime"
+    size_range = (2, 2**MOST_BITS)
+    words = 1
+    _seed_bits: ClassVar[int] = 32  # tests enumerate every random input of narrower twins
+    _bits: ClassVar[int] = 32
+    _coin_bits: ClassVar[int] = 64
+
+    def __init__(self, weights: Sequence[int], epsilon: float, d_prime: int, *, question: Question = UNASKED) -> None:
+        cells = _cells(d_prime)
+        threshold = largest_threshold(checked_epsilon(epsilon), cells, bits=self._bits, coin_bits=self._coin_bits)
+        self._set(_weights(weights), threshold, cells, question)
+
+    @classmethod
+    def described(cls) -> str:
+        """A group and a hash function, and what they make of her record, or anything."""
+        return (
+            f"{cls.short} ({cls.name}): each device draws one of the questions and a hash function, keeps "
+            "to itself which, and sends the hash of its answer to that question or, with a fixed probability, anything"
+        )
+
+    @classmethod
+    def is_proposed(cls, *, shuffled: bool) -> bool:  # noqa: ARG003 - in neither
+        """No question over a list of values is asked with it."""
+        return False
+
+    @classmethod
+    def build(cls, domain: int, epsilon: float, size: int = 0) -> "GroupedHash":
+        """Of one group, with `size` for d'. Its domain is how many groups there are."""
+        return cls([1] * domain, epsilon, size or locally_best_cells(epsilon))
+
+    @classmethod
+    def sizes_to_try(cls, domain: int, limit: float) -> NDArray[np.int64]:  # noqa: ARG003 - any size fits any keys
+        """Every power of two."""
+        return 2 ** np.arange(1, MOST_BITS + 1)
+
+    @classmethod
+    def grid(cls, domain: int, sizes: NDArray[np.int64], local: Floats) -> Grid:  # noqa: ARG003 - neither matters
+        """1/d' twice, and the least that the seeds' functions may have of it."""
+        met = 1.0 / sizes[:, np.newaxis]
+        least = np.array([[least_collision(Fraction(1, int(cells)), sigmas=_SIGMAS)] for cells in sizes])
+        return Grid(met, met, least)
+
+    @classmethod
+    def from_parameters(cls, domain: int, parameters: Mapping[str, int], question: Question = UNASKED) -> Self:
+        """The mechanism that a document describes by {"threshold": T, "cells": d', "weight_1": …, …}."""
+        groups = whole_number(domain, "the number of groups", least=1, most=MOST_GROUPS)
+        ranges = {"threshold": (1, 2**cls._coin_bits - 1), "cells": cls.size_range}
+        ranges |= {_weight(group): (1, _MOST_WEIGHT) for group in range(groups)}
+        given = checked_parameters(cls.name, parameters, ranges)
+        mechanism = cls.__new__(cls)
+        weights = tuple(given[_weight(group)] for group in range(groups))
+        mechanism._set(weights, given["threshold"], _cells(given["cells"]), question)
+        return mechanism
+
+    def _set(self, weights: tuple[int, ...], threshold: int, cells: int, question: Question) -> None:
+        self.weights, self.domain, self.cells, self.question = weights, len(weights), cells, question
+        self._mixture = Mixture(threshold, cells, self._bits, self._coin_bits)
+        whole, seeds = sum(weights), 2**self._seed_bits
+        ends = [sum(weights[: group + 1]) * seeds // whole for group in range(len(weights))]
+        self._ends = np.array(ends, dtype=np.uint64)
+        self.shares = np.diff(np.array([0, *ends])) / seeds
+        self.hashes = KeyHash(cells.bit_length() - 1, salt=int.from_bytes(self.digest[:8], "little"))
+        γ, met = self.gamma, Fraction(1, cells)
+        self.oracle = GroupedOracle(
+            p=float(1 - γ + γ * met),
+            u=float(met),
+            slack=float(1 - γ) * most_collision(met, self._seed_bits, nats=_NATS),
+        )
+
+    def weighted(self, weights: Sequence[int]) -> "GroupedHash":
+        """The same for groups of these weights: nothing of its privacy depends on them."""
+        made = type(self).__new__(type(self))
+        made._set(_weights(weights), self._mixture.threshold, self.cells, self.question)
+        return made
+
+    @property
+    def gamma(self) -> Fraction:
+        """γ = 1 − T/2^64."""
+        return self._mixture.gamma
+
+    @property
+    def epsilon_local(self) -> float:
+        """ln(1 + (1−γ)·d'/γ), rounded up."""
+        return self._mixture.epsilon
+
+    @property
+    def blanket(self) -> Blanket:
+        """As of local hashing: the group is hidden like the rest of the seed (privacy.md §2)."""
+        least = least_collision(Fraction(1, self.cells), sigmas=_SIGMAS)
+        met = Fraction(1, self.cells)
+        return even_blanket(self.gamma, met, Fraction(least) * met, self.epsilon_local)
+
+    @property
+    def parameters(self) -> Mapping[str, int]:
+        """{"threshold": T, "cells": d', "weight_1": …, …}."""
+        weights = {_weight(group): weight for group, weight in enumerate(self.weights)}
+        return {"threshold": self._mixture.threshold, "cells": self.cells, **weights}
+
+    @property
+    def shown(self) -> Mapping[str, int]:
+        """{"d_prime": d', "groups": g}."""
+        return {"d_prime": self.cells, "groups": self.domain}
+
+    # What a user does.
+
+    def randomize(self, values: Keys, rng: Randomness | None = None) -> U64:  # type: ignore[override] # keys, not numbers
+        """(n, 1): ε_l-private reports. The same draws and the same work for every record, whether it fits or not."""
+        rng = self._rng(rng)
+        told = self.encode(values, rng)
+        tells = self._mixture.tells(len(told), rng)
+        blanket = rng.uint64(told.shape) >> np.uint64(64 - self._seed_bits - self._bits)
+        return np.where(tells[:, np.newaxis], told, blanket)
+
+    def encode(self, keys: Keys, rng: Randomness) -> U64:
+        """(n, 1): for each user a uniform seed, and a uniform preimage of its hash of the key of its group."""
+        shape = (len(keys.parents), self.domain)
+        if {np.shape(one) for one in keys} != {shape}:
+            raise WrongInput("mechanism.keys", f"each user has a key for each of the {self.domain} groups, or none")
+        users = np.arange(len(keys.parents))
+        seeds = rng.uint64(users.shape) >> np.uint64(64 - self._seed_bits)
+        groups = self.group_of(seeds)
+        exts = keys.exts[users, groups]
+        if np.any(exts >> np.uint64(EXT_BITS)):
+            raise WrongInput("mechanism.ext", f"what follows a prefix is a number of at most {EXT_BITS} bits")
+        cells = self.hashes.hash(seeds, keys.parents[users, groups], exts)
+        numbers = self._mixture.preimages(cells, rng)
+        anything = rng.uint64(users.shape) >> np.uint64(64 - self._bits)
+        numbers = np.where(keys.fits[users, groups], numbers, anything)
+        return (seeds << np.uint64(self._bits) | numbers)[:, np.newaxis]
+
+    # What the analyzer does.
+
+    def group_of(self, seeds: U64) -> NDArray[np.intp]:
+        """Which group each seed belongs to."""
+        return np.searchsorted(self._ends, seeds, side="right")
+
+    def decode(self, words: U64) -> tuple[NDArray[np.intp], U64, NDArray[np.int64]]:
+        """(group, seed, y) of each report; every word has all three."""
+        flat = self._words(words)[:, 0]
+        seeds = flat >> np.uint64(self._bits)
+        return self.group_of(seeds), seeds, self._mixture.cell_of(flat & np.uint64(2**self._bits - 1))
+
+    def tally(self, words: U64) -> Counts:
+        """(groups,): how many reports each group has. What its reports support is asked for at candidates."""
+        return np.bincount(self.decode(words)[0], minlength=self.domain).astype(np.int64)
+
+    def estimate(self, tally: Counts, users: int, fakes: int = 0) -> GroupSizes:
+        """The share of the reports that each group has."""
+        return GroupSizes.of(tally, self.shares, users, fakes)
+
+    def variance(self, users: int, fakes: int = 0, frequency: float = 0.0) -> float:
+        """Of one frequency, estimated from the reports of the smallest group."""
+        share = float(self.shares.min())
+        return float(self.oracle.variance(round(share * (users + fakes)), users, fakes, np.float64(frequency)))
+
+    def steps(self, reports: int) -> float:
+        """One a report and candidate; how many candidates there are is the task's to say."""
+        return float(reports)
+
+
+def locally_best_cells(epsilon: float) -> int:
+    """The power of two of least variance at this ε when nothing is shuffled."""
+    gain = math.exp(epsilon) - 1
+    return min((1 << j for j in range(1, MOST_BITS + 1)), key=lambda cells: (gain + cells) ** 2 / (cells - 1))
+
+
+def _weight(group: int) -> str:
+    return f"weight_{group + 1}"
+
+
+def _weights(weights: Sequence[int]) -> tuple[int, ...]:
+    whole_number(len(weights), "the number of groups", least=1, most=MOST_GROUPS)
+    return tuple(whole_number(weight, "a group's weight", least=1, most=_MOST_WEIGHT) for weight in weights)
+
+
+def _cells(d_prime: object) -> int:
+    cells = whole_number(d_prime, "d_prime", least=2, most=2**MOST_BITS)
+    if cells & (cells - 1):
+        raise WrongInput("mechanism.power_of_two", f"d_prime is a power of two where keys are hashed, not {cells}")
+    return cells

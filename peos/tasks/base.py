@@ -1,0 +1,91 @@
+"""What every task is made of: rounds that are asked, tables that come of them, and an answer in the end.
+
+A task is a function of what was seen, without state and without randomness: `next` on the same tables is the same round
+again. So it may be stopped anywhere and gone on with (decisions/0027). A task knows no network, store or mechanism's
+reports; it asks `Reports` for estimates at the candidates that it names.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peos.estimate.grouped import GroupEstimate
+from peos.ldp.grouped_hash import Candidates
+from peos.privacy.guarantees import Guarantees
+from peos.tasks.planning import Planned
+from peos.tasks.texts import Records
+from peos.tasks.views import View
+
+Floats = NDArray[np.float64]
+
+
+class Reports(Protocol):
+    """The delivered reports of one round, for as long as they are there."""
+
+    def size(self, group: int) -> int:
+        """How many reports a group has."""
+
+    def estimate(self, group: int, candidates: Candidates) -> GroupEstimate:
+        """How frequent each candidate is among all users, by the reports of one group."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """What a round found: labels with estimates, out of `tested` candidates; `note` says why it is not more."""
+
+    labels: tuple[str, ...]
+    frequency: Floats
+    stderr: Floats
+    interval95: Floats
+    significant: NDArray[np.bool_]
+    tested: int
+    users: int
+    note: str = ""
+
+
+NOTHING: Table = Table((), np.zeros(0), np.zeros(0), np.zeros((0, 2)), np.zeros(0, np.bool_), 0, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """A collection that a task asks for: of a `share` of the users that were not asked yet, each by one view."""
+
+    views: tuple[View, ...]
+    plan: Planned
+    share: float
+    decode: Callable[[Reports], Table]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a task ends with; not `is_complete` if users ran out before it was done."""
+
+    table: Table
+    is_complete: bool = True
+
+
+class Task(Protocol):
+    """A question that one collection, or several one after another, answer."""
+
+    @property
+    def users(self) -> int:
+        """How many are to be asked in all."""
+
+    def labels(self, records: Records) -> Sequence[str]:
+        """What records are called in an answer, so that it can be held against the truth where that is known."""
+
+    def next(self, seen: Sequence[Table]) -> Round | Answer:
+        """What follows from the tables so far: the same seen, the same round."""
+
+
+@dataclass(frozen=True)
+class RoundDone:
+    """One round as it was, for people and scripts."""
+
+    users: int
+    fakes: int
+    groups: tuple[int, ...]  # reports of each
+    guarantees: Guarantees

@@ -1,0 +1,153 @@
+"""Searches for frequent texts: what they ask, what they find, and what no search can be made of."""
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from peos.crypto.randomness import Randomness
+from peos.estimate.grouped import GroupedOracle, GroupEstimate
+from peos.ldp.grouped_hash import Candidates
+from peos.simulate import run_study
+from peos.tasks import PrefixSearch, frequent_texts, pem, pem1, treehist
+from peos.tasks.base import Answer, Round
+from peos.tasks.texts import Texts
+from tests.full import full
+from tests.keys import small_key
+from tests.raising import raises
+
+ASKED: dict[str, Any] = {"users": 6_000, "delta": 1e-6, "eps_local": 4.0, "fakes": 0, "d_prime": 64}
+
+
+def words(users: int, *, letters: int = 3, drawn: int = 200, power: float = 1.2, seed: int = 0) -> list[str]:
+    """Zipf over random words."""
+    rng = np.random.default_rng(seed)
+    names = sorted({"".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), letters)) for _ in range(drawn)})
+    chances = 1.0 / np.arange(1, len(names) + 1) ** power
+    drawn_words = rng.permutation(names)[rng.choice(len(names), users, p=chances / chances.sum())]
+    return [str(word) for word in drawn_words]
+
+
+class Exact:
+    """Reports without noise: every group sees everybody's texts."""
+
+    def __init__(self, task: PrefixSearch, records: list[str]) -> None:
+        texts = Texts.of(records, task.bits)
+        self.users = len(records)
+        self.keys = [view.keys(texts) for view in task.views]
+
+    def size(self, _: int) -> int:
+        return self.users
+
+    def estimate(self, group: int, candidates: Candidates) -> GroupEstimate:
+        parents, exts, _ = self.keys[group]
+        counts = [
+            int(np.count_nonzero((parents == parent) & (exts == ext)))
+            for parent, ext in itertools.product(candidates.parents, candidates.exts)
+        ]
+        oracle = GroupedOracle(p=1.0, u=0.0)
+        return GroupEstimate.of(oracle, np.array(counts), reports=self.users, users=self.users, fakes=0)
+
+
+SEARCHES = {
+    "default": frequent_texts(3, bits=24, **ASKED),
+    "treehist": treehist(24, 3, beam=20, **ASKED),
+    "pem": pem(24, 3, 5, beam=20, **ASKED),
+    "pem1": pem1(24, 3, beam=20, **ASKED),
+    "threshold": pem(24, 3, 5, threshold=0.02, **ASKED),
+    "long": treehist(96, 3, step=12, beam=20, **ASKED),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_without_noise_it_finds_the_most_frequent(name: str) -> None:
+    task = SEARCHES[name]
+    records = words(500, letters=task.bits // 8)
+    asked = task.next([])
+    assert isinstance(asked, Round)
+    table = asked.decode(Exact(task, records))
+    ranked = sorted(set(records), key=lambda word: (-records.count(word), word))
+    assert list(table.labels) == ranked[:3]
+    assert table.frequency.tolist() == pytest.approx([records.count(word) / 500 for word in ranked[:3]])
+    assert isinstance(task.next([table]), Answer)
+
+
+def test_a_threshold_that_nothing_meets_ends_the_search_with_a_note() -> None:
+    task = pem(24, 3, 5, threshold=0.9, **ASKED)
+    table = task.decode(Exact(task, words(100)))
+    assert (table.labels, table.users) == ((), 100)
+    assert "0.9" in table.note
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_three_most_frequent_words_of_the_demo_are_found(seed: int) -> None:
+    """6,000 users, words of three letters, ε_c = ε_s = 1 with ε_l at most 6."""
+    records = words(6_000, seed=seed)
+    task = PrefixSearch(24, (8, 16, 24), 8, 32, (1, 1, 2), replace(treehist(24, 8, **ASKED).asked, **DEMO))
+    answer = run_study(task, records, shuffle=False, rng=Randomness(bytes([seed]) * 32))
+    ranked = sorted(set(records), key=lambda word: -records.count(word))
+    assert set(ranked[:3]) <= set(answer.labels)
+    assert set(ranked[:3]) <= {word for word, found in zip(answer.labels, answer.significant, strict=True) if found}
+    assert answer.score(records)["f1"] >= 0.6
+    claims = answer.rounds[0].guarantees
+    assert max(claims.server.epsilon, claims.users.epsilon) <= 1.0 < claims.local <= 6.0
+
+
+DEMO: dict[str, Any] = {"eps_server": 1.0, "eps_users": 1.0, "eps_local": 6.0, "fakes": "auto", "d_prime": None}
+
+
+def test_the_shuffle_hands_the_search_the_same_reports() -> None:
+    """Through three shufflers and an encryption, and straight: the answer of each is that of its own reports."""
+    records = words(60, drawn=5)
+    task = treehist(24, 2, beam=8, **{**ASKED, "users": 60, "eps_local": 8.0, "fakes": 20})
+    answer = run_study(task, records, rng=Randomness(b"\x02" * 32), key=small_key())
+    assert answer.is_complete
+    assert sum(answer.rounds[0].groups) == 60 + 20
+    assert max(set(records), key=records.count) in answer.labels
+
+
+def test_it_is_a_function_of_what_was_seen() -> None:
+    task = SEARCHES["pem"]
+    one, again = task.next([]), task.next([])
+    assert isinstance(one, Round)
+    assert isinstance(again, Round)
+    assert (one.views, one.plan.mechanism, one.share) == (again.views, again.plan.mechanism, again.share)
+
+
+@pytest.mark.parametrize("epsilon", [4.0, full(6.0)])
+def test_a_text_of_the_detection_frequency_is_found_in_nineteen_of_twenty_runs(epsilon: float) -> None:
+    users, runs = 6_000, 40
+    task = PrefixSearch(24, (8, 16, 24), 8, 32, (1, 1, 2), replace(treehist(24, 8, **ASKED).asked, eps_local=epsilon))
+    frequency = task.detection()
+    holders = round(frequency * users)
+    found = 0
+    for run in range(runs):
+        records = ["qqq"] * holders + words(users - holders, seed=run)
+        found += "qqq" in run_study(task, records, shuffle=False, rng=Randomness(bytes([run]) * 32)).labels
+    assert found >= runs - 5, f"found in {found} of {runs} runs at f = {frequency:.4f}"
+
+
+@pytest.mark.parametrize(
+    ("change", "id_"),
+    [
+        ({"bits": 0}, "mechanism.range"),
+        ({"bits": 513}, "mechanism.range"),
+        ({"k": 0}, "mechanism.range"),
+        ({"beam": 2}, "mechanism.range"),
+        ({"cuts": (8, 16)}, "task.cuts"),
+        ({"weights": (1, 1)}, "task.cuts"),
+        ({"cuts": (21, 22, 24)}, "task.cuts_apart"),
+        ({"cuts": (8, 8, 24)}, "task.cuts_apart"),
+        ({"cuts": (20, 22, 40), "bits": 40, "beam": 4096}, "task.tested"),
+    ],
+)
+def test_what_no_search_can_be_made_of_is_refused(change: dict[str, Any], id_: str) -> None:
+    with raises(id_):
+        replace(treehist(24, 3, **ASKED), **change)
+
+
+def test_users_must_be_as_many_as_were_planned_for() -> None:
+    with raises("task.users"):
+        run_study(SEARCHES["pem"], ["abc"], shuffle=False)
