@@ -209,8 +209,8 @@ def figure_3_3(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
         + ", ".join(f"ε = {x:g}: RAPPOR errs {times:.2f} times as much" for x, times in worse.items()),
         holds=all(times > 1 for times in worse.values()),
     )
-    yield from panel.rows()
     yield from smaller.rows()
+    yield from panel.rows()
 
 
 def figure_3_4(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
