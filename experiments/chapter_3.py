@@ -68,7 +68,7 @@ def closed(name: str, epsilon: float) -> float:
 
 
 def table_3_2(quick: bool, rng: np.random.Generator) -> Iterator[Row]:  # noqa: ARG001 - nothing is drawn
-    """Closed forms, and beside them the exact variances of the mechanisms that there are."""
+    """Closed forms, and the exact variances of the mechanisms that there are."""
     ours: Mapping[str, type[Mechanism]] = {"SHE": SHE, "SUE": SUE, "OUE": OUE, "BLH": BLH, "OLH": OLH}
     for name, printed in PRINTED.items():
         for epsilon, value in zip(EPSILONS, printed, strict=True):
@@ -290,7 +290,7 @@ WORKS: Final[Mapping[str, tuple[Work, str, str]]] = {
 
 def _notes(name: str, quick: bool) -> tuple[str, ...]:
     if name == "table_3_2":
-        return ("Beside each number the exact variance of the mechanism as it is here, integers and all.",)
+        return ("`ours` is the exact variance of the mechanism as it is here, integers and all.",)
     runs = f"Each figure is a mean of {QUICK_RUNS if quick else RUNS} collections or more."
     if name == "figure_3_2":
         return (
