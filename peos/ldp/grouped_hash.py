@@ -2,8 +2,8 @@
 
 A task asks group j for the key of view j: the first 16 bits of a text and the next 8, say. Here the 2^32 seeds are
 divided among the groups by weight, so that a uniform seed is a group and a hash function in one; then it is local
-hashing over keys (`peos.ldp.key_hash`). A report is one 64-bit word, every pattern of it is a valid report, and nobody
-but her device knows before it is opened which group it answers: all users and all fakes hide her, not those of a group.
+hashing over keys (`peos.ldp.key_hash`). A report is one 64-bit word, every pattern of it is a valid report, and only
+her device knows before it is opened which group it answers: all users and all fakes hide her, not those of a group.
 
 Only candidates are ever evaluated; there is no domain to count over. A record that has no key in a group answers all
 the same, with a uniform word, which supports any candidate as often as another key's report does.
@@ -34,7 +34,7 @@ _SIGMAS: Final = 18  # of c over the seeds: e^-162 for each of 2^168 pairs of ke
 
 
 class Keys(NamedTuple):
-    """(users, groups) of each: what every group would be told. Where nothing `fits`, a uniform word is."""
+    """(users, groups) of each: what every group would be sent. Where nothing `fits`, a uniform word is."""
 
     parents: U64
     exts: U64
@@ -75,8 +75,8 @@ class GroupedHash(Mechanism):
     def described(cls) -> str:
         """A group and a hash function, and what they make of her record, or anything."""
         return (
-            f"{cls.short} ({cls.name}): each device draws one of the questions and a hash function, tells nobody "
-            "which, and sends the hash of its answer to that question or, with a fixed probability, anything"
+            f"{cls.short} ({cls.name}): each device draws one of the questions and a hash function, keeps "
+            "to itself which, and sends the hash of its answer to that question or, with a fixed probability, anything"
         )
 
     @classmethod

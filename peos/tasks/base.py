@@ -1,7 +1,7 @@
 """What every task is made of: rounds that are asked, tables that come of them, and an answer in the end.
 
 A task is a function of what was seen, without state and without randomness: `next` on the same tables is the same round
-again. So whoever runs it may stop anywhere and go on (decisions/0027). A task knows no network, store or mechanism's
+again. So it may be stopped anywhere and gone on with (decisions/0027). A task knows no network, store or mechanism's
 reports; it asks `Reports` for estimates at the candidates that it names.
 """
 

@@ -1,4 +1,4 @@
-"""Frequent strings that nobody listed: prefixes that are frequent, made longer group by group (thesis chapter 4).
+"""Frequent strings that no one listed: prefixes that are frequent, made longer group by group (thesis chapter 4).
 
 One collection: group j of users is asked for the first s_j bits of its texts. Afterwards the analyzer extends the most
 frequent prefixes of one group by all that may follow, and counts these in the next. TreeHist, PEM and PEM1 are cuts and

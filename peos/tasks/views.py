@@ -27,7 +27,7 @@ class View(Protocol):
 
     @property
     def in_words(self) -> str:
-        """What is told of a record."""
+        """What is asked of a record."""
 
     @property
     def parameters(self) -> Mapping[str, int]:
