@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from peos.crypto import vault
-from tests.unit.analyzer.fakes import Loop
 from tests.unit.analyzer.world import World
+from tests.unit.fake_shuffler import Loop
 
 
 @pytest.fixture(autouse=True)

@@ -22,8 +22,7 @@ from peos.estimate.post_processing import OF_THE_RAW
 from peos.net.logs import Log
 from peos.net.observer import Observer
 from tests.raising import raises, require_shown
-from tests.unit.analyzer.fakes import FLOOR
-from tests.unit.analyzer.world import USERS, Silent, World, take
+from tests.unit.analyzer.world import FLOOR, USERS, Silent, World, take
 
 VALUES = np.repeat(np.arange(4), [20, 10, 6, 4])
 
@@ -157,7 +156,7 @@ def test_status_says_what_is_waited_for_from_whom_and_why(world: World, capsys: 
 def test_status_of_a_shuffler_that_does_not_answer_gives_the_reason(world: World) -> None:
     opened = world.workspace()
     kept = world.open(opened)
-    world.shufflers[0].close()
+    world.loop.run(world.shufflers[0].close())
     (found,) = status.status(opened, [kept])
     line = found.to_json()
     assert line["shufflers"][0]["state"] is None

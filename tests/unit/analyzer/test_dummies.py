@@ -26,6 +26,7 @@ from peos.net.observer import Observer
 from tests import proxies
 from tests.raising import raises
 from tests.unit.analyzer.world import USERS, Silent, World, take
+from tests.unit.fake_shuffler import refuse
 
 
 def test_a_dummy_is_sent_as_a_client_sends_and_its_parts_add_up(world: World) -> None:
@@ -34,9 +35,9 @@ def test_a_dummy_is_sent_as_a_client_sends_and_its_parts_add_up(world: World) ->
     Dummies(workspace).send(kept, 3)
     dummy = workspace.dummies(kept)[3]
     for shuffler in world.shufflers:
-        assert list(shuffler.parts) == [dummy.id]
-        assert len(shuffler.described) == len(shuffler.submitted) == 1, "it asks what the collection is, as clients do"
-    first, *others = (shuffler.parts[dummy.id] for shuffler in world.shufflers)
+        assert list(shuffler.shares) == [dummy.id]
+        assert shuffler.described == shuffler.streams == 1, "it asks what the collection is, as clients do"
+    first, *others = (shuffler.shares[dummy.id] for shuffler in world.shufflers)
     private = workspace.private_key(kept)
     assert isinstance(private, PrivateKey)
     total = private.decrypt(np.frombuffer(first, np.uint8).reshape(1, -1))
@@ -44,22 +45,24 @@ def test_a_dummy_is_sent_as_a_client_sends_and_its_parts_add_up(world: World) ->
         total = total + np.frombuffer(share, "<u8")
     assert total.tolist() == dummy.words.tolist()
     assert workspace.store.dummies_taken(kept.digest) == {3}
-    assert workspace.store.dummy_bytes(kept.digest) > sum(len(shuffler.parts[dummy.id]) for shuffler in world.shufflers)
+    assert workspace.store.dummy_bytes(kept.digest) > sum(
+        len(shuffler.shares[dummy.id]) for shuffler in world.shufflers
+    )
 
 
 def test_one_that_was_cut_off_is_sent_again_with_the_same_bytes(world: World) -> None:
-    world.shufflers[2].refuse_parts = "no room"
+    world.shufflers[2].before = refuse("no room")
     workspace = world.workspace()
     kept = world.open(workspace, dummies=False)
     with raises("dummies.not_accepted", "shuffler 3 (organisation 3): no room"):
         Dummies(workspace).send(kept, 0)
-    before = [dict(shuffler.parts) for shuffler in world.shufflers]
+    before = [dict(shuffler.shares) for shuffler in world.shufflers]
     assert [len(parts) for parts in before] == [1, 1, 0]
     assert not workspace.store.dummies_taken(kept.digest)
-    world.shufflers[2].refuse_parts = ""
+    world.shufflers[2].before = None
     again = world.workspace()
     Dummies(again).send(again.kept("fruit"), 0)
-    assert [dict(shuffler.parts) for shuffler in world.shufflers[:2]] == before[:2]
+    assert [dict(shuffler.shares) for shuffler in world.shufflers[:2]] == before[:2]
     assert again.store.dummies_taken(kept.digest) == {0}
 
 
@@ -87,12 +90,12 @@ def test_named_proxies_hide_the_analyzers_address(world: World, kind: str) -> No
         world.file.write_text(settings + f'[dummies]\nthrough = ["{proxy.url}"]\n')
         Dummies(world.workspace()).send(kept, 1)
         assert sorted(port for _, port in proxy.asked) == sorted(2 * ports), "the document, and then the report"
-    assert [len(shuffler.parts) for shuffler in world.shufflers] == [2, 2, 2]
+    assert [len(shuffler.taken) for shuffler in world.shufflers] == [2, 2, 2]
     with proxies.Proxy(kind, refuse=True) as proxy:  # and past the proxy there is no way
         world.file.write_text(settings + f'[dummies]\nthrough = ["{proxy.url}"]\n')
         with pytest.raises(PeosError):
             Dummies(world.workspace()).send(kept, 2)
-    assert [len(shuffler.parts) for shuffler in world.shufflers] == [2, 2, 2]
+    assert [len(shuffler.taken) for shuffler in world.shufflers] == [2, 2, 2]
 
 
 def test_the_scheduler_sends_them_as_users_come(world: World) -> None:
@@ -107,7 +110,7 @@ def test_the_scheduler_sends_them_as_users_come(world: World) -> None:
     asyncio.run(_turn(_scheduler(world, workspace), kept))
     taken = workspace.store.dummies_taken(kept.digest)
     assert len(taken) >= LEAST_SENT
-    assert all(len(shuffler.parts) == len(taken) for shuffler in world.shufflers)
+    assert all(len(shuffler.taken) == len(taken) for shuffler in world.shufflers)
 
 
 def test_a_freeze_first_sends_what_is_left(world: World) -> None:
@@ -120,7 +123,7 @@ def test_a_freeze_first_sends_what_is_left(world: World) -> None:
     orders.freeze(workspace, kept, told.append)
     assert Dummies(workspace).left(kept) == []
     for shuffler in world.shufflers:
-        assert len(shuffler.parts) == 32
+        assert len(shuffler.taken) == 32
         assert len(shuffler.orders) == 1
     assert told[-2:] == ["submitting the last dummies, at the users' pace: 30 of 31", "telling every shuffler to close"]
     assert workspace.kept("fruit").state is State.CLOSED

@@ -23,8 +23,7 @@ from peos.net.observer import Observer
 from peos.privacy.composition import Release, spent
 from peos.privacy.guarantees import rounded_up
 from tests.raising import raises, require_shown
-from tests.unit.analyzer.fakes import FLOOR
-from tests.unit.analyzer.world import FAKES, USERS, Silent, World, request, take
+from tests.unit.analyzer.world import FAKES, FLOOR, USERS, Silent, World, request, take
 
 DELTA = 1e-4
 MINIMUM = 20  # of the world's requests

@@ -25,9 +25,8 @@ from peos.net.logs import Log
 from peos.net.observer import Observer
 from tests.e2e.leaks import traces
 from tests.raising import raises
-from tests.unit.analyzer.fakes import FLOOR
 from tests.unit.analyzer.pages import cells, disagreements, read
-from tests.unit.analyzer.world import PASSPHRASE, World, take
+from tests.unit.analyzer.world import FLOOR, PASSPHRASE, World, take
 
 VALUES = np.repeat(np.arange(4), [20, 10, 6, 4])
 

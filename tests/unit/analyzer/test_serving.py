@@ -266,7 +266,7 @@ def test_a_long_decryption_holds_up_no_other_collection(world: World) -> None:
             _deliver(world, workspace, world.shufflers[number - 1].peers, sent[number])
         assert held.begun.wait(60)
         for shuffler in world.shufflers:
-            shuffler.signed = None
+            shuffler.signed = b""
         world.open(workspace, name="bread", closes_in=1)
         _wait(world, lambda: workspace.kept("bread").state is State.CLOSED)
         assert workspace.kept("fruit").state is State.DELIVERED

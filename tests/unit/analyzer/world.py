@@ -20,15 +20,17 @@ from peos.cli.progress import Progress
 from peos.collection.document import Document
 from peos.collection.publication import Openings
 from peos.compute import Inline
+from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import U64, Randomness
+from peos.net.certificates import make_certificate
 from peos.net.logs import Log
 from peos.net.observer import Observer
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
 from peos.shuffle.vectors import as_rows
 from peos.spec import CollectionSpec
 from peos.wire.shuffles import decode_vector_header, encode_vector
-from tests.unit.analyzer.fakes import FLOOR, FakeShuffler, Loop
+from tests.unit.fake_shuffler import FakeShuffler, Loop
 
 USERS = 60
 DOMAIN = 4
@@ -37,6 +39,17 @@ DUMMY_BYTES = 1000
 FROZEN = b"\x0f" * 32
 TRANSCRIPT = b"\x7a" * 32
 PASSPHRASE = b"a passphrase of this test"
+FLOOR = 512
+
+
+async def _opened(number: int) -> FakeShuffler:
+    """A shuffler whose ports are open."""
+    rng, name = Randomness(bytes([number]) * 32), f"organisation {number}"
+    identity = Identity.generate(rng)
+    peers, users = (make_certificate(f"{name} {port}", rng) for port in ("peers", "users"))
+    made = FakeShuffler(number, name, identity, users, peers, serves_peers=True, floor=FLOOR)
+    await made.open()
+    return made
 
 
 class Silent(Progress):
@@ -103,7 +116,7 @@ class World:
         self.folder = folder
         self.file = folder / "analyzer.toml"
         self.rng = Randomness(b"\x2a" * 32)
-        self.shufflers = [FakeShuffler(number, loop) for number in range(1, shufflers + 1)]
+        self.shufflers = [loop.run(_opened(number)) for number in range(1, shufflers + 1)]
         cards = []
         for shuffler in self.shufflers:
             (folder / f"{shuffler.number}.card").write_bytes(shuffler.signed_card)
@@ -127,7 +140,7 @@ class World:
         for workspace in self._homes:
             workspace.close()
         for shuffler in self.shufflers:
-            shuffler.close()
+            self.loop.run(shuffler.close())
 
     def workspace(self) -> Workspace:
         """The analyzer, opened as a process that has just started would."""

@@ -19,7 +19,8 @@ from peos.protocols.peos import ShareSplitter
 from peos.wire.submissions import encode_part
 from tests.raising import raises
 from tests.unit.collection.made import receipt_of
-from tests.unit.user_client.town import Town, full_key, refuse
+from tests.unit.fake_shuffler import refuse
+from tests.unit.user_client.town import Town, full_key
 
 
 @pytest.fixture

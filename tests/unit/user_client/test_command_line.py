@@ -21,7 +21,8 @@ from peos.collection.ticket import Ticket, mint
 from peos.ldp import GRR
 from tests.full import full, many
 from tests.raising import require_shown
-from tests.unit.user_client.town import Town, refuse
+from tests.unit.fake_shuffler import refuse
+from tests.unit.user_client.town import Town
 from user_client.cli import app
 
 ROOT = Path(__file__).parents[3]

@@ -5,8 +5,9 @@ from pathlib import Path
 from peos.collection.submission import Part
 from peos.wire import submissions
 from tests.raising import raises
+from tests.unit.fake_shuffler import read
 from tests.unit.user_client.conftest import Open
-from tests.unit.user_client.town import Town, read
+from tests.unit.user_client.town import Town
 from user_client.config import Config
 
 

@@ -8,8 +8,9 @@ import pytest
 from peos.collection.ticket import Ticket
 from peos.crypto.randomness import Randomness, system
 from peos.errors import RemoteFault, WrongInput
+from tests.unit.fake_shuffler import refuse
 from tests.unit.user_client.conftest import Open
-from tests.unit.user_client.town import NOW, Town, refuse
+from tests.unit.user_client.town import NOW, Town
 from user_client.client import BadAnswers, Client
 from user_client.config import Config
 from user_client.submitter import BATCH

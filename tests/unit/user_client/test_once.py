@@ -23,8 +23,9 @@ from peos.ldp import GRR
 from peos.v1 import submission_pb2 as pb
 from peos.wire import strict
 from tests.raising import raises
+from tests.unit.fake_shuffler import refuse
 from tests.unit.user_client.conftest import Open
-from tests.unit.user_client.town import Town, full_key, refuse
+from tests.unit.user_client.town import Town, full_key
 from user_client.config import Config
 from user_client.store import NAME, ClientStore
 

@@ -140,9 +140,9 @@ def test_one_shuffler_that_cannot_be_reached_is_named(town: Town, client: Open) 
 
 def test_a_shuffler_with_another_certificate_than_its_card_is_named(town: Town, client: Open) -> None:
     town.stop(3)
-    town.shufflers[2].certificate, true = certificate("stranger"), town.shufflers[2].certificate
+    town.shufflers[2].users, true = certificate("stranger"), town.shufflers[2].users
     town.start(3)
-    town.shufflers[2].certificate = true
+    town.shufflers[2].users = true
     with raises("network.certificate", "org-3, document"):
         client().open(town.invitation)
 
