@@ -59,8 +59,7 @@ class RAPPOR(Mechanism):
         *,
         question: Question = UNASKED,
     ) -> None:
-        asked = checked_epsilon(epsilon)
-        m = _within("hashes", hashes)
+        asked, m = checked_epsilon(epsilon), _within("hashes", hashes)
         exponent = Fraction(asked) / (2 * m)
         b = frugal_field_bits(exponent) if field_bits is None else _within("field_bits", field_bits)
         τ = smallest_tau(exponent, b)
@@ -103,10 +102,10 @@ class RAPPOR(Mechanism):
         self.bits, self.hashes, self.cohorts = (_within(key, given[key]) for key in ("bits", "hashes", "cohorts"))
         if self.cohorts & self.cohorts - 1:
             raise WrongInput("mechanism.range", f"the number of cohorts is a power of two, not {self.cohorts}")
-        self.question = question
-        self._fields = SUE.from_parameters(self.bits, {name: given[name] for name in ("tau", "field_bits")})
-        checked_epsilon(self.epsilon_local)
+        own = {name: given[name] for name in ("tau", "field_bits")}
+        self.question, self._fields = question, SUE.from_parameters(self.bits, own)
         self._cohort_bits = self.cohorts.bit_length() - 1
+        checked_epsilon(self.epsilon_local)
         self.words = -(-(self.bits * self._fields.field_bits + self._cohort_bits) // 64)
 
     @property
@@ -167,7 +166,6 @@ class RAPPOR(Mechanism):
 
     def tally(self, words: U64) -> Counts:
         """(cohorts, k + 1): how often each bit is set in each cohort, and last how many reports the cohort has."""
-        words = self._words(words)
         cohorts = self.cohorts_of(words)
         counts = np.zeros((self.cohorts, self.bits + 1), dtype=np.int64)
         for cohort in range(self.cohorts):
@@ -179,9 +177,7 @@ class RAPPOR(Mechanism):
     def estimate(self, tally: Counts, users: int, fakes: int = 0) -> BitFrequencies:
         """Every bit's frequency, unbiased, and those of the values that explain them, fitted together."""
         if np.shape(tally) != (self.cohorts, self.bits + 1):
-            raise WrongInput(
-                "mechanism.counts", f"there are {self.bits} counts of bits and one of reports for each cohort"
-            )
+            raise WrongInput("mechanism.counts", f"for each cohort there are counts of {self.bits} bits and of reports")
         q = float(self.flipped)
         return fit(self.design, np.asarray(tally), 1 - q, q, users=users, fakes=fakes, together=self.hashes)
 
