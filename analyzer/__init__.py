@@ -17,6 +17,7 @@
     ledger             budgets
     scheduler, serve   collections moved on; the process
     status, troubles   what is waited for, and what fails
+    events             what happens, as the log has it
 
 Rules of the protocol are not here but in `peos`.
 """

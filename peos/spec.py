@@ -114,7 +114,9 @@ class CollectionSpec(File):
     d_prime: int | None = setting("d_prime", count(2), None, about="Number of hash values, of local hashing.")
     signs: int | None = setting("signs", count(1), None, about="Number of signs, of Hadamard response.")
     size: int | None = setting("size", count(1), None, about="Number of values in a set, of subset selection.")
-    field_bits: int | None = setting("field_bits", count(1), None, about="Number of bits a field, of unary encoding.")
+    field_bits: int | None = setting(
+        "field_bits", count(1), None, about="Number of bits of a field, of unary encoding."
+    )
     accounting: str = setting(
         "accounting",
         one_of(*_ACCOUNTINGS),

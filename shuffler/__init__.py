@@ -23,6 +23,7 @@
     store_thread       the store behind its one thread
     background         heavy work off the event loop
     meter              bytes sent and received
+    events             what happens, as log and status have it
     cli                the command line
 
 Rules of the protocol are not here: they are in `peos.shuffle` and `peos.collection`.

@@ -74,7 +74,7 @@ def show(
     collection: Digest,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show what a collection asks: question, answers, mechanism, minimum, times."""
+    """Show a collection's question, answers, mechanism, minimum and times."""
     from shuffler.config import read
 
     line = _found(_status(read(config).folder)[0], collection)
@@ -87,7 +87,7 @@ def show(
 
 @app.command()
 def accept(config: Config, collection: Digest) -> None:
-    """Accept a collection that waits for the operator, and print what it asks."""
+    """Print what a collection asks, and accept it."""
     from peos.store.bell import ring
     from shuffler.config import read
     from shuffler.server import ACCEPTED

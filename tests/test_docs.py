@@ -84,6 +84,34 @@ def vague(root: Path) -> list[str]:
     return found
 
 
+def printed(root: Path) -> set[str]:
+    """What programs may print, pieces of it: all strings of the code that are no docstrings, cut where values stand."""
+    found = set()
+    for top in ("peos", "shuffler", "analyzer", "user_client"):
+        for path in (root / top).rglob("*.py"):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            docs = {id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Expr)}
+            strings = (one for one in ast.walk(tree) if isinstance(one, ast.Constant) and id(one) not in docs)
+            found |= {one.value for one in strings if isinstance(one.value, str)}
+    return found
+
+
+def pieces(sentence: str) -> list[str]:
+    """A printed sentence of a page, cut where values stand, and where a status joins what is awaited and from whom."""
+    return [piece for piece in re.split(r"…|^waiting for | from |: |; ", sentence) if len(piece.strip(" ().,")) > 3]
+
+
+def test_what_operators_see_is_what_is_printed() -> None:
+    known, page = printed(ROOT), (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    rows = page.partition("| you see |")[2].partition("\n\n")[0].splitlines()[2:]
+    assert len(rows) > 20
+    for row in rows:
+        quoted = re.findall(r"`([^`]+)`", row.split("|")[1])
+        assert quoted, f"what is printed is quoted: {row}"
+        for piece in (piece for sentence in quoted for piece in pieces(sentence)):
+            assert any(piece.strip() in one for one in known), f"no program prints {piece!r}: {row}"
+
+
 def test_role_nouns_stand_where_whoever_or_nobody_would() -> None:
     assert vague(ROOT) == []
 

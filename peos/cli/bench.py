@@ -29,7 +29,7 @@ def end_to_end(
     scheme: Annotated[str, typer.Option(help="Encryption scheme.", metavar=SCHEMES.choices)] = DEFAULT_SCHEME,
     as_json: Json = False,
 ) -> None:
-    """A whole collection in separate processes: seconds of each step; seconds, bytes and peak memory of each party."""
+    """Time a whole collection in separate processes, by step and party, with bytes and peak memory."""
     from peos.ldp import GRR
     from peos.localrun import local_spec, run_locally, zipf_values
 
@@ -63,7 +63,7 @@ def ingest(
     streams: Annotated[int, typer.Option(help="Number of clients that submit at the same time.", min=1)] = 4,
     as_json: Json = False,
 ) -> None:
-    """Durable acknowledged submissions per second of one shuffler, and how long an acknowledgement takes."""
+    """Count durable acknowledged submissions per second of one shuffler, and time acknowledgements."""
     from peos.bench.ingest import measure
 
     console = _console(as_json)
@@ -78,7 +78,7 @@ def schemes(
     count: Annotated[int, typer.Option(help="Number of operations in a batch.", min=64)] = 1500,
     as_json: Json = False,
 ) -> None:
-    """Each operation of each encryption scheme on one core, compared with phe, and with HEU where it is installed."""
+    """Time each operation of each scheme on one core, compared with phe, and with HEU where it is installed."""
     from peos.bench.schemes import lines, measure
 
     console = _console(as_json)
@@ -99,7 +99,7 @@ def overhead(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Table 9.3 of the thesis next to ours: seconds and bytes of a user, a shuffler and the analyzer, at a million."""
+    """Compare with table 9.3 of the thesis: seconds and bytes of a user, a shuffler and the analyzer."""
     from peos.bench.overhead import SHUFFLERS, flat, measure_all
 
     console = _console(as_json)
@@ -120,7 +120,7 @@ def count_supports(
     reports: Annotated[int, typer.Option(help="Number of reports to count.", min=1)] = 1_000_000,
     as_json: Json = False,
 ) -> None:
-    """Support counts of local hashing, d = 42178 and d' = 705, against a vectorised xxhash over all pairs."""
+    """Time support counts of local hashing (d = 42178, d' = 705) and a vectorised xxhash over all pairs."""
     from peos.bench.count import measure
 
     console = _console(as_json)

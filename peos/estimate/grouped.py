@@ -73,7 +73,7 @@ class GroupEstimate(Frequencies):
         return np.stack(((middle - half) / lead, (middle + half) / lead), axis=1)
 
     def significant(self, level: float = 0.05) -> NDArray[np.bool_]:
-        """(candidates,): which are found: with probability 1 − `level` none that nobody holds is (Bonferroni)."""
+        """(candidates,): which are found: with probability 1 − `level` none that no user holds is (Bonferroni)."""
         chance = min(1.0, self.oracle.u + self.oracle.slack)
         least = least_found(chance, self.oracle.u, users=self.reports, fakes=0, chance=level / max(self.tested, 1))
         return np.asarray(self.counts >= least)

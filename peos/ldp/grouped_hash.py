@@ -2,8 +2,8 @@
 
 A task asks group j for the key of view j: the first 16 bits of a text and the next 8, say. Here the 2^32 seeds are
 divided among the groups by weight, so that a uniform seed is a group and a hash function in one; then it is local
-hashing over keys (`peos.ldp.key_hash`). A report is one 64-bit word, every pattern of it is a valid report, and nobody
-but her device knows before it is opened which group it answers: all users and all fakes hide her, not those of a group.
+hashing over keys (`peos.ldp.key_hash`). A report is one 64-bit word, every pattern of it is a valid report, and only
+her device knows before it is opened which group it answers: all users and all fakes hide her, not those of a group.
 
 Only candidates are ever evaluated; there is no domain to count over. A record that has no key in a group answers all
 the same, with a uniform word, which supports any candidate as often as another key's report does.
@@ -34,22 +34,20 @@ _SIGMAS: Final = 18  # of c over the seeds: e^-162 for each of 2^168 pairs of ke
 
 
 class Keys(NamedTuple):
-    """(users, groups) of each: what every group would be told. Where nothing `fits`, a uniform word is."""
+    """(users, groups) of each: what every group would be sent. Where nothing `fits`, a uniform word is."""
 
     parents: U64
     exts: U64
     fits: NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Candidates:
-    """The keys that a group's reports are counted at: every parent with every ext."""
+    """The keys that a group's reports are counted at: every parent with every ext, or each with its own (`paired`)."""
 
     parents: U64
     exts: U64
-
-    def __len__(self) -> int:
-        return len(self.parents) * len(self.exts)
+    paired: bool = False
 
 
 class GroupedHash(Mechanism):
@@ -77,8 +75,8 @@ class GroupedHash(Mechanism):
     def described(cls) -> str:
         """A group and a hash function, and what they make of her record, or anything."""
         return (
-            f"{cls.short} ({cls.name}): each device draws one of the questions and a hash function, tells nobody "
-            "which, and sends the hash of its answer to that question or, with a fixed probability, anything"
+            f"{cls.short} ({cls.name}): each device draws one of the questions and a hash function, keeps "
+            "to itself which, and sends the hash of its answer to that question or, with a fixed probability, anything"
         )
 
     @classmethod
@@ -202,6 +200,11 @@ class GroupedHash(Mechanism):
         flat = self._words(words)[:, 0]
         seeds = flat >> np.uint64(self._bits)
         return self.group_of(seeds), seeds, self._mixture.cell_of(flat & np.uint64(2**self._bits - 1))
+
+    def support_counts(self, seeds: U64, answers: NDArray[np.int64], candidates: Candidates) -> Counts:
+        """How many reports (seed, y) of one group support each candidate."""
+        count = self.hashes.pair_counts if candidates.paired else self.hashes.support_counts
+        return count(seeds, answers, candidates.parents, candidates.exts).reshape(-1)
 
     def tally(self, words: U64) -> Counts:
         """(groups,): how many reports each group has. What its reports support is asked for at candidates."""

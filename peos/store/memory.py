@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from typing_extensions import override  # grpcio brings it; Python has it from 3.12 on
 
 from peos.collection.document import ID_BYTES
 from peos.collection.lifecycle import State
@@ -55,28 +56,30 @@ class MemoryStore(ShufflerStore):
         self._generation = 0
         self._changed("opened", {})
 
+    @override
     def close(self) -> None:
         """Nothing to let go of."""
 
+    @override
     def settle(self) -> None:
         """Nothing is left undone."""
 
     @property
+    @override
     def identity(self) -> bytes:
-        """See the contract."""
         return self._identity
 
     @property
+    @override
     def generation(self) -> int:
-        """See the contract."""
         return self._generation
 
     # Collections.
 
+    @override
     def put_collection(
         self, digest: bytes, signed: bytes, roster: bytes, question: Question, state: State = State.DRAFT
     ) -> None:
-        """See the contract."""
         rules.require_first_state(state)
         known = self._kept.get(digest)
         if known is not None:
@@ -94,28 +97,28 @@ class MemoryStore(ShufflerStore):
         self._kept[digest] = _Kept(made)
         self._changed("accepted", {"collection": digest.hex(), "state": state.value})
 
+    @override
     def collections(self) -> list[Collection]:
-        """See the contract."""
         return [kept.here for kept in self._kept.values()]
 
+    @override
     def unfinished(self) -> list[Collection]:
-        """See the contract."""
         return [here for here in self.collections() if not rules.is_finished(here.state, erased=here.erased)]
 
+    @override
     def finished(self) -> list[Finished]:
-        """See the contract."""
         return [
             Finished(here.digest, here.signed, here.roster, self._of(here.digest).lists is not None)
             for here in self.collections()
             if rules.is_finished(here.state, erased=here.erased)
         ]
 
+    @override
     def collection(self, digest: bytes) -> Collection:
-        """See the contract."""
         return self._of(digest).here
 
+    @override
     def set_state(self, digest: bytes, state: State, reason: str = "") -> None:
-        """See the contract."""
         kept = self._of(digest)
         there = rules.next_state(kept.here, state)
         if there is None:
@@ -123,28 +126,28 @@ class MemoryStore(ShufflerStore):
         kept.here = replace(kept.here, state=there, reason=reason)
         self._changed("state", {"collection": digest.hex(), "state": state.value, "reason": reason})
 
+    @override
     def delivered_before(self, question: Question) -> bytes | None:
-        """See the contract."""
         return next((here.digest for here in self._asking(question) if rules.is_answered(here)), None)
 
+    @override
     def asked_since(self, analyzer: bytes, moment: float) -> list[str]:
-        """See the contract."""
         came = [entry.fields["collection"] for entry in self._log if entry.event == "accepted" and entry.time >= moment]
         return rules.asked_by(analyzer, [self.collection(bytes.fromhex(str(digest))) for digest in came])
 
+    @override
     def note_refused(self, digest: bytes, reasons: Mapping[str, int]) -> None:
-        """See the contract."""
         rules.require_reasons(reasons)
         self._of(digest).refused.update(reasons)
 
+    @override
     def refused(self, digest: bytes) -> dict[str, int]:
-        """See the contract."""
         return dict(self._of(digest).refused)
 
     # Submissions.
 
+    @override
     def submit_many(self, submissions: Sequence[Submission]) -> list[Judged]:
-        """See the contract."""
         return [self._take(one) for one in submissions]
 
     def _take(self, one: Submission) -> Judged:
@@ -163,18 +166,18 @@ class MemoryStore(ShufflerStore):
             kept.refused[verdict.value] += 1
         return verdict
 
+    @override
     def count(self, digest: bytes) -> int:
-        """See the contract."""
         return self._of(digest).here.count
 
+    @override
     def rows(self, digest: bytes) -> Iterator[bytes]:
-        """See the contract."""
         return iter(sorted(self._of(digest).rows.values()))
 
     # The freeze.
 
+    @override
     def put_frozen(self, digest: bytes, frozen: bytes, announcements: bytes, rows: Iterable[bytes]) -> None:
-        """See the contract."""
         kept = self._of(digest)
         if not rules.require_freezable(kept.here, frozen, self._asking(kept.here.question)):
             return
@@ -183,19 +186,19 @@ class MemoryStore(ShufflerStore):
         kept.here = replace(kept.here, frozen=Frozen(frozen, count, announcements), state=State.FROZEN, reason="")
         self._changed("frozen", {"collection": digest.hex(), "frozen": frozen.hex()})
 
+    @override
     def frozen_rows(self, digest: bytes) -> Iterator[bytes]:
-        """See the contract."""
         kept = self._of(digest)
         rules.require_frozen(kept.here)
         return (row for row in self.rows(digest) if row[:ID_BYTES] not in kept.uncounted)
 
+    @override
     def shares(self, digest: bytes) -> Iterator[bytes]:
-        """See the contract."""
         kept = self._of(digest)
         return (kept.shares[row[:ID_BYTES]] for row in self.frozen_rows(digest))
 
+    @override
     def fake_seed(self, digest: bytes, rng: Randomness) -> bytes:
-        """See the contract."""
         kept = self._of(digest)
         rules.require_frozen(kept.here)
         if not kept.seed:
@@ -205,8 +208,8 @@ class MemoryStore(ShufflerStore):
 
     # Delivery.
 
+    @override
     def put_delivery_state(self, digest: bytes, delivery_state: DeliveryState, vector: Rows | None = None) -> None:
-        """See the contract."""
         kept = self._of(digest)
         rules.require_standing(kept.here, delivery_state, vector, has_vector=kept.vector is not None)
         if delivery_state == kept.here.delivery_state:
@@ -220,19 +223,19 @@ class MemoryStore(ShufflerStore):
         kept.here = replace(kept.here, delivery_state=delivery_state)
         self._changed("standing", rules.delivery_state_fields(digest, delivery_state))
 
+    @override
     def delivery_state(self, digest: bytes) -> DeliveryState:
-        """See the contract."""
         return self._of(digest).here.delivery_state
 
+    @override
     def final_vector(self, digest: bytes) -> Vector:
-        """See the contract."""
         vector = self._of(digest).vector
         if vector is None:
             raise LocalFault("store.no_vector", "no final vector is kept for this collection")
         return vector
 
+    @override
     def erase(self, digest: bytes) -> None:
-        """See the contract."""
         kept = self._of(digest)
         if kept.here.erased:
             return
@@ -242,8 +245,8 @@ class MemoryStore(ShufflerStore):
 
     # What users may still ask.
 
+    @override
     def lists(self, digest: bytes) -> Lists:
-        """See the contract."""
         kept = self._of(digest)
         rules.require_listed(kept.here)
         if kept.here.erased:
@@ -253,23 +256,23 @@ class MemoryStore(ShufflerStore):
         own = list(self.rows(digest))
         return Lists(own, [row for row in own if row[:ID_BYTES] not in kept.uncounted])
 
+    @override
     def forget_rows(self, digest: bytes) -> None:
-        """See the contract."""
         self._of(digest).lists = None
 
     # The audit log.
 
+    @override
     def audit(self, event: str, fields: Mapping[str, Plain]) -> None:
-        """See the contract."""
         last = (self._log[-1].number, self._log[-1].hash) if self._log else audit.START
         self._log.append(audit.following(last, self._clock(), event, fields))
 
+    @override
     def audit_entries(self) -> Iterator[AuditEntry]:
-        """See the contract."""
         return iter(list(self._log))
 
+    @override
     def verify_audit(self) -> int:
-        """See the contract."""
         return audit.verify(self._log, None)
 
     def _changed(self, event: str, fields: Mapping[str, Plain]) -> None:

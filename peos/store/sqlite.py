@@ -12,6 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
+from typing_extensions import override  # grpcio brings it; Python has it from 3.12 on
+
 from peos.collection.lifecycle import State
 from peos.collection.submission import Verdict
 from peos.crypto.randomness import Randomness
@@ -114,6 +116,7 @@ class SqliteStore(ShufflerStore):
             with suppress(NotYet):  # a reader must not keep the store from opening
                 self.erase(digest)
 
+    @override
     def close(self) -> None:
         """Close the store; what was acknowledged stays."""
         for file in self._files.values():
@@ -122,27 +125,29 @@ class SqliteStore(ShufflerStore):
         self._database.close()
         private_files.unlock(self._lock)
 
+    @override
     def settle(self) -> None:
-        """See the contract."""
         self._witness_now()
         self._tidy()
 
     @property
+    @override
     def identity(self) -> bytes:
         """16 random bytes, drawn when the store was made."""
         return bytes(self._database.row("SELECT identity FROM store")[0])
 
     @property
+    @override
     def generation(self) -> int:
         """Grows with every opening and every change but submissions, counts and lines of the audit log."""
         return int(self._database.row("SELECT generation FROM store")[0])
 
     # Collections.
 
+    @override
     def put_collection(
         self, digest: bytes, signed: bytes, roster: bytes, question: Question, state: State = State.DRAFT
     ) -> None:
-        """See the contract."""
         rules.require_first_state(state)
         known = self._database.row("SELECT signed, roster FROM collections WHERE digest = ?", digest)
         if known is not None:
@@ -163,26 +168,26 @@ class SqliteStore(ShufflerStore):
                 *(digest, signed, roster, *_asked(question), state.value),
             )
 
+    @override
     def collections(self) -> list[Collection]:
-        """See the contract."""
         return [self._collection(self._sound(row)) for row in self._database.rows(_COLLECTIONS)]
 
+    @override
     def unfinished(self) -> list[Collection]:
-        """See the contract."""
         found = (row for row in self._database.rows(_COLLECTIONS) if not is_finished(row))
         return [self._collection(self._sound(row)) for row in found]
 
+    @override
     def finished(self) -> list[Finished]:
-        """See the contract."""
         found = [(row["digest"], row) for row in self._database.rows(_COLLECTIONS) if is_finished(row)]
         return [Finished(one, row["signed"], row["roster"], self._listed(one).exists()) for one, row in found]
 
+    @override
     def collection(self, digest: bytes) -> Collection:
-        """See the contract."""
         return self._collection(self._row(digest))
 
+    @override
     def set_state(self, digest: bytes, state: State, reason: str = "") -> None:
-        """See the contract."""
         if rules.next_state(self.collection(digest), state) is None:
             self.settle()
             return
@@ -191,36 +196,36 @@ class SqliteStore(ShufflerStore):
                 "UPDATE collections SET state = ?, reason = ? WHERE digest = ?", state.value, reason, digest
             )
 
+    @override
     def delivered_before(self, question: Question) -> bytes | None:
-        """See the contract."""
         for here in self._asking(question):
             if rules.is_answered(here):
                 return here.digest
         return None
 
+    @override
     def asked_since(self, analyzer: bytes, moment: float) -> list[str]:
-        """See the contract."""
         came = self._database.rows(
             "SELECT fields FROM audit WHERE event = 'accepted' AND at >= ?", round(moment * 1000)
         )
         found = [self.collection(bytes.fromhex(json.loads(fields)["collection"])) for (fields,) in came]
         return rules.asked_by(analyzer, found)
 
+    @override
     def note_refused(self, digest: bytes, reasons: Mapping[str, int]) -> None:
-        """See the contract."""
         rules.require_reasons(reasons)
         with self._database.transaction():
             self._count_refused(self._row(digest)["number"], reasons)
 
+    @override
     def refused(self, digest: bytes) -> dict[str, int]:
-        """See the contract."""
         number = self._row(digest)["number"]
         return dict(self._database.rows("SELECT reason, count FROM refused WHERE collection = ?", number))
 
     # Submissions.
 
+    @override
     def submit_many(self, submissions: Sequence[Submission]) -> list[Judged]:
-        """See the contract."""
         judged: dict[int, Judged] = {}
         for digest in {one.collection for one in submissions}:
             places = [place for place, one in enumerate(submissions) if one.collection == digest]
@@ -243,12 +248,12 @@ class SqliteStore(ShufflerStore):
                 self._count_refused(row["number"], {Verdict.CONFLICT.value: conflicts})
         return verdicts
 
+    @override
     def count(self, digest: bytes) -> int:
-        """See the contract."""
         return self._count(self._row(digest))
 
+    @override
     def rows(self, digest: bytes) -> Iterator[bytes]:
-        """See the contract."""
         return iter(()) if self._row(digest)["erased"] else self._file(digest).rows()
 
     def _path(self, digest: bytes) -> Path:
@@ -267,8 +272,8 @@ class SqliteStore(ShufflerStore):
 
     # The freeze.
 
+    @override
     def put_frozen(self, digest: bytes, frozen: bytes, announcements: bytes, rows: Iterable[bytes]) -> None:
-        """See the contract."""
         here = self.collection(digest)
         if not rules.require_freezable(here, frozen, self._asking(here.question)):
             self.settle()
@@ -281,18 +286,18 @@ class SqliteStore(ShufflerStore):
                 *(frozen, count, announcements, State.FROZEN.value, digest),
             )
 
+    @override
     def frozen_rows(self, digest: bytes) -> Iterator[bytes]:
-        """See the contract."""
         rules.require_frozen(self.collection(digest))
         return self._file(digest).counted_rows()
 
+    @override
     def shares(self, digest: bytes) -> Iterator[bytes]:
-        """See the contract."""
         rules.require_frozen(self.collection(digest))
         return self._file(digest).counted_shares()
 
+    @override
     def fake_seed(self, digest: bytes, rng: Randomness) -> bytes:
-        """See the contract."""
         row = self._database.row("SELECT fake_seed FROM collections WHERE digest = ?", digest)
         here = self.collection(digest)
         rules.require_frozen(here)
@@ -306,8 +311,8 @@ class SqliteStore(ShufflerStore):
 
     # Delivery.
 
+    @override
     def put_delivery_state(self, digest: bytes, delivery_state: DeliveryState, vector: Rows | None = None) -> None:
-        """See the contract."""
         row = self._row(digest)
         here = self._collection(row)
         rules.require_standing(here, delivery_state, vector, has_vector=row["vector"] is not None)
@@ -328,17 +333,18 @@ class SqliteStore(ShufflerStore):
             )
         self._tidy()
 
+    @override
     def delivery_state(self, digest: bytes) -> DeliveryState:
-        """See the contract."""
         return self.collection(digest).delivery_state
 
+    @override
     def final_vector(self, digest: bytes) -> Vector:
-        """See the contract."""
         named = _named(self._row(digest))
         if named is None:
             raise LocalFault("store.no_vector", "no final vector is kept for this collection")
         return self._vectors.read(named)
 
+    @override
     def erase(self, digest: bytes) -> None:
         """See the contract. The first change makes it irrevocable; an opening completes what comes after."""
         row = self._row(digest)
@@ -369,8 +375,8 @@ class SqliteStore(ShufflerStore):
         with self._change("erased", {"collection": digest.hex()}):
             self._database.run("UPDATE collections SET erased = ? WHERE digest = ?", ERASED, digest)
 
+    @override
     def lists(self, digest: bytes) -> Lists:
-        """See the contract."""
         here = self.collection(digest)
         rules.require_listed(here)
         if not here.erased:
@@ -379,8 +385,8 @@ class SqliteStore(ShufflerStore):
             raise rules.rows_are_gone()
         return read_lists(self._listed(digest))
 
+    @override
     def forget_rows(self, digest: bytes) -> None:
-        """See the contract."""
         self._row(digest)
         private_files.wipe(self._listed(digest))
 
@@ -393,17 +399,17 @@ class SqliteStore(ShufflerStore):
 
     # The audit log.
 
+    @override
     def audit(self, event: str, fields: Mapping[str, Plain]) -> None:
-        """See the contract."""
         with self._database.transaction():
             audit.append(self._database, self._clock(), event, fields)
 
+    @override
     def audit_entries(self) -> Iterator[AuditEntry]:
-        """See the contract."""
         return audit.entries(self._database)
 
+    @override
     def verify_audit(self) -> int:
-        """See the contract."""
         return audit.verify(audit.entries(self._database), private_files.read_witness(self._witness))
 
     # Within.

@@ -11,6 +11,7 @@ import pytest
 from peos.cli import main
 from peos.privacy import plan
 from peos.privacy.guarantees import rounded_up
+from peos.registry import MECHANISMS
 from tests.raising import require_shown
 
 
@@ -128,3 +129,48 @@ def test_a_drawing_that_cannot_be_made_is_refused_in_one_sentence(
 ) -> None:
     assert main([*SMALL, *asked]) == 2
     require_shown(capsys.readouterr().err, "plan.drawing", says)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_every_mechanism_may_be_asked_for_and_shows_the_name_of_its_documents(
+    mechanism: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SMALL, "--eps-local", "4", "--mechanism", mechanism, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["mechanism"] == MECHANISMS[mechanism].name
+    assert 0 < found["eps_local"] <= 4
+
+
+@pytest.mark.parametrize(
+    ("asked", "id_", "says"),
+    [
+        (["hadamard", "--signs", "7"], "mechanism.range", ("signs", "6", "7")),
+        (["hadamard", "--signs", "0"], "mechanism.range", ("signs", "1", "0")),
+        (["hadamard", "--size", "3"], "plan.size", ("size", "subset", "hadamard")),
+        (["subset", "--size", "33"], "mechanism.range", ("size", "32", "33")),
+        (["subset", "--field-bits", "3"], "plan.size", ("field_bits", "ue", "subset")),
+        (["ue", "--field-bits", "17"], "mechanism.range", ("field_bits", "16", "17")),
+        (["rmp", "--signs", "1"], "plan.size", ("signs", "hadamard", "rmp")),
+        (["rappor", "--field-bits", "8"], "plan.size", ("field_bits", "ue", "rappor")),
+        (["olh", "--d-prime", "8"], "plan.size", ("d_prime", "solh", "olh")),
+        (["haddamard"], "plan.mechanism", ("hadamard", "rmp", "rappor", "'haddamard'")),
+        (["she"], "mechanism.local_only", ("she", "sue")),
+    ],
+)
+def test_a_wrong_mechanism_or_size_is_one_line(
+    asked: list[str], id_: str, says: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SMALL, "--eps-local", "4", "--mechanism", *asked]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    require_shown(line, id_, *says)
+
+
+def test_rappor_claims_its_local_epsilon_only_and_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    for accounting in ("exact", "theorem"):
+        asked = ["--eps-server", "1", "--eps-local", "4", "--mechanism", "rappor", "--accounting", accounting]
+        assert main([*SMALL, *asked]) == 3
+        (line,) = capsys.readouterr().err.splitlines()
+        require_shown(line, "plan.local_only", "rappor", "several bits", "more than two levels")
+    assert main([*SMALL, "--eps-local", "4", "--mechanism", "rappor", "--json"]) == 0
+    claims = json.loads(capsys.readouterr().out)["guarantees"]
+    assert [claims[who][how] for who in ("server", "users") for how in ("theorem", "exact")] == [None] * 4

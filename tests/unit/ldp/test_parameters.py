@@ -27,6 +27,7 @@ from peos.ldp import (
 )
 from peos.ldp.local_hash import locally_best_d_prime
 from peos.ldp.the import best_theta
+from peos.registry import LOCAL_ONLY, MECHANISMS
 from tests.raising import raises
 
 ASK = Question(b"\x01" * 32, "colour", "2025")
@@ -217,6 +218,50 @@ def test_a_wrong_argument_gets_one_sentence(make: Callable[[], object], mistake:
     with raises(*mistake) as caught:
         make()
     assert "\n" not in str(caught.value)
+
+
+EVERY = {**MECHANISMS, **LOCAL_ONLY}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_no_mechanism_takes_a_domain_or_an_epsilon_that_it_cannot_have(name: str) -> None:
+    for domain in (-1, 0, 1, MAX_ENUMERABLE + 1, 10**30, 2.5, True, "10", None):
+        with raises("mechanism.range", "domain") as caught:
+            EVERY[name].build(domain, 1.0)  # type: ignore[arg-type]  # the type is the mistake
+        assert (caught.value.exit_code, "\n" in str(caught.value)) == (2, False)
+    for epsilon in (0.0, -1.0, 24.001, float("inf"), float("nan"), "1", None):
+        with raises("mechanism.epsilon") as caught:
+            EVERY[name].build(10, epsilon)  # type: ignore[arg-type]  # the type is the mistake
+        assert (caught.value.exit_code, "\n" in str(caught.value)) == (2, False)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_no_mechanism_randomises_what_is_not_in_its_domain(name: str, rng: Randomness) -> None:
+    mechanism = EVERY[name].build(10, 2.0)
+    wrong: list[tuple[str, Any]] = [("domain", one) for one in ([0, 10], [-1], np.array([2**63], dtype=np.uint64))]
+    wrong += [("values", one) for one in ([1.0], [[1]], ["1"], [True], 3)]
+    for what, values in wrong:
+        with raises(f"mechanism.{what}"):
+            mechanism.randomize(values, rng)
+    with raises("mechanism.reports"):
+        mechanism.tally(np.zeros((2, mechanism.words + 1), np.uint64))
+    assert mechanism.randomize(np.array([], dtype=np.int64), rng).shape == (0, mechanism.words)
+
+
+@pytest.mark.parametrize("name", sorted({kind.name for kind in MECHANISMS.values()}))
+def test_every_integer_of_a_document_is_needed_is_known_and_has_a_range(name: str) -> None:
+    """Of each mechanism's own document: without one of them, with one more, and with each far out of range."""
+    good = MECHANISMS[name].build(10, 2.0).parameters
+    assert from_parameters(name, 10, good).parameters == good
+    for wrong in ({**good, "more": 1}, *({k: v for k, v in good.items() if k != left} for left in good)):
+        with raises("mechanism.parameters", name) as caught:
+            from_parameters(name, 10, wrong)
+        assert caught.value.exit_code == 2
+    for key in good:
+        for value in (0, -1, 2**64, 10**5000, 1.5, "1", True):
+            with raises("mechanism.range", key) as caught:
+                from_parameters(name, 10, {**good, key: value})  # type: ignore[dict-item]  # as a document may have it
+            assert (caught.value.exit_code, len(str(caught.value)) < 160) == (2, True)
 
 
 DOCUMENTS: list[tuple[str, Any, Mapping[str, Any], tuple[str, ...]]] = [
