@@ -70,11 +70,20 @@ class Town:
     """A cluster that runs, its analyst and its users."""
 
     def __init__(self, cluster: LocalCluster, *, run: Callable[..., Ran] = command) -> None:
-        assert cluster.analyzer is not None, "the cluster was made with one"
         self.cluster = cluster
         self.run = run  # how its people give their commands
-        self.analyzer = cluster.analyzer
         self.folder = cluster.folder.parent
+
+    @property
+    def analyzer(self) -> Party:
+        """Its process."""
+        assert self.cluster.analyzer is not None, "the test plays it"
+        return self.cluster.analyzer
+
+    @property
+    def shufflers(self) -> list[Party]:
+        """The processes."""
+        return self.cluster.shufflers
 
     def command(self, _who: str, *words: object) -> Ran:
         """A command of somebody's, where that one is."""

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -29,7 +29,7 @@ from peos.crypto.schemes import scheme
 from peos.crypto.schemes.base import PrivateKey
 from peos.errors import Closed, NotYet, PeosError
 from peos.ldp import GRR
-from peos.localcluster import LocalCluster, Party, free_port
+from peos.localcluster import LocalCluster, free_port
 from peos.net.calls import Caller, service
 from peos.net.certificates import Certificate, as_der, make_certificate
 from peos.net.client import channel
@@ -49,6 +49,7 @@ from peos.shuffle.vectors import as_words
 from peos.wire import documents, inspections, parties, shuffles
 from peos.wire.methods import CLOSE, DELIVER, GET_DUMMIES, GET_RECEIPT, PROPOSE, STATUS, VECTOR_HEADER
 from shuffler import config, keys
+from tests.e2e.town import Town
 
 RNG: Final = Randomness(b"\x2a" * 32)
 DUMMIES: Final = 32
@@ -62,8 +63,8 @@ def key() -> PrivateKey:
     return scheme("paillier").generate(RNG)
 
 
-class Town:
-    """Three shufflers as processes, and what the analyzer has: its keys, its certificate and its port."""
+class PlayedTown(Town):
+    """A town whose analyzer the test plays, with the keys, the certificate and the port that are here."""
 
     def __init__(self, folder: Path, *, least_reports: int = 1) -> None:
         self.identity = Identity.generate(RNG)
@@ -74,16 +75,11 @@ class Town:
         self.signed_card = parties.sign_card(card, self.identity)
         path = folder / "analyzer.card"
         path.write_bytes(self.signed_card)
-        self.cluster = LocalCluster(folder / "cluster", analyzer_card=path)
+        super().__init__(LocalCluster(folder / "cluster", analyzer_card=path))
         self.cluster.init(most_eps_local=5.0, least_reports=least_reports)
         self.cluster.start()
         self.signed_cards = tuple(party.card.read_bytes() for party in self.shufflers if party.card)
         self.cards = tuple(map(parties.decode_card, self.signed_cards))
-
-    @property
-    def shufflers(self) -> list[Party]:
-        """The processes."""
-        return self.cluster.shufflers
 
     def peer_certificate(self, number: int) -> Certificate:
         """What a shuffler shows to others, with its key: the test may pose as it."""
@@ -119,7 +115,7 @@ OWNED: Final = [Dummy(RNG.bytes(32), RNG.bytes(16), RNG.uint64(1)) for _ in rang
 class Played:
     """The analyzer of one collection: proposes, submits for its users, takes the output, signs the receipt."""
 
-    def __init__(self, town: Town, document: Document) -> None:
+    def __init__(self, town: PlayedTown, document: Document) -> None:
         self.town = town
         self.document = document
         self.signed = documents.sign_document(document, town.identity)
@@ -272,11 +268,20 @@ class Played:
         assert len(reports) == len(self.expected) + self.document.fakes
 
 
+def run(test: Awaitable[None]) -> None:
+    """Run an asynchronous test to its end."""
+
+    async def whole() -> None:
+        await test
+
+    asyncio.run(whole())
+
+
 QUIET: Final = Observer(Log("played"))
 
 
 @contextlib.asynccontextmanager
-async def played(town: Town, question: str, *, listening: bool = True, **changes: Any) -> AsyncIterator[Played]:
+async def played(town: PlayedTown, question: str, *, listening: bool = True, **changes: Any) -> AsyncIterator[Played]:
     """A collection that all shufflers have accepted."""
     made = Played(town, town.document(question, **changes))
     try:

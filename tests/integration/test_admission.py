@@ -3,7 +3,7 @@ are over everywhere. And how many it keeps of one analyzer."""
 
 import asyncio
 import time
-from collections.abc import Awaitable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -21,7 +21,7 @@ from peos.net.client import channel
 from peos.net.retry import ONCE
 from peos.wire import documents, parties
 from peos.wire.methods import PROPOSE, STATUS
-from tests.integration.played import RNG, Played, Town, played
+from tests.integration.played import RNG, Played, PlayedTown, played, run
 from tests.raising import raises
 
 pytestmark = pytest.mark.full  # a town of its own
@@ -31,9 +31,9 @@ OWN = make_certificate("stranger", RNG)
 
 
 @pytest.fixture(scope="module")
-def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
+def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlayedTown]:
     """Three shufflers that keep at most three open collections of one analyzer."""
-    made = Town(tmp_path_factory.mktemp("admission"))
+    made = PlayedTown(tmp_path_factory.mktemp("admission"))
     with made.cluster:
         first = made.shufflers[0]
         first.stop()
@@ -43,16 +43,7 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
         yield made
 
 
-def run(test: Awaitable[None]) -> None:
-    """Run an asynchronous test to its end."""
-
-    async def whole() -> None:
-        await test
-
-    asyncio.run(whole())
-
-
-async def is_let_in(town: Town, own: Certificate) -> bool:
+async def is_let_in(town: PlayedTown, own: Certificate) -> bool:
     """Whether the first shuffler answers a call under this certificate, whatever it answers."""
     card = town.cards[0]
     asking = Caller(channel(card.peer_address, card.peer_certificate, own), "shuffler 1", RNG, policy=ONCE)
@@ -65,7 +56,7 @@ async def is_let_in(town: Town, own: Certificate) -> bool:
     return True
 
 
-async def propose(town: Town, card: Card, identity: Identity, question: str, *, fakes: int = 8) -> None:
+async def propose(town: PlayedTown, card: Card, identity: Identity, question: str, *, fakes: int = 8) -> None:
     """To the first shuffler: a collection in which a stranger is the third."""
     members = (*(one.member for one in town.cards[:2]), card.member)
     document = replace(town.document(question), shufflers=members, fakes=fakes)
@@ -84,7 +75,7 @@ def strangers_card(certificate: bytes) -> Card:
     return Card("stranger", STRANGER.public, model, as_der(certificate), model, as_der(certificate))
 
 
-def test_a_certificate_is_let_in_with_its_collection_and_not_before(town: Town) -> None:
+def test_a_certificate_is_let_in_with_its_collection_and_not_before(town: PlayedTown) -> None:
     async def test() -> None:
         card = strangers_card(OWN.pem)
         assert not await is_let_in(town, OWN)
@@ -97,7 +88,7 @@ def test_a_certificate_is_let_in_with_its_collection_and_not_before(town: Town) 
     run(test())
 
 
-def test_a_card_with_anothers_subject_is_refused_and_the_other_is_let_in(town: Town) -> None:
+def test_a_card_with_anothers_subject_is_refused_and_the_other_is_let_in(town: PlayedTown) -> None:
     theirs = make_certificate("the other", RNG)
     model, key = x509.load_pem_x509_certificate(theirs.pem), ec.derive_private_key(99, ec.SECP256R1())
     forged = x509.CertificateBuilder(model.subject, model.subject, key.public_key(), 7)
@@ -116,7 +107,7 @@ def test_a_card_with_anothers_subject_is_refused_and_the_other_is_let_in(town: T
     run(test())
 
 
-def test_of_one_analyzer_only_so_many_are_open_and_what_is_over_lets_nobody_in(town: Town) -> None:
+def test_of_one_analyzer_only_so_many_are_open_and_what_is_over_lets_nobody_in(town: PlayedTown) -> None:
     async def test() -> None:
         now = int(time.time())
         times = {"closes_at": now + 20, "shuffle_by": now + 21, "erase_by": now + 22}

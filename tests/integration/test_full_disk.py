@@ -13,7 +13,7 @@ from peos.localcluster import Party
 from peos.net.submit import send_parts
 from peos.store.bell import NAME as BELL
 from tests.disks import fill, small_disk
-from tests.integration.played import Town, played
+from tests.integration.played import PlayedTown, played
 
 pytestmark = pytest.mark.full  # a town of its own
 
@@ -29,15 +29,15 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def town(disk: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
+def town(disk: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlayedTown]:
     """Three shufflers, one of them on the small disk."""
-    made = Town(tmp_path_factory.mktemp("full"))
+    made = PlayedTown(tmp_path_factory.mktemp("full"))
     with made.cluster:
         moved(made, made.shufflers[1], disk)
         yield made
 
 
-def moved(town: Town, party: Party, disk: Path) -> None:
+def moved(town: PlayedTown, party: Party, disk: Path) -> None:
     """Its folder is on this disk from now on."""
     party.stop()
     shutil.copytree(party.folder / "state", disk / "state", ignore=shutil.ignore_patterns(BELL))
@@ -46,7 +46,9 @@ def moved(town: Town, party: Party, disk: Path) -> None:
     town.cluster.restart(party)
 
 
-def test_a_shuffler_without_room_acknowledges_nothing_and_takes_the_same_parts_later(town: Town, disk: Path) -> None:
+def test_a_shuffler_without_room_acknowledges_nothing_and_takes_the_same_parts_later(
+    town: PlayedTown, disk: Path
+) -> None:
     async def test() -> None:
         async with played(town, "full", listening=False) as play:
             acknowledged: set[tuple[int, bytes]] = set()
@@ -91,7 +93,7 @@ def test_a_shuffler_without_room_acknowledges_nothing_and_takes_the_same_parts_l
     asyncio.run(test())
 
 
-def test_a_start_without_room_is_one_sentence_and_the_next_start_has_everything(town: Town, disk: Path) -> None:
+def test_a_start_without_room_is_one_sentence_and_the_next_start_has_everything(town: PlayedTown, disk: Path) -> None:
     async def test() -> None:
         party = town.shufflers[1]
         async with played(town, "start", listening=False) as play:
@@ -117,7 +119,7 @@ def test_a_start_without_room_is_one_sentence_and_the_next_start_has_everything(
 
 
 @pytest.mark.long
-def test_a_collection_that_meets_a_full_disk_comes_through_once_there_is_room(town: Town, disk: Path) -> None:
+def test_a_collection_that_meets_a_full_disk_comes_through_once_there_is_room(town: PlayedTown, disk: Path) -> None:
     """`pytest -m long tests/integration/test_full_disk.py`: half a minute."""
 
     async def test() -> None:

@@ -5,7 +5,7 @@ plaintext no user's client would make, spoils her own report only (security.md, 
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -24,20 +24,12 @@ from peos.net.client import blocking_channel
 from peos.net.tls import grpc
 from peos.wire.methods import STATUS, SUBMIT, SUBMIT_MANY
 from peos.wire.submissions import encode_part
-from tests.integration.played import ENROLMENT, RNG, Played, Town, key, played
+from tests.integration.played import ENROLMENT, RNG, Played, PlayedTown, key, played
 
 pytestmark = pytest.mark.full  # a town of its own
 
 DELIVERED: Final = ("delivered", "published")
 SIZE: Final = 8  # bytes of a plaintext share: one word
-
-
-@pytest.fixture(scope="module")
-def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
-    """Processes that serve every test of this file."""
-    made = Town(tmp_path_factory.mktemp("malformed"))
-    with made.cluster:
-        yield made
 
 
 def public() -> PaillierPublicKey:
@@ -70,7 +62,7 @@ def parts(play: Played, first: bytes, *others: bytes) -> tuple[Part, ...]:
     return bind(play.digest, issue(ENROLMENT, play.digest, id_, Identity.generate(RNG)), (first, *plain), RNG)
 
 
-def stream(town: Town, number: int, messages: Iterable[bytes]) -> tuple[list[Answer], grpc.RpcError | None]:
+def stream(town: PlayedTown, number: int, messages: Iterable[bytes]) -> tuple[list[Answer], grpc.RpcError | None]:
     """Send bytes as they are, in one stream; the answers, and how the stream ended if it broke off."""
     card = town.cards[number - 1]
     answers: list[Answer] = []
@@ -120,7 +112,7 @@ def bad_parts(play: Played) -> dict[str, tuple[int, Part, str]]:
     }
 
 
-def test_what_is_no_submission_is_refused_in_one_sentence_and_counted(town: Town) -> None:
+def test_what_is_no_submission_is_refused_in_one_sentence_and_counted(town: PlayedTown) -> None:
     async def test() -> None:
         async with played(town, "malformed", listening=False) as play:
             shares = {what: (1, parts(play, share)[0], words) for what, (share, words) in bad_shares().items()}
@@ -152,7 +144,7 @@ def test_what_is_no_submission_is_refused_in_one_sentence_and_counted(town: Town
 
 
 @pytest.mark.parametrize("name", ["dgk", "jl"])
-def test_an_element_of_the_wrong_jacobi_symbol_is_no_ciphertext_of_a_word_scheme(town: Town, name: str) -> None:
+def test_an_element_of_the_wrong_jacobi_symbol_is_no_ciphertext_of_a_word_scheme(town: PlayedTown, name: str) -> None:
     """It would keep its symbol through every pass, so whoever sent it could be followed."""
     words = scheme(name).generate(RNG).public
     assert isinstance(words, WordPublicKey)
@@ -186,7 +178,9 @@ def test_an_element_of_the_wrong_jacobi_symbol_is_no_ciphertext_of_a_word_scheme
     ],
     ids=["nothing", "a byte more", "a field more", "a byte less", "cut off", "five megabytes"],
 )
-def test_bytes_that_are_no_part_end_her_stream_and_nobody_elses(town: Town, spoil: Any, code: str, words: str) -> None:
+def test_bytes_that_are_no_part_end_her_stream_and_nobody_elses(
+    town: PlayedTown, spoil: Any, code: str, words: str
+) -> None:
     async def test() -> None:
         async with played(town, f"bytes {code} {words} {len(spoil(b'x' * 99))}", listening=False) as play:
             good = encode_part(parts(play, of_plaintext(4))[0])
@@ -204,7 +198,7 @@ def test_bytes_that_are_no_part_end_her_stream_and_nobody_elses(town: Town, spoi
     asyncio.run(test())
 
 
-def test_bytes_for_another_call_are_answered_too(town: Town) -> None:
+def test_bytes_for_another_call_are_answered_too(town: PlayedTown) -> None:
     card = town.cards[0]
     with blocking_channel(card.user_address, card.user_certificate) as channel:
         for path, code in ((SUBMIT.path, "INVALID_ARGUMENT"), (STATUS.path, "UNIMPLEMENTED")):
@@ -214,7 +208,7 @@ def test_bytes_for_another_call_are_answered_too(town: Town) -> None:
             assert caught.value.code().name == code
 
 
-def test_a_plaintext_that_no_client_makes_spoils_her_own_report_and_no_other(town: Town) -> None:
+def test_a_plaintext_that_no_client_makes_spoils_her_own_report_and_no_other(town: PlayedTown) -> None:
     n = int(public().modulus)
     huge = [n - 1, n - 2**64, 2 ** (n.bit_length() - 2), 2**1000 + 1, 2**64]
 
@@ -238,7 +232,7 @@ def test_a_plaintext_that_no_client_makes_spoils_her_own_report_and_no_other(tow
     asyncio.run(test())
 
 
-def test_the_shufflers_have_gone_on_and_their_logs_hold_no_traceback(town: Town) -> None:
+def test_the_shufflers_have_gone_on_and_their_logs_hold_no_traceback(town: PlayedTown) -> None:
     for party in town.shufflers:
         assert party.process is not None
         assert party.process.poll() is None

@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.played import DUMMIES, Played, Town, key, played
-from tests.integration.test_shufflers import run
+from tests.integration.played import DUMMIES, Played, PlayedTown, key, played, run
 
 pytestmark = pytest.mark.long
 
@@ -26,9 +25,9 @@ MADE = "zeros made ahead: done of total were used"
 
 
 @pytest.fixture(scope="module")
-def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
+def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlayedTown]:
     """Shufflers that assume nothing about the key, so that a few hundred zeros are worth making ahead."""
-    made = Town(tmp_path_factory.mktemp("town"))
+    made = PlayedTown(tmp_path_factory.mktemp("town"))
     with made.cluster:
         for party in made.shufflers:
             party.stop()
@@ -38,14 +37,14 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
         yield made
 
 
-def lines(town: Town, play: Played, number: int) -> list[dict[str, Any]]:
+def lines(town: PlayedTown, play: Played, number: int) -> list[dict[str, Any]]:
     """What a shuffler logged about a collection."""
     text = town.shufflers[number - 1].log.read_text().splitlines()
     logged = [json.loads(line) for line in text if line.startswith("{")]
     return [line for line in logged if line.get("collection") == play.digest.hex()[:16]]
 
 
-def workers(town: Town, number: int) -> list[int]:
+def workers(town: PlayedTown, number: int) -> list[int]:
     """The processes of a shuffler with the lowest priority."""
     process = town.shufflers[number - 1].process
     assert process is not None
@@ -68,7 +67,7 @@ async def until(holds: Callable[[], bool], what: str) -> None:
         await asyncio.sleep(0.1)
 
 
-def test_passes_use_the_zeros_that_were_made_while_reports_came_in(town: Town) -> None:
+def test_passes_use_the_zeros_that_were_made_while_reports_came_in(town: PlayedTown) -> None:
     async def test() -> None:
         key()
         async with played(town, "zeros", fakes=FAKES, minimum=USERS) as play:
@@ -89,7 +88,7 @@ def test_passes_use_the_zeros_that_were_made_while_reports_came_in(town: Town) -
     run(test())
 
 
-def test_a_collection_that_is_aborted_while_zeros_are_made_keeps_none_and_its_workers_leave(town: Town) -> None:
+def test_a_collection_that_is_aborted_while_zeros_are_made_keeps_none_and_its_workers_leave(town: PlayedTown) -> None:
     async def test() -> None:
         async with played(town, "aborted", fakes=20 * FAKES) as play:
             await until(lambda: bool(workers(town, 1)), "workers of low priority")

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -26,27 +26,10 @@ from peos.net.client import channel
 from peos.net.submit import describe, send_parts
 from peos.wire.methods import SUBMIT_MANY
 from shuffler.server import UNLOCKED
-from tests.integration.played import ENROLMENT, RNG, Town, played
+from tests.integration.played import ENROLMENT, RNG, PlayedTown, played, run
 from tests.raising import raises
 
 pytestmark = pytest.mark.full  # a town of its own
-
-
-@pytest.fixture(scope="module")
-def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
-    """Processes that serve every test of this file."""
-    made = Town(tmp_path_factory.mktemp("operations"))
-    with made.cluster:
-        yield made
-
-
-def run(test: Awaitable[None]) -> None:
-    """Run an asynchronous test to its end."""
-
-    async def whole() -> None:
-        await test
-
-    asyncio.run(whole())
 
 
 def alive(process: int) -> bool:
@@ -66,7 +49,7 @@ def descendants(process: int) -> list[int]:
     return [*direct, *(further for one in direct for further in descendants(one))]
 
 
-def test_a_kill_during_a_load_of_submissions_loses_none_that_was_acknowledged(town: Town) -> None:
+def test_a_kill_during_a_load_of_submissions_loses_none_that_was_acknowledged(town: PlayedTown) -> None:
     count = 400
 
     async def test() -> None:
@@ -101,7 +84,7 @@ def test_a_kill_during_a_load_of_submissions_loses_none_that_was_acknowledged(to
 
 
 @pytest.mark.parametrize("kill", [False, pytest.param(True, marks=pytest.mark.long)], ids=["SIGTERM", "SIGKILL"])
-def test_workers_end_with_the_shuffler_whatever_they_are_at(town: Town, kill: bool) -> None:
+def test_workers_end_with_the_shuffler_whatever_they_are_at(town: PlayedTown, kill: bool) -> None:
     async def test() -> None:
         # So many fakes are encrypted by worker processes, which first build tables for some ten seconds.
         async with played(town, f"workers {kill}", listening=False, fakes=6000) as play:
@@ -137,7 +120,9 @@ def stop_alone(party: Party, number: signal.Signals) -> None:
     party.stop()
 
 
-def test_a_store_from_a_backup_is_refused_and_then_given_up_for_what_was_unfinished(town: Town, tmp_path: Path) -> None:
+def test_a_store_from_a_backup_is_refused_and_then_given_up_for_what_was_unfinished(
+    town: PlayedTown, tmp_path: Path
+) -> None:
     async def test() -> None:
         async with played(town, "backup", listening=False) as play:
             party = town.shufflers[2]
@@ -170,7 +155,7 @@ def test_a_store_from_a_backup_is_refused_and_then_given_up_for_what_was_unfinis
     run(test())
 
 
-def test_a_collection_waits_for_the_operators_word(town: Town) -> None:
+def test_a_collection_waits_for_the_operators_word(town: PlayedTown) -> None:
     party = town.shufflers[0]
     party.stop()
     auto = party.config.read_text()
@@ -213,7 +198,7 @@ def test_a_collection_waits_for_the_operators_word(town: Town) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", [1, 2], ids=["ciphertexts", "shares"])
-def test_a_thousand_submissions_a_second_are_acknowledged_on_one_core(town: Town, number: int) -> None:
+def test_a_thousand_submissions_a_second_are_acknowledged_on_one_core(town: PlayedTown, number: int) -> None:
     count, streams = 4000, 4
 
     async def test() -> None:
@@ -257,7 +242,9 @@ def processor_seconds(process: int) -> float:
     return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
-def test_a_shuffler_without_a_passphrase_says_at_its_start_what_a_stolen_disk_shows(town: Town, tmp_path: Path) -> None:
+def test_a_shuffler_without_a_passphrase_says_at_its_start_what_a_stolen_disk_shows(
+    town: PlayedTown, tmp_path: Path
+) -> None:
     ports = [free_port(), free_port()]
     settings = town.shufflers[0].config.read_text().replace('passphrase_file = "passphrase"', "")
     for mine, own in zip(town.cluster.ports[town.shufflers[0].name], ports, strict=True):

@@ -9,7 +9,7 @@ import re
 import socket
 import ssl
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ from peos.wire import parties
 from peos.wire.methods import CLOSE, GET_LIST, SAY, STATUS
 from shuffler import config, keys
 from shuffler.evidence import Evidence
-from tests.integration.played import FAKES, Played, Town, played
+from tests.integration.played import FAKES, Played, PlayedTown, played, run
 from tests.raising import raises
 
 pytestmark = pytest.mark.full  # a town of its own
@@ -42,24 +42,7 @@ pytestmark = pytest.mark.full  # a town of its own
 USERS = 20
 
 
-@pytest.fixture(scope="module")
-def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
-    """Processes that serve every test of this file; a test that stops one starts it again."""
-    made = Town(tmp_path_factory.mktemp("town"))
-    with made.cluster:
-        yield made
-
-
-def run(test: Awaitable[None]) -> None:
-    """Run an asynchronous test to its end."""
-
-    async def whole() -> None:
-        await test
-
-    asyncio.run(whole())
-
-
-def restart(town: Town, number: int, *, kill: bool) -> None:
+def restart(town: PlayedTown, number: int, *, kill: bool) -> None:
     """Stop one shuffler and start it again on its ports."""
     party = town.shufflers[number - 1]
     begun = time.monotonic()
@@ -74,7 +57,7 @@ def shuffling(number: int, attempt: int) -> Callable[[list[Status]], bool]:
     return lambda here: here[number - 1].step.startswith(f"attempt {attempt}, round")
 
 
-def test_every_report_comes_out_exactly_once(town: Town) -> None:
+def test_every_report_comes_out_exactly_once(town: PlayedTown) -> None:
     async def test() -> None:
         async with played(town, "plain") as play:
             await play.submit(USERS)
@@ -95,7 +78,7 @@ def test_every_report_comes_out_exactly_once(town: Town) -> None:
 
 
 @pytest.mark.parametrize("kill", [pytest.param(False, marks=pytest.mark.long), True], ids=["SIGTERM", "SIGKILL"])
-def test_each_shuffler_is_stopped_in_the_middle_of_an_attempt(town: Town, kill: bool) -> None:
+def test_each_shuffler_is_stopped_in_the_middle_of_an_attempt(town: PlayedTown, kill: bool) -> None:
     async def test() -> None:
         async with played(town, f"middle {kill}") as play:
             await play.submit(USERS)
@@ -121,12 +104,12 @@ def _each(value: object) -> tuple[object, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def evidence_of(town: Town, number: int) -> list[Path]:
+def evidence_of(town: PlayedTown, number: int) -> list[Path]:
     """The files that a shuffler keeps for inspections."""
     return [path for path in (town.shufflers[number - 1].folder / "state" / "evidence").rglob("*") if path.is_file()]
 
 
-def test_every_shuffler_opens_the_dummies_rows_also_one_that_was_killed_after_the_delivery(town: Town) -> None:
+def test_every_shuffler_opens_the_dummies_rows_also_one_that_was_killed_after_the_delivery(town: PlayedTown) -> None:
     async def test() -> None:
         async with played(town, "opened") as play:
             await play.submit(USERS)
@@ -155,7 +138,7 @@ def test_every_shuffler_opens_the_dummies_rows_also_one_that_was_killed_after_th
     run(test())
 
 
-def test_what_is_kept_for_the_inspection_is_sealed_and_gone_when_it_is_over(town: Town) -> None:
+def test_what_is_kept_for_the_inspection_is_sealed_and_gone_when_it_is_over(town: PlayedTown) -> None:
     async def test() -> None:
         async with played(town, "sealed") as play:
             play.holds_dummies_back = True
@@ -187,7 +170,7 @@ def test_what_is_kept_for_the_inspection_is_sealed_and_gone_when_it_is_over(town
     run(test())
 
 
-def test_each_shuffler_is_killed_between_the_steps(town: Town) -> None:
+def test_each_shuffler_is_killed_between_the_steps(town: PlayedTown) -> None:
     async def test() -> None:
         async with played(town, "between", listening=False) as play:
             restart(town, 3, kill=True)  # open, nothing submitted
@@ -226,7 +209,7 @@ async def order_one(play: Played, caller: Caller) -> None:
 
 
 @pytest.mark.long  # the machine waits for a clock, and for pauses; in memory it is shown in tests/unit/shuffler_process
-def test_the_closing_time_passes_while_a_shuffler_is_down(town: Town) -> None:
+def test_the_closing_time_passes_while_a_shuffler_is_down(town: PlayedTown) -> None:
     async def test() -> None:
         async with played(town, "late", closes_at=int(time.time()) + 5) as play:
             await play.submit(USERS)
@@ -240,7 +223,7 @@ def test_the_closing_time_passes_while_a_shuffler_is_down(town: Town) -> None:
     run(test())
 
 
-def test_too_few_reports_end_the_collection_with_the_numbers(town: Town) -> None:
+def test_too_few_reports_end_the_collection_with_the_numbers(town: PlayedTown) -> None:
     async def test() -> None:
         async with played(town, "few", minimum=USERS + 1) as play:
             await play.submit(USERS)
@@ -253,7 +236,7 @@ def test_too_few_reports_end_the_collection_with_the_numbers(town: Town) -> None
     run(test())
 
 
-def test_the_analyzer_aborts_before_the_end(town: Town) -> None:
+def test_the_analyzer_aborts_before_the_end(town: PlayedTown) -> None:
     async def test() -> None:
         for state, question in (("open", "abort open"), ("shuffling", "abort shuffling")):
             async with played(town, question, listening=False) as play:
@@ -270,7 +253,7 @@ def test_the_analyzer_aborts_before_the_end(town: Town) -> None:
     run(test())
 
 
-def test_what_is_being_sent_ends_without_a_tombstone_when_the_analyzer_aborts(town: Town) -> None:
+def test_what_is_being_sent_ends_without_a_tombstone_when_the_analyzer_aborts(town: PlayedTown) -> None:
     async def test() -> None:
         async with played(town, "abort sending", listening=False) as play:
             await play.submit(USERS)
@@ -296,7 +279,7 @@ def test_what_is_being_sent_ends_without_a_tombstone_when_the_analyzer_aborts(to
     ],
 )
 def test_what_the_policy_forbids_is_refused_with_its_reason(
-    town: Town, changes: dict[str, object], mistake: tuple[str, ...]
+    town: PlayedTown, changes: dict[str, object], mistake: tuple[str, ...]
 ) -> None:
     async def test() -> None:
         with raises(*mistake):
@@ -306,7 +289,9 @@ def test_what_the_policy_forbids_is_refused_with_its_reason(
     run(test())
 
 
-def test_a_fifth_collection_of_a_question_within_a_day_is_refused_whatever_its_epoch_and_blanks(town: Town) -> None:
+def test_a_fifth_collection_of_a_question_within_a_day_is_refused_whatever_its_epoch_and_blanks(
+    town: PlayedTown,
+) -> None:
     """Those that were aborted without an output make room again, and the same proposal again is no other."""
 
     async def test() -> None:
@@ -327,7 +312,7 @@ def test_a_fifth_collection_of_a_question_within_a_day_is_refused_whatever_its_e
     run(test())
 
 
-def test_a_message_under_another_shufflers_certificate_is_refused(town: Town) -> None:
+def test_a_message_under_another_shufflers_certificate_is_refused(town: PlayedTown) -> None:
     async def test() -> None:
         async with played(town, "posing", listening=False) as play:
             context = Context(play.digest, bytes(32), 1)
@@ -346,7 +331,7 @@ def test_a_message_under_another_shufflers_certificate_is_refused(town: Town) ->
     run(test())
 
 
-def test_a_part_for_a_collection_that_has_ended_is_refused_with_its_state(town: Town) -> None:
+def test_a_part_for_a_collection_that_has_ended_is_refused_with_its_state(town: PlayedTown) -> None:
     async def test() -> None:
         async with played(town, "ended", listening=False) as play:
             await play.order(abort=True)
@@ -360,7 +345,7 @@ def test_a_part_for_a_collection_that_has_ended_is_refused_with_its_state(town: 
 
 
 @pytest.mark.parametrize("port", [0, 1], ids=["users", "peers"])
-def test_a_client_that_speaks_tls_12_at_most_is_refused(town: Town, port: int) -> None:
+def test_a_client_that_speaks_tls_12_at_most_is_refused(town: PlayedTown, port: int) -> None:
     name = town.shufflers[0].name
     capped = ssl.create_default_context()
     capped.check_hostname = False
@@ -374,7 +359,7 @@ def test_a_client_that_speaks_tls_12_at_most_is_refused(town: Town, port: int) -
         assert secure.version() == "TLSv1.3"
 
 
-def test_health_is_served_to_whoever_may_connect(town: Town) -> None:
+def test_health_is_served_to_whoever_may_connect(town: PlayedTown) -> None:
     card = town.cards[0]
     options = (("grpc.ssl_target_name_override", "peos.party"),)
     with grpc.secure_channel(card.user_address, pinned(card.user_certificate), options=options) as users:
@@ -383,7 +368,7 @@ def test_health_is_served_to_whoever_may_connect(town: Town) -> None:
     assert answer.status == health_pb2.HealthCheckResponse.SERVING
 
 
-def test_commands_of_an_operator_say_what_stands_and_what_is_wrong(town: Town, tmp_path: Path) -> None:
+def test_commands_of_an_operator_say_what_stands_and_what_is_wrong(town: PlayedTown, tmp_path: Path) -> None:
     party = town.shufflers[0]
     shown = party.run("status", "--config", str(party.config))
     assert re.search(r"^[0-9a-f]{16}…  published, 52 submissions$", shown, re.MULTILINE), shown
@@ -407,7 +392,7 @@ def test_commands_of_an_operator_say_what_stands_and_what_is_wrong(town: Town, t
         party.run("serve", "--config", str(elsewhere))
 
 
-def test_logs_name_the_collection_and_hold_no_key(town: Town) -> None:
+def test_logs_name_the_collection_and_hold_no_key(town: PlayedTown) -> None:
     for party in town.shufflers:
         lines = [json.loads(line) for line in party.log.read_text().splitlines()]
         assert any(len(line.get("collection", "")) == 16 for line in lines)
@@ -416,7 +401,7 @@ def test_logs_name_the_collection_and_hold_no_key(town: Town) -> None:
         assert secret not in party.log.read_text()
 
 
-def test_status_is_for_those_who_take_part(town: Town) -> None:
+def test_status_is_for_those_who_take_part(town: PlayedTown) -> None:
     async def test() -> None:
         async with played(town, "curious", listening=False) as play:
             unknown: Status = await play.callers[0].ask(STATUS, bytes(32))

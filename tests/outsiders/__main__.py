@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.integration.played import Town
+from tests.integration.played import PlayedTown
 from tests.outsiders.ground import ATTACKS, PHASES, Trial, count_for, restart, run
 
 _ROW = "{:9} {:7} {:>11} {:>9} {:>5}  {:>7} {:>10} {:>9} {:>6}  {}"
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     say(_ROW.format(*_HEAD, *_CAME))
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        town = Town(Path(folder))
+        town = PlayedTown(Path(folder))
         for party in town.shufflers:  # every trial is a collection of one analyzer
             text = party.config.read_text(encoding="utf-8")
             raised = text.replace("[policy]\n", "[policy]\nmost_per_analyzer_and_day = 1000\n")

@@ -19,7 +19,7 @@ from peos.collection.lifecycle import State
 from peos.net.certificates import Certificate
 from peos.net.client import channel
 from peos.net.tls import grpc, health_pb2, health_pb2_grpc
-from tests.integration.played import Played, Town, played
+from tests.integration.played import Played, PlayedTown, played
 
 USERS: Final = 8
 PHASES: Final = ("open", "closed", "frozen")
@@ -40,7 +40,7 @@ def descriptors(most: int) -> Iterator[None]:
         yield
 
 
-def restart(town: Town, most: int) -> None:
+def restart(town: PlayedTown, most: int) -> None:
     """All shufflers anew, with so many descriptors each."""
     for party in town.shufflers:
         party.stop()
@@ -112,7 +112,7 @@ async def _healthy(
             await asyncio.wait_for(over.wait(), 0.5)
 
 
-async def _counted(trial: Trial, town: Town, over: asyncio.Event) -> None:
+async def _counted(trial: Trial, town: PlayedTown, over: asyncio.Event) -> None:
     while not over.is_set():
         for party in town.shufflers:
             assert party.process is not None, "it runs"
@@ -123,7 +123,7 @@ async def _counted(trial: Trial, town: Town, over: asyncio.Event) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _observed(trial: Trial, town: Town) -> AsyncIterator[None]:
+async def _observed(trial: Trial, town: PlayedTown) -> AsyncIterator[None]:
     """Health is asked for on both ports of every shuffler, and descriptors are counted, until it is over."""
     over = asyncio.Event()
     tasks = [asyncio.ensure_future(_counted(trial, town, over))]
@@ -138,7 +138,7 @@ async def _observed(trial: Trial, town: Town) -> AsyncIterator[None]:
         await asyncio.gather(*tasks)
 
 
-def _ports(town: Town, kind: str) -> list[str]:
+def _ports(town: PlayedTown, kind: str) -> list[str]:
     ports = [card.user_address for card in town.cards]
     if kind in PEERS_TOO:
         ports += [card.peer_address for card in town.cards] + [f"127.0.0.1:{town.port}"]
@@ -157,7 +157,7 @@ async def _until(play: Played, states: frozenset[str]) -> str:
         await asyncio.sleep(0.2)
 
 
-async def run(town: Town, trial: Trial) -> None:
+async def run(town: PlayedTown, trial: Trial) -> None:
     """A collection under attack from its phase on, until it is delivered."""
     begun = time.monotonic()
     name = f"{trial.attack} {trial.phase} {trial.descriptors} {trial.addresses} {time.monotonic_ns()}"

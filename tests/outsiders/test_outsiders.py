@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.integration.played import Town
+from tests.integration.played import PlayedTown
 from tests.outsiders.ground import Trial, count_for, descriptors, restart, run
 
 pytestmark = pytest.mark.full  # a town of its own
@@ -18,15 +18,15 @@ FEW = 256
 
 
 @pytest.fixture(scope="module")
-def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
+def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlayedTown]:
     """Three shufflers that may open 256 descriptors each, whatever this machine would allow."""
     with descriptors(FEW):
-        made = Town(tmp_path_factory.mktemp("outsiders"))
+        made = PlayedTown(tmp_path_factory.mktemp("outsiders"))
     with made.cluster:
         yield made
 
 
-def holds(town: Town, attack: str, phase: str, *, most: int = FEW, addresses: int = 1) -> Trial:
+def holds(town: PlayedTown, attack: str, phase: str, *, most: int = FEW, addresses: int = 1) -> Trial:
     """Run the trial; it must hold."""
     trial = Trial(attack, phase, most, addresses, count_for(attack, most))
     asyncio.run(run(town, trial))
@@ -53,7 +53,7 @@ def holds(town: Town, attack: str, phase: str, *, most: int = FEW, addresses: in
     ],
 )
 def test_a_collection_completes_under_an_attack(
-    town: Town, attack: str, phase: str, addresses: int, least: int
+    town: PlayedTown, attack: str, phase: str, addresses: int, least: int
 ) -> None:
     trial = holds(town, attack, phase, addresses=addresses)
     assert trial.done["tried"] >= least
@@ -63,7 +63,7 @@ def test_a_collection_completes_under_an_attack(
 @pytest.mark.long
 @pytest.mark.parametrize("addresses", [1, 50])
 @pytest.mark.parametrize("attack", ["idle", "half"])
-def test_more_connections_than_a_thousand_descriptors(town: Town, attack: str, addresses: int) -> None:
+def test_more_connections_than_a_thousand_descriptors(town: PlayedTown, attack: str, addresses: int) -> None:
     restart(town, 1024)
     try:
         holds(town, attack, "frozen", most=1024, addresses=addresses)
@@ -71,7 +71,7 @@ def test_more_connections_than_a_thousand_descriptors(town: Town, attack: str, a
         restart(town, FEW)
 
 
-def test_a_soft_limit_is_raised_to_the_hard_one_and_core_dumps_are_off(town: Town) -> None:
+def test_a_soft_limit_is_raised_to_the_hard_one_and_core_dumps_are_off(town: PlayedTown) -> None:
     for party in town.shufflers:
         assert party.process is not None, "it runs"
         assert resource.prlimit(party.process.pid, resource.RLIMIT_NOFILE) == (FEW, FEW)

@@ -21,7 +21,7 @@ from peos.ldp import GRR
 from peos.simulate import Simulation
 from tests.raising import raises
 from tests.security.verdict import Verdict, of_flags, of_guesses
-from tests.unit.user_client.town import NOW, Town, full_key
+from tests.unit.user_client.town import NOW, FakeShufflers, full_key
 from user_client.client import Client
 from user_client.config import Config
 
@@ -32,12 +32,12 @@ TRIALS: Final = 12
 
 
 @pytest.fixture
-def town() -> Iterator[Town]:
-    with Town().running() as here:
+def town() -> Iterator[FakeShufflers]:
+    with FakeShufflers().running() as here:
         yield here
 
 
-def client(town: Town, folder: Path, rng: Randomness) -> Client:
+def client(town: FakeShufflers, folder: Path, rng: Randomness) -> Client:
     """A user with this memory, who trusts the town's shufflers and would pay for two answers."""
     trusted = tuple(card.identity for card in town.cards)
     config = Config(
@@ -46,12 +46,12 @@ def client(town: Town, folder: Path, rng: Randomness) -> Client:
     return Client(config, clock=lambda: float(NOW), fresh=lambda: Randomness(rng.bytes(32)))
 
 
-def ask(town: Town, epoch: str, **changes: Any) -> None:
+def ask(town: FakeShufflers, epoch: str, **changes: Any) -> None:
     """A collection of the same question in another epoch."""
     town.publish(town.document(epoch=epoch, choice=MechanismChoice.of(GRR(DOMAIN, EPSILON)), **changes))
 
 
-def reports(town: Town, ticket: bytes) -> list[int]:
+def reports(town: FakeShufflers, ticket: bytes) -> list[int]:
     """What all shufflers and the analyzer together make of what one user sent, each report once."""
     taken = [{part.collection: part for part in one.taken.values() if part.id == ticket} for one in town.shufflers]
     found = []
@@ -72,7 +72,9 @@ def average(asked: list[int]) -> int:
 
 
 @pytest.mark.full
-def test_without_a_memory_repeated_answers_average_to_her_value(town: Town, tmp_path: Path, rng: Randomness) -> None:
+def test_without_a_memory_repeated_answers_average_to_her_value(
+    town: FakeShufflers, tmp_path: Path, rng: Randomness
+) -> None:
     values = (rng.uint64(TRIALS) % DOMAIN).astype(int)
     for again in range(ASKED):
         ask(town, str(again))
@@ -87,7 +89,7 @@ def test_without_a_memory_repeated_answers_average_to_her_value(town: Town, tmp_
 
 
 def test_with_her_memory_the_analyzer_gets_what_her_budget_pays_for_and_in_one_collection_one_report(
-    town: Town, tmp_path: Path, rng: Randomness
+    town: FakeShufflers, tmp_path: Path, rng: Randomness
 ) -> None:
     refused = 0
     for again in range(ASKED):
@@ -148,7 +150,7 @@ def test_fresh_reports_in_every_collection_have_nothing_in_common(key: PaillierP
 
 
 def test_the_client_sends_a_fresh_report_into_another_epoch_and_none_into_another_collection_of_the_same(
-    town: Town, tmp_path: Path, rng: Randomness
+    town: FakeShufflers, tmp_path: Path, rng: Randomness
 ) -> None:
     """A report is never carried over, whatever became of the first collection."""
     user = client(town, tmp_path / "user", rng)

@@ -22,7 +22,7 @@ from peos.net.submit import describe
 from peos.wire import documents, parties
 from tests.raising import raises
 from tests.security.verdict import of_rate
-from tests.unit.user_client.town import NOW, Town, full_key
+from tests.unit.user_client.town import NOW, FakeShufflers, full_key
 from user_client.client import Client, Describe
 from user_client.config import Config
 
@@ -30,8 +30,8 @@ TRIALS: Final = 12
 
 
 @pytest.fixture
-def town() -> Iterator[Town]:
-    with Town().running() as here:
+def town() -> Iterator[FakeShufflers]:
+    with FakeShufflers().running() as here:
         yield here
 
 
@@ -42,14 +42,16 @@ class Everybody(tuple[bytes, ...]):
         return True
 
 
-def client(town: Town, folder: Path, *, ask: Describe = describe, pins: tuple[bytes, ...] | None = None) -> Client:
+def client(
+    town: FakeShufflers, folder: Path, *, ask: Describe = describe, pins: tuple[bytes, ...] | None = None
+) -> Client:
     """A user with a memory of her own, who asks shufflers so, and trusts these."""
     trusted = tuple(card.identity for card in town.cards) if pins is None else pins
     config = Config(folder=folder, shufflers=trusted, most_eps_local=2.5, least_reports=500, least_fakes=50, budget=5.0)
     return Client(config, clock=lambda: float(NOW), describe=ask)
 
 
-def invitation(town: Town, signed: bytes) -> bytes:
+def invitation(town: FakeShufflers, signed: bytes) -> bytes:
     digest = documents.decode_signed_document(signed).digest
     return parties.encode_invitation(digest, tuple(parties.sign_card(one.card, one.identity) for one in town.shufflers))
 
@@ -58,7 +60,7 @@ def invitation(town: Town, signed: bytes) -> bytes:
 # one that everybody else is given.
 
 
-def for_her_alone(town: Town) -> bytes:
+def for_her_alone(town: FakeShufflers) -> bytes:
     """Shuffler 1 describes a document with 60 fakes, the others the one with 100; returns hers."""
     town.publish()
     hers = documents.sign_document(town.document(fakes=60), town.analyzer)
@@ -66,7 +68,7 @@ def for_her_alone(town: Town) -> bytes:
     return hers
 
 
-def test_a_document_for_her_alone_is_not_answered(town: Town, tmp_path: Path) -> None:
+def test_a_document_for_her_alone_is_not_answered(town: FakeShufflers, tmp_path: Path) -> None:
     hers = for_her_alone(town)
     user = client(town, tmp_path / "user")
     with raises("collection.unknown", "org-2, document"):
@@ -75,7 +77,9 @@ def test_a_document_for_her_alone_is_not_answered(town: Town, tmp_path: Path) ->
     assert not any(one.parts for one in town.shufflers)
 
 
-def test_a_client_that_asks_one_shuffler_only_answers_a_document_for_her_alone(town: Town, tmp_path: Path) -> None:
+def test_a_client_that_asks_one_shuffler_only_answers_a_document_for_her_alone(
+    town: FakeShufflers, tmp_path: Path
+) -> None:
     hers = for_her_alone(town)
 
     def one_only(card: Card, collection: bytes) -> bytes:
@@ -93,7 +97,7 @@ def test_a_client_that_asks_one_shuffler_only_answers_a_document_for_her_alone(t
     of_rate("a document for one user", taken, TRIALS, "parts under it were taken in by shuffler 1").assert_succeeds()
 
 
-def _ticket(town: Town, collection: bytes, number: int) -> Ticket:
+def _ticket(town: FakeShufflers, collection: bytes, number: int) -> Ticket:
     id_ = number.to_bytes(16, "big")
     return issue(town.enrolment, collection, id_, Identity(id_ * 2))
 
@@ -101,7 +105,7 @@ def _ticket(town: Town, collection: bytes, number: int) -> Ticket:
 # Shufflers that are the analyzer itself: their identities are fresh, and no organisation vouches for them.
 
 
-def test_shufflers_that_nobody_knows_are_not_answered(town: Town, tmp_path: Path) -> None:
+def test_shufflers_that_nobody_knows_are_not_answered(town: FakeShufflers, tmp_path: Path) -> None:
     town.publish()
     known = tuple(bytes((number,)) * 32 for number in range(3))
     user = client(town, tmp_path / "user", pins=known)
@@ -112,7 +116,7 @@ def test_shufflers_that_nobody_knows_are_not_answered(town: Town, tmp_path: Path
 
 
 def test_a_client_that_pins_nobody_hands_its_report_to_an_analyzer_that_is_every_shuffler(
-    town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    town: FakeShufflers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     town.publish()
     read, made, true = 0, list[U64](), GRR.randomize

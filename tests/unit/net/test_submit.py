@@ -20,16 +20,16 @@ from peos.wire.submissions import encode_part
 from tests.raising import raises
 from tests.unit.collection.made import receipt_of
 from tests.unit.fake_shuffler import refuse
-from tests.unit.user_client.town import Town, full_key
+from tests.unit.user_client.town import FakeShufflers, full_key
 
 
 @pytest.fixture
-def town() -> Iterator[Town]:
-    with Town().running() as here:
+def town() -> Iterator[FakeShufflers]:
+    with FakeShufflers().running() as here:
         yield here
 
 
-def made(town: Town, rng: Randomness, count: int, *, first: int = 1) -> list[tuple[Part, ...]]:
+def made(town: FakeShufflers, rng: Randomness, count: int, *, first: int = 1) -> list[tuple[Part, ...]]:
     """Submissions of users first … first + count − 1."""
     public = full_key().public
     zero = public.zero_source(rng).zeros(1)  # one zero for all: these tests do not ask whether ciphertexts hide
@@ -43,7 +43,7 @@ def made(town: Town, rng: Randomness, count: int, *, first: int = 1) -> list[tup
     return prepare(town.digest, splitter, rng.uint64((count, 1)), tickets, rng)
 
 
-def test_each_part_goes_to_its_shuffler_and_all_acknowledge_one_digest(town: Town, rng: Randomness) -> None:
+def test_each_part_goes_to_its_shuffler_and_all_acknowledge_one_digest(town: FakeShufflers, rng: Randomness) -> None:
     submissions = made(town, rng, 600)
     answers: list[tuple[int, Answer]] = []
     outcomes = send_parts(town.cards, submissions, rng=rng, on_answer=lambda *answer: answers.append(answer))
@@ -55,7 +55,7 @@ def test_each_part_goes_to_its_shuffler_and_all_acknowledge_one_digest(town: Tow
     assert [one.streams for one in town.shufflers] == [1, 1, 1]
 
 
-def test_submissions_are_read_only_as_fast_as_they_are_answered(town: Town, rng: Randomness) -> None:
+def test_submissions_are_read_only_as_fast_as_they_are_answered(town: FakeShufflers, rng: Randomness) -> None:
     ready = made(town, rng, 3 * WINDOW)
     read = 0
     answered = {1: 0, 2: 0, 3: 0}
@@ -73,7 +73,7 @@ def test_submissions_are_read_only_as_fast_as_they_are_answered(town: Town, rng:
     assert len(send_parts(town.cards, given(), rng=rng, on_answer=count)) == len(ready)
 
 
-def test_after_a_broken_stream_the_same_bytes_are_sent_again(town: Town, rng: Randomness) -> None:
+def test_after_a_broken_stream_the_same_bytes_are_sent_again(town: FakeShufflers, rng: Randomness) -> None:
     submissions = made(town, rng, 50)
     north = town.shufflers[1]
     north.break_after, north.swallow = [10, 7], True
@@ -83,7 +83,7 @@ def test_after_a_broken_stream_the_same_bytes_are_sent_again(town: Town, rng: Ra
     assert len(north.parts) > len(submissions), "nothing was sent twice, so nothing was tested"
 
 
-def test_a_shuffler_that_comes_back_gets_the_rest(town: Town, rng: Randomness) -> None:
+def test_a_shuffler_that_comes_back_gets_the_rest(town: FakeShufflers, rng: Randomness) -> None:
     submissions = made(town, rng, 20)
     south = town.shufflers[2]
 
@@ -99,7 +99,7 @@ def test_a_shuffler_that_comes_back_gets_the_rest(town: Town, rng: Randomness) -
     assert set(south.parts) == {encode_part(parts[2]) for parts in submissions}
 
 
-def test_a_refusal_that_asks_for_patience_gets_it(town: Town, rng: Randomness) -> None:
+def test_a_refusal_that_asks_for_patience_gets_it(town: FakeShufflers, rng: Randomness) -> None:
     submissions = made(town, rng, 5)
     asked: list[float] = []
 
@@ -112,13 +112,13 @@ def test_a_refusal_that_asks_for_patience_gets_it(town: Town, rng: Randomness) -
     assert set(town.shufflers[0].parts) == {encode_part(parts[0]) for parts in submissions}
 
 
-def test_who_asks_for_patience_for_ever_is_named_with_its_reason(town: Town, rng: Randomness) -> None:
+def test_who_asks_for_patience_for_ever_is_named_with_its_reason(town: FakeShufflers, rng: Randomness) -> None:
     town.shufflers[1].before = refuse("full at the moment", retry=True)
     with raises("submit.closed", "shuffler 2 (org-2), submission", "full at the moment", kind=RemoteFault):
         send_parts(town.cards, made(town, rng, 2), rng=rng, deadline=2.0)
 
 
-def test_a_final_refusal_is_an_outcome_and_says_who_and_why(town: Town, rng: Randomness) -> None:
+def test_a_final_refusal_is_an_outcome_and_says_who_and_why(town: FakeShufflers, rng: Randomness) -> None:
     submissions = made(town, rng, 3)
     bad = replace(submissions[1][2], signature=bytes(64))
     outcomes = send_parts(town.cards, [submissions[0], (*submissions[1][:2], bad), submissions[2]], rng=rng)
@@ -129,14 +129,14 @@ def test_a_final_refusal_is_an_outcome_and_says_who_and_why(town: Town, rng: Ran
     assert refusal.hint == "answer with the key of the ticket"
 
 
-def test_another_submission_under_a_used_ticket_is_refused_by_all(town: Town, rng: Randomness) -> None:
+def test_another_submission_under_a_used_ticket_is_refused_by_all(town: FakeShufflers, rng: Randomness) -> None:
     assert send_parts(town.cards, made(town, rng, 1), rng=rng)[0].accepted
     (second,) = send_parts(town.cards, made(town, rng, 1), rng=rng)
     assert [refusal.shuffler for refusal in second.refusals] == [1, 2, 3]
     assert {refusal.error_id for refusal in second.refusals} == {"submit.ticket_used"}
 
 
-def test_an_acknowledgement_of_another_digest_does_not_count(town: Town, rng: Randomness) -> None:
+def test_an_acknowledgement_of_another_digest_does_not_count(town: FakeShufflers, rng: Randomness) -> None:
     town.shufflers[2].lie = town.ticket(1).id + b"\x05" * 32
     told: list[int] = []
     (outcome,) = send_parts(town.cards, made(town, rng, 1), rng=rng, on_answer=lambda who, _: told.append(who))
@@ -145,7 +145,7 @@ def test_an_acknowledgement_of_another_digest_does_not_count(town: Town, rng: Ra
     assert sorted(told) == [1, 2], "an acknowledgement of something else was passed on"
 
 
-def test_an_answer_to_another_part_ends_it(town: Town, rng: Randomness) -> None:
+def test_an_answer_to_another_part_ends_it(town: FakeShufflers, rng: Randomness) -> None:
     town.shufflers[0].before = lambda part: Answer(
         part.collection, b"\x09" * 16, b"\x09" * 48, receipt=receipt_of(town.shufflers[0].identity, part)
     )
@@ -153,7 +153,7 @@ def test_an_answer_to_another_part_ends_it(town: Town, rng: Randomness) -> None:
         send_parts(town.cards, made(town, rng, 1), rng=rng)
 
 
-def test_a_shuffler_that_is_gone_is_named_after_the_others_have_answered(town: Town, rng: Randomness) -> None:
+def test_a_shuffler_that_is_gone_is_named_after_the_others_have_answered(town: FakeShufflers, rng: Randomness) -> None:
     town.stop(2)
     started = time.monotonic()
     told: list[int] = []
@@ -164,7 +164,9 @@ def test_a_shuffler_that_is_gone_is_named_after_the_others_have_answered(town: T
     assert time.monotonic() - started < 60
 
 
-def test_a_shuffler_that_says_nothing_is_not_waited_for_beyond_the_deadline(town: Town, rng: Randomness) -> None:
+def test_a_shuffler_that_says_nothing_is_not_waited_for_beyond_the_deadline(
+    town: FakeShufflers, rng: Randomness
+) -> None:
     def sleep(_: Part) -> None:
         time.sleep(2.5)
 
@@ -173,7 +175,7 @@ def test_a_shuffler_that_says_nothing_is_not_waited_for_beyond_the_deadline(town
         send_parts(town.cards[:2], [made(town, rng, 1)[0][1:2]], rng=rng, deadline=0.5)
 
 
-def test_another_certificate_than_the_cards_is_refused_at_once(town: Town, rng: Randomness) -> None:
+def test_another_certificate_than_the_cards_is_refused_at_once(town: FakeShufflers, rng: Randomness) -> None:
     cards = list(town.cards)
     stranger = replace(cards[1], user_certificate=cards[0].user_certificate)
     with raises("network.certificate", "shuffler 2 (org-2), submission"):
@@ -183,14 +185,14 @@ def test_another_certificate_than_the_cards_is_refused_at_once(town: Town, rng: 
     assert not town.shufflers[1].parts
 
 
-def test_parts_that_are_missing_alone_can_be_sent(town: Town, rng: Randomness) -> None:
+def test_parts_that_are_missing_alone_can_be_sent(town: FakeShufflers, rng: Randomness) -> None:
     (parts,) = made(town, rng, 1)
     assert send_parts(town.cards, [parts[:1]], rng=rng)[0].accepted
     assert send_parts(town.cards, [parts[1:]], rng=rng)[0].accepted
     assert [len(one.parts) for one in town.shufflers] == [1, 1, 1]
 
 
-def test_parts_of_two_submissions_are_not_sent_as_one(town: Town, rng: Randomness) -> None:
+def test_parts_of_two_submissions_are_not_sent_as_one(town: FakeShufflers, rng: Randomness) -> None:
     first, second = made(town, rng, 2)
     with raises("submit.mixed_parts"):
         send_parts(town.cards, [(*first[:2], second[2])], rng=rng)
@@ -199,14 +201,14 @@ def test_parts_of_two_submissions_are_not_sent_as_one(town: Town, rng: Randomnes
     assert not any(one.parts for one in town.shufflers)
 
 
-def test_a_document_comes_as_it_was_signed(town: Town) -> None:
+def test_a_document_comes_as_it_was_signed(town: FakeShufflers) -> None:
     for one in town.shufflers:
         assert describe(one.card, town.digest) == one.signed
     with raises("collection.unknown", "org-1", "document"):
         describe(town.cards[0], b"\x11" * 32)
 
 
-def test_what_a_shuffler_says_is_one_printable_line(town: Town, rng: Randomness) -> None:
+def test_what_a_shuffler_says_is_one_printable_line(town: FakeShufflers, rng: Randomness) -> None:
     town.shufflers[0].before = refuse("no\x1b[2J\nfurther " + "x" * 900)
     (outcome,) = send_parts(town.cards, made(town, rng, 1), rng=rng)
     sentence = outcome.refusals[0].sentence
@@ -220,7 +222,7 @@ def test_what_a_shuffler_says_is_one_printable_line(town: Town, rng: Randomness)
     ids=["her clock is ahead", "her clock is behind"],
 )
 def test_a_certificate_that_is_not_valid_by_her_clock_is_told_with_the_clock(
-    town: Town, rng: Randomness, years: int, sentence: str
+    town: FakeShufflers, rng: Randomness, years: int, sentence: str
 ) -> None:
     """Ten years off: what she sees is a certificate of another time, and her clock is the likelier mistake."""
     now = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=365 * years)
@@ -234,7 +236,7 @@ def test_a_certificate_that_is_not_valid_by_her_clock_is_told_with_the_clock(
     assert "set this machine's clock if it is wrong" in found.value.hint
 
 
-def test_nothing_runs_on_after_the_caller_stopped_reading(town: Town, rng: Randomness) -> None:
+def test_nothing_runs_on_after_the_caller_stopped_reading(town: FakeShufflers, rng: Randomness) -> None:
     def interrupted() -> Iterator[tuple[Part, ...]]:
         yield made(town, rng, 1)[0]
         raise KeyboardInterrupt
@@ -244,7 +246,7 @@ def test_nothing_runs_on_after_the_caller_stopped_reading(town: Town, rng: Rando
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("submit")]
 
 
-def test_a_call_that_is_refused_is_not_repeated(town: Town, rng: Randomness) -> None:
+def test_a_call_that_is_refused_is_not_repeated(town: FakeShufflers, rng: Randomness) -> None:
     def answer(_: Part) -> Answer:
         raise Refused("test.refused", "users are not served here")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.user_client.town import NOW, Town
+from tests.unit.user_client.town import NOW, FakeShufflers
 from user_client.client import Client
 from user_client.config import Config
 
@@ -15,14 +15,14 @@ Open = Callable[..., Client]
 
 
 @pytest.fixture
-def town() -> Iterator[Town]:
+def town() -> Iterator[FakeShufflers]:
     """A collection that everybody accepts."""
-    with Town().running() as here:
+    with FakeShufflers().running() as here:
         yield here
 
 
 @pytest.fixture
-def config(town: Town, tmp_path: Path) -> Config:
+def config(town: FakeShufflers, tmp_path: Path) -> Config:
     """Limits that the town's collection keeps to."""
     return Config(
         folder=tmp_path / "memory",

@@ -22,7 +22,7 @@ from peos.ldp import GRR
 from tests.full import full, many
 from tests.raising import require_shown
 from tests.unit.fake_shuffler import refuse
-from tests.unit.user_client.town import Town
+from tests.unit.user_client.town import FakeShufflers
 from user_client.cli import app
 
 ROOT = Path(__file__).parents[3]
@@ -40,7 +40,7 @@ NO_TICKET = f"{WITHOUT_KEY}:{'0' * 64}"
 class Desk:
     """Files as a user has them, and the command on them."""
 
-    def __init__(self, town: Town, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, town: FakeShufflers, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.town, self.folder, self.capsys = town, folder, capsys
         self.config, self.invitation = folder / "client.toml", folder / "question.invitation"
         pins = ", ".join(f'"{card.identity.hex()}"' for card in town.cards)
@@ -70,7 +70,7 @@ class Desk:
 
 
 @pytest.fixture
-def desk(town: Town, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
+def desk(town: FakeShufflers, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
     return Desk(town, tmp_path, capsys)
 
 
@@ -142,7 +142,7 @@ def test_every_bad_line_is_named_and_no_value_is(desk: Desk) -> None:
 
 
 def test_answers_are_given_by_their_labels_and_asked_with_them(
-    town: Town, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    town: FakeShufflers, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     labels = ("nobody", "a dog", *(f"a cat and {number} more" for number in range(62)))
     town.publish(town.document(labels=labels))

@@ -7,11 +7,11 @@ from peos.wire import submissions
 from tests.raising import raises
 from tests.unit.fake_shuffler import read
 from tests.unit.user_client.conftest import Open
-from tests.unit.user_client.town import Town
+from tests.unit.user_client.town import FakeShufflers
 from user_client.config import Config
 
 
-def _parts(town: Town) -> list[Part]:
+def _parts(town: FakeShufflers) -> list[Part]:
     return [submissions.decode_part(one.parts[0]) for one in town.shufflers if one.parts]
 
 
@@ -27,7 +27,9 @@ def _on_disk(folder: Path, needles: dict[str, bytes]) -> set[str]:
     return {name for name, needle in needles.items() if any(needle in data for data in files)}
 
 
-def test_what_all_have_acknowledged_is_on_no_page_of_her_device(town: Town, client: Open, config: Config) -> None:
+def test_what_all_have_acknowledged_is_on_no_page_of_her_device(
+    town: FakeShufflers, client: Open, config: Config
+) -> None:
     secret = {"the ticket's key": town.ticket(1).key.secret}
     with client() as started:
         collection = started.open(town.invitation)
@@ -50,7 +52,7 @@ def test_what_all_have_acknowledged_is_on_no_page_of_her_device(town: Town, clie
         assert started.ledger().own_spent == 2_000_000
 
 
-def test_an_acknowledgement_that_is_not_signed_is_none(town: Town, client: Open) -> None:
+def test_an_acknowledgement_that_is_not_signed_is_none(town: FakeShufflers, client: Open) -> None:
     town.shufflers[1].signer = town.shufflers[0].identity
     result = client().open(town.invitation).submit(17, town.ticket(1))
     assert [str(one) for one in result.refusals] == [

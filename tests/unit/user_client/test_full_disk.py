@@ -9,14 +9,14 @@ import pytest
 from tests.disks import fill, small_disk
 from tests.full import full
 from tests.unit.user_client.test_command_line import Desk
-from tests.unit.user_client.town import Town
+from tests.unit.user_client.town import FakeShufflers
 
 USERS = 400
 
 
 @pytest.mark.parametrize("room", [full(0), 700 << 10], ids=["from the start", "in the middle"])
 def test_without_room_nothing_more_is_sent_and_with_room_the_same_command_goes_on(
-    town: Town, tmp_path: Path, capsys: pytest.CaptureFixture[str], room: int
+    town: FakeShufflers, tmp_path: Path, capsys: pytest.CaptureFixture[str], room: int
 ) -> None:
     desk = Desk(town, tmp_path, capsys)
     desk.write(USERS)

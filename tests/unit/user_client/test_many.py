@@ -10,13 +10,13 @@ from peos.crypto.randomness import Randomness, system
 from peos.errors import RemoteFault, WrongInput
 from tests.unit.fake_shuffler import refuse
 from tests.unit.user_client.conftest import Open
-from tests.unit.user_client.town import NOW, Town
+from tests.unit.user_client.town import NOW, FakeShufflers
 from user_client.client import BadAnswers, Client
 from user_client.config import Config
 from user_client.submitter import BATCH
 
 
-def answers(town: Town, count: int, *, first: int = 1) -> list[tuple[int, Ticket]]:
+def answers(town: FakeShufflers, count: int, *, first: int = 1) -> list[tuple[int, Ticket]]:
     return [(number % 64, town.ticket(number)) for number in range(first, first + count)]
 
 
@@ -28,7 +28,7 @@ def counting(streams: list[Randomness]) -> Callable[[], Randomness]:
     return fresh
 
 
-def test_all_are_accepted_with_one_digest_each_and_randomness_of_their_own(town: Town, config: Config) -> None:
+def test_all_are_accepted_with_one_digest_each_and_randomness_of_their_own(town: FakeShufflers, config: Config) -> None:
     streams: list[Randomness] = []
     given = answers(town, BATCH + 40)
     told: list[tuple[int, int]] = []
@@ -48,7 +48,7 @@ def test_all_are_accepted_with_one_digest_each_and_randomness_of_their_own(town:
 
 
 def test_what_broke_off_is_resumed_with_the_same_bytes_and_nothing_accepted_is_sent_again(
-    town: Town, client: Open
+    town: FakeShufflers, client: Open
 ) -> None:
     given = answers(town, 60)
     collection = client().open(town.invitation)
@@ -68,7 +68,7 @@ def test_what_broke_off_is_resumed_with_the_same_bytes_and_nothing_accepted_is_s
     assert client().status()[0].accepted == 60
 
 
-def test_only_who_is_refused_is_refused(town: Town, client: Open) -> None:
+def test_only_who_is_refused_is_refused(town: FakeShufflers, client: Open) -> None:
     given = answers(town, 5)
     bad = given[2][1].id
     full = refuse("the collection takes no more")
@@ -82,7 +82,7 @@ def test_only_who_is_refused_is_refused(town: Town, client: Open) -> None:
     assert [result.accepted for result in again] == [True] * 5
 
 
-def test_each_user_has_a_budget_of_her_own(town: Town, client: Open) -> None:
+def test_each_user_has_a_budget_of_her_own(town: FakeShufflers, client: Open) -> None:
     assert all(result.accepted for result in client(budget=2.0).open(town.invitation).submit_many(answers(town, 3)))
     town.publish(town.document(epoch="2031"))
     results = client(budget=2.0).open(town.invitation).submit_many(answers(town, 4))
@@ -91,7 +91,7 @@ def test_each_user_has_a_budget_of_her_own(town: Town, client: Open) -> None:
     assert str(results[0].refusals[0]).startswith("this client: ")
 
 
-def test_all_that_is_wrong_is_told_by_position_before_anything_is_done(town: Town, client: Open) -> None:
+def test_all_that_is_wrong_is_told_by_position_before_anything_is_done(town: FakeShufflers, client: Open) -> None:
     given = answers(town, 6)
     given[1] = (64, given[1][1])
     given[3] = (3, replace(given[3][1], signature=bytes(64)))
@@ -108,7 +108,7 @@ def test_all_that_is_wrong_is_told_by_position_before_anything_is_done(town: Tow
     assert not any(one.parts for one in town.shufflers)
 
 
-def test_the_owner_and_a_user_of_a_file_do_not_answer_under_one_ticket_twice(town: Town, client: Open) -> None:
+def test_the_owner_and_a_user_of_a_file_do_not_answer_under_one_ticket_twice(town: FakeShufflers, client: Open) -> None:
     collection = client().open(town.invitation)
     collection.submit(3, town.ticket(1))
     (result,) = collection.submit_many([(4, town.ticket(1))])
@@ -117,7 +117,7 @@ def test_the_owner_and_a_user_of_a_file_do_not_answer_under_one_ticket_twice(tow
     assert [len(one.parts) for one in town.shufflers] == [1, 1, 1]
 
 
-def test_who_waits_is_told_for_whom_and_why(town: Town, client: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_waits_is_told_for_whom_and_why(town: FakeShufflers, client: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("peos.net.submit._QUIET", 0.2)
     town.shufflers[1].before = refuse("full at the moment", retry=True)
     heard: list[str] = []

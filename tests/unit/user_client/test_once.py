@@ -25,7 +25,7 @@ from peos.wire import strict
 from tests.raising import raises
 from tests.unit.fake_shuffler import refuse
 from tests.unit.user_client.conftest import Open
-from tests.unit.user_client.town import Town, full_key
+from tests.unit.user_client.town import FakeShufflers, full_key
 from user_client.config import Config
 from user_client.store import NAME, ClientStore
 
@@ -45,7 +45,7 @@ def draws(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_her_answer_is_acknowledged_by_all_and_decrypts_to_her_report(
-    town: Town, client: Open, monkeypatch: pytest.MonkeyPatch
+    town: FakeShufflers, client: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reports: list[U64] = []
     true = GRR.randomize
@@ -68,7 +68,7 @@ def _packed(share: bytes) -> Packed:
     return np.frombuffer(share, np.uint8).reshape(1, -1)
 
 
-def test_a_second_answer_sends_nothing_and_says_so(town: Town, client: Open, draws: list[int]) -> None:
+def test_a_second_answer_sends_nothing_and_says_so(town: FakeShufflers, client: Open, draws: list[int]) -> None:
     client().open(town.invitation).submit(17, town.ticket(1))
     sent = [list(one.parts) for one in town.shufflers]
     again = client().open(town.invitation).submit(18, town.ticket(1))
@@ -80,7 +80,7 @@ def test_a_second_answer_sends_nothing_and_says_so(town: Town, client: Open, dra
 
 
 def test_after_a_stop_between_two_shufflers_the_rest_gets_the_same_submission(
-    town: Town, client: Open, draws: list[int]
+    town: FakeShufflers, client: Open, draws: list[int]
 ) -> None:
     collection = client().open(town.invitation)
     town.stop(3)
@@ -98,7 +98,9 @@ def test_after_a_stop_between_two_shufflers_the_rest_gets_the_same_submission(
     assert client().status()[0].accepted == 1
 
 
-def test_a_lost_acknowledgement_is_asked_for_with_the_same_bytes(town: Town, client: Open, draws: list[int]) -> None:
+def test_a_lost_acknowledgement_is_asked_for_with_the_same_bytes(
+    town: FakeShufflers, client: Open, draws: list[int]
+) -> None:
     collection = client().open(town.invitation)
     town.shufflers[1].before = refuse("full at the moment", retry=True)
     with raises("submit.closed", "full at the moment", kind=RemoteFault):
@@ -110,7 +112,7 @@ def test_a_lost_acknowledgement_is_asked_for_with_the_same_bytes(town: Town, cli
     assert draws == [1]
 
 
-def test_it_is_durable_before_the_first_byte_is_sent(town: Town, client: Open, config: Config) -> None:
+def test_it_is_durable_before_the_first_byte_is_sent(town: FakeShufflers, client: Open, config: Config) -> None:
     """Every shuffler that gets a part finds the whole submission committed, as another process would see it."""
     path, found = config.folder / NAME, []
 
@@ -126,7 +128,9 @@ def test_it_is_durable_before_the_first_byte_is_sent(town: Town, client: Open, c
     assert found == [3, 3, 3]
 
 
-def test_if_it_cannot_be_kept_nothing_is_sent(town: Town, client: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_it_cannot_be_kept_nothing_is_sent(
+    town: FakeShufflers, client: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
     collection = client().open(town.invitation)
 
     def full(*_: object) -> None:
@@ -143,7 +147,7 @@ def test_if_it_cannot_be_kept_nothing_is_sent(town: Town, client: Open, monkeypa
 
 
 def test_a_conflicting_answer_is_a_refusal_with_its_reason(
-    town: Town, client: Open, tmp_path: Path, draws: list[int]
+    town: FakeShufflers, client: Open, tmp_path: Path, draws: list[int]
 ) -> None:
     assert client(folder=tmp_path / "thief").open(town.invitation).submit(3, town.ticket(1)).accepted
     result = client().open(town.invitation).submit(17, town.ticket(1))
@@ -156,7 +160,7 @@ def test_a_conflicting_answer_is_a_refusal_with_its_reason(
     assert draws == [1, 1]
 
 
-def test_another_ticket_does_not_make_a_second_answer(town: Town, client: Open, draws: list[int]) -> None:
+def test_another_ticket_does_not_make_a_second_answer(town: FakeShufflers, client: Open, draws: list[int]) -> None:
     client().open(town.invitation).submit(17, town.ticket(1))
     with raises("consent.answered", "00000000…"):
         client().open(town.invitation).submit(17, town.ticket(2))
@@ -164,7 +168,7 @@ def test_another_ticket_does_not_make_a_second_answer(town: Town, client: Open, 
 
 
 def test_the_same_question_in_another_collection_is_refused_without_tombstones(
-    town: Town, client: Open, draws: list[int]
+    town: FakeShufflers, client: Open, draws: list[int]
 ) -> None:
     client().open(town.invitation).submit(17, town.ticket(1))
     town.publish(town.document(fakes=99))
@@ -173,7 +177,7 @@ def test_the_same_question_in_another_collection_is_refused_without_tombstones(
     assert draws == [1]
 
 
-def test_the_budget_refuses_and_names_what_spent_it(town: Town, client: Open, draws: list[int]) -> None:
+def test_the_budget_refuses_and_names_what_spent_it(town: FakeShufflers, client: Open, draws: list[int]) -> None:
     spent = []
     for epoch in ("2031", "2032"):
         town.publish(town.document(epoch=epoch))
@@ -195,14 +199,14 @@ def test_a_charge_is_rounded_up_and_the_budget_down() -> None:
 
 
 @pytest.mark.parametrize("value", [-1, 64, 10**30, True])
-def test_a_value_outside_the_domain_is_refused_and_not_repeated(town: Town, client: Open, value: int) -> None:
+def test_a_value_outside_the_domain_is_refused_and_not_repeated(town: FakeShufflers, client: Open, value: int) -> None:
     with raises("input.answers", "0", "63") as caught:
         client().open(town.invitation).submit(value, town.ticket(1))
     assert str(value) not in str(caught.value)
     assert client().status() == ()
 
 
-def test_a_ticket_of_another_collection_costs_nothing(town: Town, client: Open, draws: list[int]) -> None:
+def test_a_ticket_of_another_collection_costs_nothing(town: FakeShufflers, client: Open, draws: list[int]) -> None:
     wrong = replace(town.ticket(1), signature=town.ticket(2).signature)
     with raises("input.answers", "ticket"):
         client().open(town.invitation).submit(1, wrong)
@@ -210,7 +214,7 @@ def test_a_ticket_of_another_collection_costs_nothing(town: Town, client: Open, 
     assert client().ledger().own_spent == 0
 
 
-def test_one_report_builds_no_tables(town: Town, client: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_report_builds_no_tables(town: FakeShufflers, client: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     true = PaillierPublicKey.zero_source
 
@@ -226,7 +230,7 @@ def test_one_report_builds_no_tables(town: Town, client: Open, monkeypatch: pyte
     assert asked == [1]
 
 
-def test_her_folder_is_hers_alone(town: Town, client: Open, config: Config) -> None:
+def test_her_folder_is_hers_alone(town: FakeShufflers, client: Open, config: Config) -> None:
     client().open(town.invitation).submit(17, town.ticket(1))
     assert stat.S_IMODE(config.folder.stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in config.folder.iterdir()} == {0o600}
@@ -236,7 +240,7 @@ def test_her_folder_is_hers_alone(town: Town, client: Open, config: Config) -> N
 
 
 def test_her_value_is_nowhere_in_her_memory_and_nothing_secret_in_a_repr(
-    town: Town, client: Open, config: Config
+    town: FakeShufflers, client: Open, config: Config
 ) -> None:
     here = client()
     collection = here.open(town.invitation)
@@ -263,7 +267,7 @@ def test_a_memory_that_is_damaged_is_refused(client: Open, config: Config) -> No
 
 
 def test_a_part_is_serialised_once_for_keeping_counting_and_sending(
-    town: Town, client: Open, monkeypatch: pytest.MonkeyPatch
+    town: FakeShufflers, client: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     serialised: list[object] = []
 

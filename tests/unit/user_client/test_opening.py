@@ -12,21 +12,23 @@ from peos.ldp import GRR
 from peos.wire import documents, parties
 from tests.raising import raises
 from tests.unit.user_client.conftest import Open
-from tests.unit.user_client.town import NOW, Town, certificate
+from tests.unit.user_client.town import NOW, FakeShufflers, certificate
 
 
-def nothing_was_sent(town: Town) -> bool:
+def nothing_was_sent(town: FakeShufflers) -> bool:
     return not any(one.parts for one in town.shufflers)
 
 
-def test_a_collection_within_her_limits_is_opened_after_asking_every_shuffler(town: Town, client: Open) -> None:
+def test_a_collection_within_her_limits_is_opened_after_asking_every_shuffler(
+    town: FakeShufflers, client: Open
+) -> None:
     collection = client().open(town.invitation)
     assert (collection.digest, collection.question, collection.domain) == (town.digest, "how many?", 64)
     assert [one.described for one in town.shufflers] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("deviant", [1, 2, 3])
-def test_one_shuffler_that_describes_another_document_is_named(town: Town, client: Open, deviant: int) -> None:
+def test_one_shuffler_that_describes_another_document_is_named(town: FakeShufflers, client: Open, deviant: int) -> None:
     invitation = town.invitation
     other = documents.sign_document(town.document(fakes=101), town.analyzer)
     town.shufflers[deviant - 1].signed, town.shufflers[deviant - 1].lie = other, b"\x01" * 32
@@ -35,7 +37,7 @@ def test_one_shuffler_that_describes_another_document_is_named(town: Town, clien
     assert nothing_was_sent(town)
 
 
-def test_an_invitation_to_another_digest_is_refused(town: Town, client: Open) -> None:
+def test_an_invitation_to_another_digest_is_refused(town: FakeShufflers, client: Open) -> None:
     signed_cards = tuple(parties.sign_card(one.card, one.identity) for one in town.shufflers)
     for one in town.shufflers:
         one.lie = b"\x01" * 32  # it describes whatever it is asked about
@@ -49,7 +51,7 @@ def altered(signed: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("alter", [altered, lambda signed: signed[:-1], lambda signed: signed + b"\x00", lambda _: b""])
-def test_an_altered_document_is_refused(town: Town, client: Open, alter: Callable[[bytes], bytes]) -> None:
+def test_an_altered_document_is_refused(town: FakeShufflers, client: Open, alter: Callable[[bytes], bytes]) -> None:
     invitation = town.invitation
     for one in town.shufflers:
         one.lie = b"\x01" * 32
@@ -59,21 +61,23 @@ def test_an_altered_document_is_refused(town: Town, client: Open, alter: Callabl
     assert nothing_was_sent(town)
 
 
-def test_a_shuffler_that_she_does_not_trust_is_refused_and_not_even_asked(town: Town, client: Open) -> None:
+def test_a_shuffler_that_she_does_not_trust_is_refused_and_not_even_asked(town: FakeShufflers, client: Open) -> None:
     pinned = tuple(card.identity for card in town.cards)
     with raises("consent.untrusted", "shuffler 3 (org-3)"):
         client(shufflers=(*pinned[:2], b"\x07" * 32, b"\x08" * 32)).open(town.invitation)
     assert [one.described for one in town.shufflers] == [0, 0, 0]
 
 
-def test_one_organisation_twice_is_refused(town: Town, client: Open) -> None:
+def test_one_organisation_twice_is_refused(town: FakeShufflers, client: Open) -> None:
     cards = [parties.sign_card(one.card, one.identity) for one in town.shufflers]
     with raises("consent.same_organisation"):
         client().open(parties.encode_invitation(town.digest, (cards[0], cards[1], cards[1])))
     assert [one.described for one in town.shufflers] == [0, 0, 0]
 
 
-def test_a_document_that_names_other_shufflers_than_the_invitation_is_refused(town: Town, client: Open) -> None:
+def test_a_document_that_names_other_shufflers_than_the_invitation_is_refused(
+    town: FakeShufflers, client: Open
+) -> None:
     stranger = Identity.generate(town.rng)
     members = tuple(one.card.member for one in town.shufflers)
     town.publish(town.document(shufflers=(*members[:2], replace(members[2], identity=stranger.public))))
@@ -81,13 +85,13 @@ def test_a_document_that_names_other_shufflers_than_the_invitation_is_refused(to
         client().open(town.invitation)
 
 
-def test_shufflers_in_another_order_than_the_documents_are_refused(town: Town, client: Open) -> None:
+def test_shufflers_in_another_order_than_the_documents_are_refused(town: FakeShufflers, client: Open) -> None:
     cards = [parties.sign_card(one.card, one.identity) for one in town.shufflers]
     with raises("consent.shufflers"):
         client().open(parties.encode_invitation(town.digest, (cards[1], cards[0], cards[2])))
 
 
-def test_an_invitation_with_two_shufflers_or_a_forged_card_is_refused(town: Town, client: Open) -> None:
+def test_an_invitation_with_two_shufflers_or_a_forged_card_is_refused(town: FakeShufflers, client: Open) -> None:
     cards = [parties.sign_card(one.card, one.identity) for one in town.shufflers]
     forged = parties.sign_card(town.cards[2], town.analyzer)
     for wrong in (cards[:2], [*cards[:2], forged], [*cards[:2], b"\x00"]):
@@ -104,25 +108,25 @@ def test_an_invitation_with_two_shufflers_or_a_forged_card_is_refused(town: Town
     ],
 )
 def test_each_of_her_limits_refuses(
-    town: Town, client: Open, limit: dict[str, float], mistake: tuple[str, ...]
+    town: FakeShufflers, client: Open, limit: dict[str, float], mistake: tuple[str, ...]
 ) -> None:
     with raises(*mistake) as caught:
         client(**limit).open(town.invitation)
     assert next(iter(limit)) in caught.value.hint
 
 
-def test_her_limits_let_in_what_just_meets_them(town: Town, client: Open) -> None:
+def test_her_limits_let_in_what_just_meets_them(town: FakeShufflers, client: Open) -> None:
     epsilon = town.document().mechanism.epsilon_local
     client(most_eps_local=epsilon, least_reports=1000, least_fakes=100).open(town.invitation)
 
 
-def test_a_collection_that_has_closed_is_refused(town: Town, client: Open) -> None:
+def test_a_collection_that_has_closed_is_refused(town: FakeShufflers, client: Open) -> None:
     with raises("consent.closed", "2030-03-17 18:46 UTC", "the clock here says 2030-03-17 18:46"):
         client(now=NOW + 3600).open(town.invitation)
     client(now=NOW + 3599).open(town.invitation)
 
 
-def test_a_collection_that_closes_while_she_thinks_is_not_answered(town: Town, client: Open) -> None:
+def test_a_collection_that_closes_while_she_thinks_is_not_answered(town: FakeShufflers, client: Open) -> None:
     now = [float(NOW)]
     collection = client(clock=lambda: now[0]).open(town.invitation)
     now[0] += 3600
@@ -132,13 +136,13 @@ def test_a_collection_that_closes_while_she_thinks_is_not_answered(town: Town, c
     assert client().status() == ()
 
 
-def test_one_shuffler_that_cannot_be_reached_is_named(town: Town, client: Open) -> None:
+def test_one_shuffler_that_cannot_be_reached_is_named(town: FakeShufflers, client: Open) -> None:
     town.stop(2)
     with raises("network.no_answer", "org-2, document"):
         client().open(town.invitation)
 
 
-def test_a_shuffler_with_another_certificate_than_its_card_is_named(town: Town, client: Open) -> None:
+def test_a_shuffler_with_another_certificate_than_its_card_is_named(town: FakeShufflers, client: Open) -> None:
     town.stop(3)
     town.shufflers[2].users, true = certificate("stranger"), town.shufflers[2].users
     town.start(3)
@@ -147,7 +151,9 @@ def test_a_shuffler_with_another_certificate_than_its_card_is_named(town: Town, 
         client().open(town.invitation)
 
 
-def test_a_mechanism_of_less_privacy_than_it_says_by_name_is_judged_by_its_numbers(town: Town, client: Open) -> None:
+def test_a_mechanism_of_less_privacy_than_it_says_by_name_is_judged_by_its_numbers(
+    town: FakeShufflers, client: Open
+) -> None:
     town.publish(town.document(choice=MechanismChoice.of(GRR(64, 6.0))))
     with raises("consent.eps_local", "6", "2.5"):
         client().open(town.invitation)

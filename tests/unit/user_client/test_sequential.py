@@ -13,33 +13,33 @@ from peos.protocols.sequential import SEQUENTIAL
 from peos.shuffle.relay import peeled
 from tests.raising import raises
 from tests.unit.user_client.conftest import Open
-from tests.unit.user_client.town import Town
+from tests.unit.user_client.town import FakeShufflers
 
 BOTH = (PEOS.name, SEQUENTIAL.name)
 ANALYZERS = OnionPrivateKey.generate(Randomness(b"\x31" * 32))
 
 
-def sequential(town: Town) -> Document:
+def sequential(town: FakeShufflers) -> Document:
     """The town's collection as a sequential shuffle."""
     keys = tuple(one.card.onion_key for one in town.shufflers)
     return town.document(scheme=ONION, public_key=ANALYZERS.point, protocol=SEQUENTIAL, onion_keys=keys)
 
 
-def test_who_does_not_allow_it_does_not_answer(town: Town, client: Open) -> None:
+def test_who_does_not_allow_it_does_not_answer(town: FakeShufflers, client: Open) -> None:
     town.publish(sequential(town))
     with raises("consent.protocol", "ss", "peos") as caught:
         client().open(town.invitation)
     assert "`protocols` of client.toml" in caught.value.hint
 
 
-def test_who_allows_only_it_does_not_answer_by_another(town: Town, client: Open) -> None:
+def test_who_allows_only_it_does_not_answer_by_another(town: FakeShufflers, client: Open) -> None:
     town.publish()
     with raises("consent.protocol", "peos", "ss"):
         client(protocols=(SEQUENTIAL.name,)).open(town.invitation)
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_a_layer_that_is_not_its_shufflers_is_refused(town: Town, client: Open, number: int) -> None:
+def test_a_layer_that_is_not_its_shufflers_is_refused(town: FakeShufflers, client: Open, number: int) -> None:
     """An analyzer that had the keys of all layers would read, with shuffler 1, who says what."""
     keys = list(sequential(town).onion_keys)
     keys[number - 1] = OnionPrivateKey.generate(Randomness(b"\x32" * 32)).point
@@ -48,7 +48,9 @@ def test_a_layer_that_is_not_its_shufflers_is_refused(town: Town, client: Open, 
         client(protocols=BOTH).open(town.invitation)
 
 
-def test_her_report_is_under_a_layer_for_each_and_sent_again_with_the_same_bytes(town: Town, client: Open) -> None:
+def test_her_report_is_under_a_layer_for_each_and_sent_again_with_the_same_bytes(
+    town: FakeShufflers, client: Open
+) -> None:
     town.publish(sequential(town))
     ticket = town.ticket(1)
     for _ in range(2):

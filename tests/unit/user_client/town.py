@@ -36,7 +36,7 @@ def certificate(name: str) -> Certificate:
     return make_certificate(name, Randomness(name.encode().ljust(32, b".")))
 
 
-class Town:
+class FakeShufflers:
     """The shufflers of one collection, running; tests read and change them between calls."""
 
     def __init__(self, count: int = SHUFFLERS) -> None:
@@ -107,7 +107,7 @@ class Town:
         self._loop.run(self.shufflers[number - 1].close())
 
     @contextmanager
-    def running(self) -> Iterator["Town"]:
+    def running(self) -> Iterator["FakeShufflers"]:
         """All ports open, and all closed at the end."""
         try:
             for one in self.shufflers:
