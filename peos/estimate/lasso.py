@@ -42,7 +42,7 @@ class Design:
     def keeping(self, rows: NDArray[np.bool_]) -> "Design":
         """With zeros for all other rows."""
         kept = Design.__new__(Design)
-        kept.matrix = self.matrix * rows[:, np.newaxis].astype(np.float64)
+        kept.matrix = self.matrix.multiply(rows[:, np.newaxis].astype(np.float64)).tocsr()
         kept.turned = kept.matrix.T.tocsr()
         kept.squares = np.asarray(kept.matrix.sum(axis=0), dtype=np.float64)
         return kept
@@ -53,13 +53,16 @@ def nonnegative_lasso(design: Design, y: Floats, penalties: Floats) -> Floats:
     told = design.turned @ y - penalties  # what the gradient at 0 falls short of
     f = np.zeros(design.values)
     working = np.zeros(design.values, dtype=bool)
-    while (residuals := kkt_residuals(design, f, told)).max(initial=0.0) > TOLERANCE:
+    last = math.inf
+    while (residual := (residuals := kkt_residuals(design, f, told)).max()) > TOLERANCE:
         # Values that would move are looked at together with those that were, all others being 0.
         waiting = np.argsort(np.where(working, 0.0, -residuals))[:_MORE]
         waiting = waiting[(residuals[waiting] > 0) & ~working[waiting]]
-        if not len(waiting):
-            worst = residuals.max()
-            raise LocalFault("estimate.unfitted", f"the fit of the values has not settled: its residual is {worst:.1e}")
+        if not len(waiting) and residual > last / 2:
+            raise LocalFault(
+                "estimate.unfitted", f"the fit of the values has not settled at a residual of {residual:.1e}"
+            )
+        last = math.inf if len(waiting) else residual
         working[waiting] = True
         at = np.flatnonzero(working)
         columns = design.matrix[:, at]

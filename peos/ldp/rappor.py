@@ -9,7 +9,7 @@ one report for each question. Neighbours: one user's value is replaced. Trusted:
 
 from collections.abc import Mapping
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Final, Self
 
 import numpy as np
@@ -21,28 +21,18 @@ from peos.estimate.bits import BitFrequencies, fit
 from peos.estimate.frequency import Floats
 from peos.estimate.lasso import Design
 from peos.ldp.base import UNASKED, Counts, Mechanism, Question, checked_parameters, whole_number
-from peos.ldp.hashing import splitmix64
+from peos.ldp.filters import bit_of, design_of
 from peos.ldp.mixture import checked_epsilon, logarithm_up
 from peos.ldp.sue import MAX_FIELD_BITS, SUE, frugal_field_bits, smallest_tau
 
 MAX_DOMAIN: Final = 1 << 20
-MAX_BITS: Final = 1 << 16
-MAX_HASHES: Final = 16
-MAX_COHORTS: Final = 1 << 10
-
-
-@lru_cache(maxsize=8)
-def design_of(domain: int, bits: int, hashes: int, cohorts: int) -> Design:
-    """Row c·k + i has a 1 for each value of which cohort c's filter has bit i."""
-    values, all_cohorts = np.arange(domain)[:, np.newaxis], np.arange(cohorts)[np.newaxis, :]
-    at = [all_cohorts * bits + bit_of(all_cohorts, number, values, bits) for number in range(hashes)]
-    return Design(np.concatenate(at, axis=1), cohorts * bits)
-
-
-def bit_of(cohorts: NDArray[np.int64], number: int, values: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
-    """⌊h·k/2^32⌋ with h the top half of output number + 1 of SplitMix64(c·2^32 + v): the same in every collection."""
-    states = (np.asarray(cohorts).astype(np.uint64) << np.uint64(32)) + np.asarray(values).astype(np.uint64)
-    return ((splitmix64(states, number + 1) >> np.uint64(32)) * np.uint64(bits) >> np.uint64(32)).astype(np.int64)
+_RANGES: Final = {
+    "tau": (1, 2 ** (MAX_FIELD_BITS - 1) - 1),
+    "field_bits": (2, MAX_FIELD_BITS),
+    "bits": (2, 1 << 16),
+    "hashes": (1, 16),
+    "cohorts": (1, 1 << 10),
+}
 
 
 class RAPPOR(Mechanism):
@@ -69,13 +59,9 @@ class RAPPOR(Mechanism):
         *,
         question: Question = UNASKED,
     ) -> None:
-        asked = checked_epsilon(epsilon)
-        m = whole_number(hashes, "hashes", least=1, most=MAX_HASHES)
+        asked, m = checked_epsilon(epsilon), _within("hashes", hashes)
         exponent = Fraction(asked) / (2 * m)
-        if field_bits is None:
-            b = frugal_field_bits(exponent)
-        else:
-            b = whole_number(field_bits, "field_bits", least=2, most=MAX_FIELD_BITS)
+        b = frugal_field_bits(exponent) if field_bits is None else _within("field_bits", field_bits)
         τ = smallest_tau(exponent, b)
         if τ >= 2 ** (b - 1):
             raise WrongInput(
@@ -107,28 +93,19 @@ class RAPPOR(Mechanism):
     @classmethod
     def from_parameters(cls, domain: int, parameters: Mapping[str, int], question: Question = UNASKED) -> Self:
         """The mechanism that a document describes by {"tau", "field_bits", "bits", "hashes", "cohorts"}."""
-        ranges = {
-            "tau": (1, 2 ** (MAX_FIELD_BITS - 1) - 1),
-            "field_bits": (2, MAX_FIELD_BITS),
-            "bits": (2, MAX_BITS),
-            "hashes": (1, MAX_HASHES),
-            "cohorts": (1, MAX_COHORTS),
-        }
         mechanism = cls.__new__(cls)
-        mechanism._set(domain, checked_parameters(cls.name, parameters, ranges), question)
+        mechanism._set(domain, checked_parameters(cls.name, parameters, _RANGES), question)
         return mechanism
 
     def _set(self, domain: object, given: Mapping[str, int], question: Question) -> None:
         self.domain = whole_number(domain, "the domain of RAPPOR", least=2, most=MAX_DOMAIN)
-        self.bits = whole_number(given["bits"], "bits", least=2, most=MAX_BITS)
-        self.hashes = given["hashes"]
-        self.cohorts = whole_number(given["cohorts"], "cohorts", least=1, most=MAX_COHORTS)
+        self.bits, self.hashes, self.cohorts = (_within(key, given[key]) for key in ("bits", "hashes", "cohorts"))
         if self.cohorts & self.cohorts - 1:
             raise WrongInput("mechanism.range", f"the number of cohorts is a power of two, not {self.cohorts}")
-        self.question = question
-        self._fields = SUE.from_parameters(self.bits, {name: given[name] for name in ("tau", "field_bits")})
-        checked_epsilon(self.epsilon_local)
+        own = {name: given[name] for name in ("tau", "field_bits")}
+        self.question, self._fields = question, SUE.from_parameters(self.bits, own)
         self._cohort_bits = self.cohorts.bit_length() - 1
+        checked_epsilon(self.epsilon_local)
         self.words = -(-(self.bits * self._fields.field_bits + self._cohort_bits) // 64)
 
     @property
@@ -189,7 +166,6 @@ class RAPPOR(Mechanism):
 
     def tally(self, words: U64) -> Counts:
         """(cohorts, k + 1): how often each bit is set in each cohort, and last how many reports the cohort has."""
-        words = self._words(words)
         cohorts = self.cohorts_of(words)
         counts = np.zeros((self.cohorts, self.bits + 1), dtype=np.int64)
         for cohort in range(self.cohorts):
@@ -201,9 +177,7 @@ class RAPPOR(Mechanism):
     def estimate(self, tally: Counts, users: int, fakes: int = 0) -> BitFrequencies:
         """Every bit's frequency, unbiased, and those of the values that explain them, fitted together."""
         if np.shape(tally) != (self.cohorts, self.bits + 1):
-            raise WrongInput(
-                "mechanism.counts", f"there are {self.bits} counts of bits and one of reports for each cohort"
-            )
+            raise WrongInput("mechanism.counts", f"for each cohort there are counts of {self.bits} bits and of reports")
         q = float(self.flipped)
         return fit(self.design, np.asarray(tally), 1 - q, q, users=users, fakes=fakes, together=self.hashes)
 
@@ -218,3 +192,8 @@ class RAPPOR(Mechanism):
         bits, shown = result["bits"], result["parameters"]["mechanism_parameters"]
         expected = design_of(len(truth), **shown).matrix @ truth
         return np.asarray(np.abs(np.ravel(bits["frequency"]) - expected) / np.ravel(bits["stderr"]))
+
+
+def _within(key: str, value: object) -> int:
+    least, most = _RANGES[key]
+    return whole_number(value, key, least=least, most=most)

@@ -354,7 +354,7 @@ def test_a_part_for_a_collection_that_has_ended_is_refused_with_its_state(town: 
                 send_parts, town.cards, play.prepared(1), rng=Randomness(b"\x01" * 32), deadline=60.0
             )
             assert not outcome.accepted
-            assert {refusal.error_id for refusal in outcome.refusals} == {"submit.closed"}, outcome
+            assert {refusal.error_id for refusal in outcome.refusals} == {"submit.erased"}, outcome
 
     run(test())
 

@@ -13,8 +13,8 @@ from peos.crypto.randomness import U64, Randomness
 from peos.estimate import lasso
 from peos.estimate.lasso import TOLERANCE, Design, kkt_residuals, nonnegative_lasso
 from peos.ldp import RAPPOR, from_parameters
+from peos.ldp.filters import bit_of
 from peos.ldp.mixture import logarithm_up
-from peos.ldp.rappor import bit_of
 from peos.ldp.rappor_irr import InstantaneousNoise
 from peos.registry import MECHANISMS
 from tests.raising import raises
@@ -182,6 +182,23 @@ def test_values_are_found_and_fitted() -> None:
         low, high = found.interval(0.95).T
         assert np.mean((low <= truth) & (truth <= high)) >= 0.95
         assert found.significant() is None
+
+
+def test_a_cohort_of_no_report_is_left_out(rng: Randomness) -> None:
+    """Of 16 cohorts nine reports leave some empty; the others' bits are as they would be by themselves."""
+    mechanism, values = RAPPOR(30, 20.0), np.full(9, 4)
+    words = mechanism.randomize(values, rng)
+    found = mechanism.estimate(mechanism.tally(words), users=9)
+    empty = np.setdiff1d(np.arange(16), mechanism.cohorts_of(words))
+    assert len(empty) >= 7
+    assert np.all(np.isinf(found.bit_variance[empty]))
+    assert not found.bits[empty].any()
+    bits: Any = found.to_json()["bits"]
+    assert np.all(np.isfinite(bits["stderr"]))
+    assert np.argmax(found.frequency) == 4
+    assert found.frequency[4] == pytest.approx(1, abs=0.2)
+    low, high = found.interval()[4]
+    assert low <= 1 <= high
 
 
 def problem(seed: int, values: int, rows: int) -> tuple[Design, Any, Any]:

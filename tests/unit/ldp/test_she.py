@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from peos.cli import main
 from peos.crypto.randomness import U64, Randomness
 from peos.ldp import SHE, SUE, LocalHash, from_parameters
+from peos.ldp.laplace import STEPS, Noise
 from peos.ldp.mixture import logarithm_up
-from peos.ldp.she import MAX_DOMAIN, STEPS, Noise
+from peos.ldp.she import MAX_DOMAIN
 from peos.privacy import plan
 from peos.simulate import run_collection
 from tests.keys import small_key

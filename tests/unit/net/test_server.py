@@ -116,13 +116,13 @@ def test_beyond_the_limit_callers_are_told_to_come_back() -> None:
     assert answers.count(FrozenDigest(DIGEST, DIGEST, bytes(64))) == 2
 
 
-@pytest.mark.parametrize(("grace", "finishes"), [(5.0, True), (0.1, False)])
-def test_a_stop_lets_calls_under_way_finish_within_its_grace(grace: float, finishes: bool) -> None:
+@pytest.mark.parametrize(("grace", "lasts"), [(60.0, 0.5), (0.1, 60.0)])
+def test_a_stop_lets_calls_under_way_finish_within_its_grace(grace: float, lasts: float) -> None:
     began = asyncio.Event()
 
     async def slow(request: bytes, _: Context) -> FrozenDigest:
         began.set()
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(lasts)
         return FrozenDigest(request, request, bytes(64))
 
     async def whole() -> None:
@@ -134,13 +134,13 @@ def test_a_stop_lets_calls_under_way_finish_within_its_grace(grace: float, finis
             await asyncio.sleep(0.05)
             with pytest.raises(RemoteFault):
                 await asked(running)
-            if finishes:
+            if lasts < grace:
                 assert await under_way == FrozenDigest(DIGEST, DIGEST, bytes(64))
             else:
                 with pytest.raises(RemoteFault):
                     await under_way
             await stopping
-            assert time.monotonic() - started < 2
+            assert time.monotonic() - started < 30, "neither the grace nor the call is waited for to its end"
 
     run(whole())
 
