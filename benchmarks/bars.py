@@ -14,6 +14,9 @@ MOST_MEMORY: Final = 2e9
 MOST_STREAMED: Final = 512.0  # MB, at d = 1024
 MOST_LARGE: Final = 1000.0  # MB, at d = 2^20
 COUNT_LARGE: Final = {1.0: 3.0, 2.0: 5.0, 4.0: 20.0}  # seconds by ε
+LIBRARIES: Final = ("multi-freq-ldpy", "pure-ldp")
+MOST_ERROR: Final = 1.02  # our mean squared error over theirs
+SIGMAS: Final = 3.0
 LONGEST: Final = 3600.0  # "minutes": below an hour
 LINEAR: Final = 0.1  # no point of 10^4 users or more lies further from the line, relatively
 _FROM: Final = 10_000
@@ -38,6 +41,7 @@ def bars(data: Data) -> list[Bar]:
         _count,
         _fields,
         _large,
+        _peers,
         _cores,
         _bytes,
         _million,
@@ -165,6 +169,27 @@ def _growth(data: Data) -> Iterator[Bar]:
     said = ", ".join(f"{one['passes']} (r = {one['shufflers']})" for one in found["lines"])
     equal = all(one["passes"] == one["holders"] for one in found["lines"])
     yield Bar("passes over the ciphertexts", "r − t + 1", said, equal)
+
+
+def _peers(data: Data) -> Iterator[Bar]:
+    """Each line against the faster of two libraries, and all their errors."""
+    rows: list[Row] = (data["peers"] or {}).get("rows", [])
+    for row in rows:
+        theirs = min(row[name] for name in LIBRARIES if row[name] is not None)
+        yield _at_least(
+            f"{row['ours']}: randomise and count, against {row['theirs']} of the faster library",
+            row["bar"],
+            row["times_the_faster"],
+            f"theirs takes {theirs:.1f} µs a report, and ours would have {theirs / row['bar']:.2f}",
+        )
+    if not rows:
+        yield Bar("randomise and count, against the faster of two libraries", "by mechanism", "", None)
+        return
+    worst = max(rows, key=lambda row: row["mse_ratio"] - SIGMAS * row["mse_ratio_stderr"])
+    said = f"{worst['mse_ratio']:.3f} ± {worst['mse_ratio_stderr']:.3f} ({worst['ours']} against {worst['theirs']})"
+    least = worst["mse_ratio"] - SIGMAS * worst["mse_ratio_stderr"]
+    bar = f"≤ {MOST_ERROR:g} of theirs, within {SIGMAS:g} standard errors"
+    yield Bar("mean squared errors on the same values, the least favourable", bar, said, least <= MOST_ERROR)
 
 
 def _rows(data: Data, *, shufflers: int) -> list[Row]:

@@ -21,7 +21,7 @@ PAGE: Final = DOCS / "performance.md"
 CURVES: Final = DOCS / "scaling.svg"
 POINTS: Final = DOCS / "scaling.csv"
 NAMES: Final = (
-    *("schemes", "overhead", "count", "scaling", "cores", "ingest", "memory", "mechanisms"),
+    *("schemes", "overhead", "count", "scaling", "cores", "ingest", "memory", "mechanisms", "peers"),
     *("end-to-end", "end-to-end-jl", "end-to-end-million"),
 )
 COMMANDS: Final[Mapping[str, str]] = {
@@ -33,6 +33,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "ingest": "peos bench ingest --json",
     "memory": "python -m benchmarks.memory --million --json",
     "mechanisms": "python -m benchmarks.mechanisms --json",
+    "peers": "python -m benchmarks.peers --json",
     "end-to-end": "peos bench end-to-end --json",
     "end-to-end-jl": "peos bench end-to-end --users 100000 --scheme jl --json",
     "end-to-end-million": "peos bench end-to-end --users 1000000 --scheme jl --json",
@@ -48,7 +49,7 @@ def page(found: Data) -> str:
     """The whole page."""
     parts = (
         *(_head, _bars, _operations, _overhead, _capacity, _scaling, _count, _cores, _ingest, _end_to_end, _memory),
-        _mechanisms,
+        *(_mechanisms, _peers),
     )
     return "\n".join(line for part in parts for line in part(found)) + "\n"
 
@@ -279,6 +280,23 @@ def _mechanisms(found: Data) -> Iterator[str]:
         *prose("""2^20 values: Hadamard response, and what counting as many reports of local hashing would take, scaled
         from a thousand."""),
         *tables.of_rows(one["large"]),
+        "",
+    )
+
+
+def _peers(found: Data) -> Iterator[str]:
+    one = found["peers"]
+    yield from ("## 13. Mechanisms against two libraries", "", *_by(found, "peers"))
+    if one is None:
+        return
+    said = ", ".join(f"{name} {version}" for name, version in one["versions"].items())
+    yield from (
+        *prose(f"""{said}, in an environment of their own. Microseconds of randomising and aggregating a report, d =
+        {one["domain"]}, ε = {one["epsilon"]:g}, Zipf with exponent {one["exponent"]}: ours of {one["reports"]:,}
+        reports, theirs of as many as {one["seconds"]:g} seconds allow. Ours draw cryptographic randomness. Errors are
+        of the raw estimates, as a part of theirs, of the library that errs less; HR and HM are pure-ldp's Hadamard
+        response and mechanism."""),
+        *tables.of_peers(one),
         "",
     )
 

@@ -164,6 +164,20 @@ def of_rows(rows: Sequence[Row]) -> list[str]:
     )
 
 
+def of_peers(found: Row) -> list[str]:
+    """Ours and theirs, and how much they err."""
+    rows = [
+        [
+            *(row[name] for name in ("ours", "theirs", "microseconds", "multi-freq-ldpy", "pure-ldp")),
+            row["times_the_faster"],
+            f"{row['mse_ratio']:.3f} ± {row['mse_ratio_stderr']:.3f}",
+        ]
+        for row in found["rows"]
+    ]
+    head = ["ours", "theirs", "ours, µs", "multi-freq-ldpy, µs", "pure-ldp, µs", "times the faster", "error"]
+    return table(head, rows, words=2)
+
+
 def ready_zeros(data: Data) -> str:
     """What a pass takes where the zeros were made before, a line for the reader of the capacity table."""
     cost = operations(data)

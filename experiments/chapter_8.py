@@ -6,13 +6,12 @@ Data are stand-ins, and counts are drawn (experiments/processed.py); one figure 
 drawn and counted.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
 
-from experiments.chapters import Figure, Panel, main
+from experiments.chapters import Panel, Work, figures, main
 from experiments.measuring import real, variance_by_value
 from experiments.processed import (
     CATEGORIES,
@@ -34,7 +33,6 @@ from experiments.processed import (
     random_sets,
 )
 from experiments.report import Row, statement
-from experiments.running import progress
 from peos.crypto.randomness import Randomness
 from peos.estimate.frequency import estimate_frequencies
 from peos.estimate.post_processing import post_process
@@ -408,18 +406,28 @@ def figure_8_10(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
     yield from emoji.rows()
 
 
-_PAPER: Final = "Figure 8.{} (thesis §8.2): {}"
-Work = Callable[[bool, np.random.Generator], Iterator[Row]]
 WORKS: Final[Mapping[str, tuple[Work, str, str]]] = {
-    "figure_8_2": (figure_8_2, "bias of counts, Zipf, ε = 1", "bias of a count, its size"),
-    "figure_8_3": (figure_8_3, "variance of counts, Zipf, ε = 1", "variance of a count / n"),
-    "figure_8_4": (figure_8_4, "MSE over all values, varying ε", "MSE"),
-    "figure_8_5": (figure_8_5, "as many users n' would err as much without post-processing, Zipf, ε = 1", "n'"),
-    "figure_8_6": (figure_8_6, "MSE over random sets of 10 to 90 % of the values, ε = 1", "MSE"),
-    "figure_8_7": (figure_8_7, "MSE over random sets of 1 to 10 % of the values, ε = 1", "MSE"),
-    "figure_8_8": (figure_8_8, "MSE over categories of Emoji, varying ε", "MSE"),
-    "figure_8_9": (figure_8_9, "MSE over categories, simulated from one collection", "MSE"),
-    "figure_8_10": (figure_8_10, "MSE over the most frequent values, ε = 1", "MSE"),
+    "figure_8_2": (figure_8_2, "Figure 8.2 (thesis §8.2): bias of counts, Zipf, ε = 1", "bias of a count, its size"),
+    "figure_8_3": (figure_8_3, "Figure 8.3 (thesis §8.2): variance of counts, Zipf, ε = 1", "variance of a count / n"),
+    "figure_8_4": (figure_8_4, "Figure 8.4 (thesis §8.2): MSE over all values, varying ε", "MSE"),
+    "figure_8_5": (
+        figure_8_5,
+        "Figure 8.5 (thesis §8.2): as many users n' would err as much without post-processing, Zipf, ε = 1",
+        "n'",
+    ),
+    "figure_8_6": (
+        figure_8_6,
+        "Figure 8.6 (thesis §8.2): MSE over random sets of 10 to 90 % of the values, ε = 1",
+        "MSE",
+    ),
+    "figure_8_7": (
+        figure_8_7,
+        "Figure 8.7 (thesis §8.2): MSE over random sets of 1 to 10 % of the values, ε = 1",
+        "MSE",
+    ),
+    "figure_8_8": (figure_8_8, "Figure 8.8 (thesis §8.2): MSE over categories of Emoji, varying ε", "MSE"),
+    "figure_8_9": (figure_8_9, "Figure 8.9 (thesis §8.2): MSE over categories, simulated from one collection", "MSE"),
+    "figure_8_10": (figure_8_10, "Figure 8.10 (thesis §8.2): MSE over the most frequent values, ε = 1", "MSE"),
 }
 
 
@@ -432,15 +440,7 @@ def _notes(quick: bool) -> tuple[str, ...]:
     )
 
 
-def _rows(work: Work, quick: bool, rng: Randomness) -> Iterator[Row]:
-    progress(f"chapter_8: {work.__name__}")
-    return work(quick, np.random.default_rng(int.from_bytes(rng.bytes(16))))
-
-
-FIGURES: Final = {
-    name: Figure(name, _PAPER.format(name.rpartition("_")[2], about), partial(_rows, work), _notes, down)
-    for name, (work, about, down) in WORKS.items()
-}
+FIGURES: Final = figures("chapter_8", WORKS, dict.fromkeys(WORKS, _notes))
 
 
 if __name__ == "__main__":

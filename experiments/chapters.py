@@ -6,13 +6,17 @@ python -m experiments.chapter_8 figure_8_4 figure_8_5 [--quick] [--json]     # a
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 
+import numpy as np
+
 from experiments.report import DIFFERS, NORMAL_ALPHA, OURS, Result, Row, shortened, statement
-from experiments.running import keyed, output
+from experiments.running import keyed, output, progress
 from peos.crypto.randomness import Randomness
 from peos.drawing import Line, chart
 
+Work = Callable[[bool, np.random.Generator], Iterator[Row]]
 Point = tuple[float, float, float, int]  # x, a mean, its standard error, of so many runs
 
 
@@ -110,6 +114,24 @@ class Figure:
         """Its rows."""
         return Result(self.name, self.paper, tuple(self.rows(quick, rng)), self.notes(quick))
 
+    def drawn(self, result: Result) -> str:
+        """The drawing; a table has none."""
+        return draw(result, self.down) if self.down else ""
+
+
+def figures(
+    chapter: str, works: Mapping[str, tuple[Work, str, str]], notes: Mapping[str, Callable[[bool], tuple[str, ...]]]
+) -> dict[str, Figure]:
+    """Of each name what makes its rows, what it is called and what its drawing has upwards; and the notes on it."""
+
+    def rows(work: Work, quick: bool, rng: Randomness) -> Iterator[Row]:
+        progress(f"{chapter}: {work.__name__}")
+        return work(quick, np.random.default_rng(int.from_bytes(rng.bytes(16))))
+
+    return {
+        name: Figure(name, paper, partial(rows, work), notes[name], down) for name, (work, paper, down) in works.items()
+    }
+
 
 def draw(result: Result, down: str) -> str:
     """The first panel, by the size of what it shows."""
@@ -136,7 +158,7 @@ def main(chapter: str, figures: Mapping[str, Figure], arguments: Sequence[str] |
     for name in given.figures or figures:
         figure = figures[name]
         result = figure.run(given.quick, keyed(name))
-        drawn = "" if given.quick else draw(result, figure.down)
-        output(result, drawn, as_json=given.json)
+        drawn = "" if given.quick else figure.drawn(result)
+        output(result, drawn, as_json=given.json, keep=not given.quick)
         agree = agree and result.agree
     return 0 if agree else 1

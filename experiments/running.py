@@ -29,16 +29,17 @@ def main(name: str, about: str, run: Run, draw: Draw, arguments: Sequence[str] |
     parser.add_argument("--json", action="store_true", help="the result as JSON on standard output")
     given = parser.parse_args(arguments)
     result = run(given.quick, keyed(name))
-    output(result, "" if given.quick else draw(result), as_json=given.json)
+    output(result, "" if given.quick else draw(result), as_json=given.json, keep=not given.quick)
     return 0 if result.agree else 1
 
 
-def output(result: Result, drawn: str, *, as_json: bool) -> None:
-    """Print a result; with its drawing, keep both."""
-    if drawn:
+def output(result: Result, drawn: str, *, as_json: bool, keep: bool) -> None:
+    """Print a result; keep it with its drawing, if it has one."""
+    if keep:
         RESULTS.mkdir(exist_ok=True)
         (RESULTS / f"{result.name}.json").write_text(result.text(), encoding="utf-8")
-        (RESULTS / f"{result.name}.svg").write_text(drawn, encoding="utf-8")
+        if drawn:
+            (RESULTS / f"{result.name}.svg").write_text(drawn, encoding="utf-8")
     print(result.text() if as_json else summary(result), end="")
 
 

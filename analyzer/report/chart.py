@@ -1,4 +1,5 @@
-"""The estimates as a drawing: a bar from zero to each, its 95 % interval as a line, the truth as a mark if it is known.
+"""The estimates as a drawing: a bar from zero to each, its 95 % interval as a line, and marks for the truth if it is
+known and for what post-processing made of the estimate, which has no interval.
 
 Here are the places of everything; report.html draws. Across, every place is a share of the width, so that one drawing
 fits a phone, a desk and paper with letters that keep their size. Nothing is cut off at zero: an estimate below it is a
@@ -49,6 +50,7 @@ class Row:
     low: str
     high: str
     truth: str | None
+    processed: str | None
     is_found: bool
 
 
@@ -62,6 +64,7 @@ class Drawing:
     height: int
     left: int
     has_truth: bool
+    has_processed: bool
     top: int = _TOP
     pitch: int = _PITCH
     bar: int = _BAR
@@ -85,6 +88,7 @@ def drawing(selection: Selection) -> Drawing:
         height=_TOP + _PITCH * len(selection.shown) + 6,
         left=_SHORT_LABELS if is_short else _LABELS,
         has_truth=selection.has_truth,
+        has_processed=selection.shown[0].processed is not None,
     )
 
 
@@ -94,7 +98,8 @@ class _Scale:
     def __init__(self, selection: Selection) -> None:
         ends = [0.0]
         for value in selection.shown:
-            ends += [value.frequency, value.low, value.high, *([] if value.truth is None else [value.truth])]
+            marks = (value.truth, value.processed)
+            ends += [value.frequency, value.low, value.high, *(mark for mark in marks if mark is not None)]
         span = max(max(ends) - min(ends), _LEAST_SPAN)
         self.low = min(ends) - (_MARGIN * span if min(ends) < 0 else 0.0)
         self.high = min(ends) + (1 + _MARGIN) * span
@@ -129,6 +134,7 @@ def _row(value: Value, place: int, scale: _Scale, places: int) -> Row:
         low=scale.at(value.low),
         high=scale.at(value.high),
         truth=None if value.truth is None else scale.at(value.truth),
+        processed=None if value.processed is None else scale.at(value.processed),
         is_found=bool(value.found),
     )
 
@@ -137,5 +143,6 @@ def _said(value: Value, places: int) -> str:
     """A row in words: what is shown when it is pointed at, the whole label with it."""
     judged = {True: "; found", False: "; not found, it may be noise", None: ""}[value.found]
     truth = "" if value.truth is None else f"; truth {percentage(value.truth, places)} %"
+    after = "" if value.processed is None else f"; after post-processing {percentage(value.processed, places)} %"
     estimate, low, high = (percentage(one, places) for one in (value.frequency, value.low, value.high))
-    return f"{value.label}: {estimate} %, 95 % interval {low} to {high} %{truth}{judged}"
+    return f"{value.label}: {estimate} %, 95 % interval {low} to {high} %{after}{truth}{judged}"

@@ -41,15 +41,13 @@ class Keys(NamedTuple):
     fits: NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Candidates:
-    """The keys that a group's reports are counted at: every parent with every ext."""
+    """The keys that a group's reports are counted at: every parent with every ext, or each with its own (`paired`)."""
 
     parents: U64
     exts: U64
-
-    def __len__(self) -> int:
-        return len(self.parents) * len(self.exts)
+    paired: bool = False
 
 
 class GroupedHash(Mechanism):
@@ -202,6 +200,11 @@ class GroupedHash(Mechanism):
         flat = self._words(words)[:, 0]
         seeds = flat >> np.uint64(self._bits)
         return self.group_of(seeds), seeds, self._mixture.cell_of(flat & np.uint64(2**self._bits - 1))
+
+    def support_counts(self, seeds: U64, answers: NDArray[np.int64], candidates: Candidates) -> Counts:
+        """How many reports (seed, y) of one group support each candidate."""
+        count = self.hashes.pair_counts if candidates.paired else self.hashes.support_counts
+        return count(seeds, answers, candidates.parents, candidates.exts).reshape(-1)
 
     def tally(self, words: U64) -> Counts:
         """(groups,): how many reports each group has. What its reports support is asked for at candidates."""

@@ -42,12 +42,12 @@ class GroupedReports:
         return self.sizes[group]
 
     def estimate(self, group: int, candidates: Candidates) -> GroupEstimate:
-        """Of each parent with each ext."""
+        """Of each of them."""
         here = self._groups == group
         seeds, answers = self._seeds[here], self._answers[here]
-        counts = self.mechanism.hashes.support_counts(seeds, answers, candidates.parents, candidates.exts)
+        counts = self.mechanism.support_counts(seeds, answers, candidates)
         oracle, reports = self.mechanism.oracle, len(seeds)
-        return GroupEstimate.of(oracle, counts.reshape(-1), reports=reports, users=self.users, fakes=self.fakes)
+        return GroupEstimate.of(oracle, counts, reports=reports, users=self.users, fakes=self.fakes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class StudyAnswer:
     def score(self, records: Records) -> dict[str, float]:
         """F1 and normalised cumulative rank of the answer; all as frequent as the last one wanted count as that."""
         counts = Counter(self.task.labels(records))
-        wanted = len(self.labels)
+        wanted = self.task.k
         ranked = sorted(counts.values(), reverse=True)[:wanted]
         rank = {count: place for place, count in reversed(list(enumerate(ranked)))}
         hits = [label for label in self.labels if counts[label] in rank]
@@ -95,8 +95,8 @@ class StudyAnswer:
             sum(wanted - rank[counts[label]] for label in hits),
             sum(wanted - rank[count] for count in ranked),
         )
-        # As many are wanted as are given: precision and recall differ only where there are fewer to find.
-        f1 = 2 * min(len(hits), len(ranked)) / (wanted + len(ranked)) if ranked else 0.0
+        given = len(self.labels) + len(ranked)
+        f1 = 2 * min(len(hits), len(ranked)) / given if given else 0.0
         return {"f1": f1, "ncr": min(1.0, gained / most) if most else 0.0}
 
 

@@ -6,6 +6,18 @@
 A task is one file, and a view is one dataclass.
 """
 
+from peos.tasks.channels import Channels, channels
 from peos.tasks.prefix_search import PrefixSearch, frequent_texts, pem, pem1, treehist
+from peos.tasks.segments import SegmentPairs, segment_pairs
 
-__all__ = ["PrefixSearch", "frequent_texts", "pem", "pem1", "treehist"]
+__all__ = [
+    "Channels",
+    "PrefixSearch",
+    "SegmentPairs",
+    "channels",
+    "frequent_texts",
+    "pem",
+    "pem1",
+    "segment_pairs",
+    "treehist",
+]

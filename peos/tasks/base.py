@@ -16,7 +16,7 @@ from peos.estimate.grouped import GroupEstimate
 from peos.ldp.grouped_hash import Candidates
 from peos.privacy.guarantees import Guarantees
 from peos.tasks.planning import Planned
-from peos.tasks.texts import Records
+from peos.tasks.texts import Prefix, Records
 from peos.tasks.views import View
 
 Floats = NDArray[np.float64]
@@ -49,6 +49,26 @@ class Table:
 NOTHING: Table = Table((), np.zeros(0), np.zeros(0), np.zeros((0, 2)), np.zeros(0, np.bool_), 0, 0)
 
 
+def table(labels: Sequence[str], estimate: GroupEstimate, chosen: NDArray[np.intp]) -> Table:
+    """The chosen candidates, by what they are called."""
+    return Table(
+        tuple(labels),
+        estimate.frequency[chosen],
+        estimate.stderr[chosen],
+        estimate.interval()[chosen],
+        estimate.significant()[chosen],
+        estimate.tested,
+        estimate.users,
+    )
+
+
+def best_of(texts: Sequence[Prefix], estimate: GroupEstimate, k: int) -> Table:
+    """The k most frequent of whole texts; of equals the smaller comes first."""
+    found = estimate.frequency.tolist()
+    chosen = np.array(sorted(range(len(texts)), key=lambda one: (-found[one], texts[one].value))[:k], np.intp)
+    return table([texts[one].label for one in chosen.tolist()], estimate, chosen)
+
+
 @dataclass(frozen=True, eq=False)
 class Round:
     """A collection that a task asks for: of a `share` of the users that were not asked yet, each by one view."""
@@ -73,6 +93,10 @@ class Task(Protocol):
     @property
     def users(self) -> int:
         """How many are to be asked in all."""
+
+    @property
+    def k(self) -> int:
+        """How many labels are wanted."""
 
     def labels(self, records: Records) -> Sequence[str]:
         """What records are called in an answer, so that it can be held against the truth where that is known."""

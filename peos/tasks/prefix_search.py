@@ -21,7 +21,7 @@ from peos.estimate.grouped import GroupEstimate
 from peos.ldp.base import whole_number
 from peos.ldp.grouped_hash import MOST_GROUPS, Candidates
 from peos.ldp.key_hash import EXT_BITS
-from peos.tasks.base import NOTHING, Answer, Reports, Round, Table
+from peos.tasks.base import NOTHING, Answer, Reports, Round, Table, table
 from peos.tasks.planning import Asked, Planned, Targets, planned
 from peos.tasks.texts import MOST_BYTES, Prefix, Records, Texts
 from peos.tasks.views import PrefixView
@@ -105,7 +105,8 @@ class PrefixSearch:
             if not kept:
                 note = f"no prefix of {self.cuts[level]} bits is as frequent as {self.threshold}"
                 return replace(NOTHING, tested=estimate.tested, users=estimate.users, note=note)
-        return _table(*self._extended(kept, last, reports))
+        best, estimate, chosen = self._extended(kept, last, reports)
+        return table([prefix.label for prefix in best], estimate, chosen)
 
     def _extended(
         self, kept: list[Prefix], level: int, reports: Reports
@@ -156,18 +157,6 @@ class PrefixSearch:
             frequent = order[estimate.frequency[order] >= self.threshold]
             return frequent[:MOST_KEPT]
         return order[: self._take(level)]
-
-
-def _table(best: list[Prefix], estimate: GroupEstimate, chosen: NDArray[np.intp]) -> Table:
-    return Table(
-        tuple(prefix.label for prefix in best),
-        estimate.frequency[chosen],
-        estimate.stderr[chosen],
-        estimate.interval()[chosen],
-        estimate.significant()[chosen],
-        estimate.tested,
-        estimate.users,
-    )
 
 
 def frequent_texts(

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import math
 import re
+from collections.abc import Callable
 from importlib.resources import files
 from itertools import pairwise
 from typing import Any
@@ -53,10 +54,8 @@ def _places(line: Element) -> tuple[float, ...]:
     return tuple(float(line.attributes[name].removesuffix("%")) for name in ("x1", "x2"))
 
 
-@pytest.mark.parametrize(("domain", "users"), [(2, 5000), (12, 40), (64, 2000), (700, 5000)])
-def test_what_is_drawn_lies_where_the_scale_says(domain: int, users: int) -> None:
-    found = made(domain, users=users, truth=True)
-    chart = shown(found).one("svg", "chart")
+def scale_of(chart: Element) -> tuple[Callable[[float], float], float]:
+    """From a place in the drawing to the share of the users that its scale says, and how near that is."""
     marks = {
         shown_number(tick.text): float(tick.attributes["x"].removesuffix("%")) for tick in chart.all("text", "tick")
     }
@@ -66,7 +65,14 @@ def test_what_is_drawn_lies_where_the_scale_says(domain: int, users: int) -> Non
     def share(at: float) -> float:
         return (first + (at - at_first) * (last - first) / (at_last - at_first)) / 100
 
-    tolerance = 1e-4 * (last - first) / 100
+    return share, 1e-4 * (last - first) / 100
+
+
+@pytest.mark.parametrize(("domain", "users"), [(2, 5000), (12, 40), (64, 2000), (700, 5000)])
+def test_what_is_drawn_lies_where_the_scale_says(domain: int, users: int) -> None:
+    found = made(domain, users=users, truth=True)
+    chart = shown(found).one("svg", "chart")
+    share, tolerance = scale_of(chart)
     rows = list(chart.all("g", "row"))
     labels = [row.one("title").text.partition(":")[0] for row in rows]
     negative = 0
@@ -414,7 +420,13 @@ def test_contrast_is_enough_in_light_and_in_dark() -> None:
     assert len(themes) == 2
     for theme in themes:
         texts = [(name, on) for name in ("ink", "soft", "good", "bad") for on in ("ground", "card")]
-        marks = [("bar", "ground"), ("interval", "ground"), ("truth", "ground"), ("interval", "bar")]
+        marks = [
+            ("bar", "ground"),
+            ("interval", "ground"),
+            ("truth", "ground"),
+            ("good", "ground"),
+            ("interval", "bar"),
+        ]
         low = [(pair, _contrast(*(theme[name] for name in pair))) for pair in texts]
         assert all(contrast >= 4.5 for _, contrast in low), low
         low = [(pair, _contrast(*(theme[name] for name in pair))) for pair in marks]
@@ -434,6 +446,15 @@ def test_post_processed_frequencies_stand_beside_the_raw_ones_and_have_no_interv
     wrong = processed | {"post_processed": processed["post_processed"] | {"frequency": shifted}}
     assert disagreements(cells(table), table.one("caption").text, wrong), "a difference would be seen"
     assert [row[:5] for row in cells(table)] == [row[:5] for row in cells(raw.one("table", "values"))]
+    chart = body.one("svg", "chart")
+    share, tolerance = scale_of(chart)
+    for row in chart.all("g", "row"):
+        place = found["labels"].index(row.one("title").text.partition(":")[0])
+        drawn = share(float(row.one("circle", "after").attributes["cx"].removesuffix("%")))
+        assert drawn == pytest.approx(processed["post_processed"]["frequency"][place], abs=tolerance)
+        interval, *_ = row.all("line", "interval")
+        assert [*map(share, _places(interval))] == pytest.approx(found["interval95"][place], abs=tolerance)
+    assert not list(raw.all("circle", "after"))
     said = body.one("p", "processed").text
     assert said.startswith(f"{OF_THE_RAW}. ")
     assert POST_PROCESSING["norm_sub"].about in said

@@ -3,13 +3,11 @@
 import json
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
-from functools import partial
 from types import ModuleType
 
 import pytest
 
-from experiments import chapter_8, designs, figure_9_3, mechanisms, table_9_1, table_9_2, the_claim
-from experiments.chapters import draw
+from experiments import chapter_3, chapter_8, designs, figure_9_3, mechanisms, table_9_1, table_9_2, the_claim
 from experiments.page import NAMES, PAGE, kept, render
 from experiments.report import DIFFERS, RESULTS, Result
 from experiments.running import keyed
@@ -21,7 +19,7 @@ DRAW: dict[str, Callable[[Result], str]] = {
     "figure_9_3": figure_9_3.draw,
     "the_claim": the_claim.draw,
     "designs": designs.draw,
-    **{name: partial(draw, down=figure.down) for name, figure in chapter_8.FIGURES.items()},
+    **{name: figure.drawn for name, figure in (chapter_3.FIGURES | chapter_8.FIGURES).items() if figure.down},
 }
 
 
@@ -49,7 +47,7 @@ def test_what_is_two_or_seven_times_off_is_explained_and_what_is_missing_is_said
         (line,) = (one for one in page.splitlines() if one.startswith(f"| {name} performs similarly to SOLH"))
         assert verdict in line
     missing = [line for line in page.splitlines() if "| not yet reproduced: " in line]
-    assert [line[2:12] for line in missing] == ["table 9.3:", "figure 9.4"]
+    assert [line[2:12] for line in missing] == ["table 9.3:", "figure 9.4", "figures 3."]
 
 
 @pytest.mark.parametrize("name", NAMES)

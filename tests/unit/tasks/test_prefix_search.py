@@ -1,6 +1,7 @@
 """Searches for frequent texts: what they ask, what they find, and what no search can be made of."""
 
 import itertools
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,17 @@ from peos.crypto.randomness import Randomness
 from peos.estimate.grouped import GroupedOracle, GroupEstimate
 from peos.ldp.grouped_hash import Candidates
 from peos.simulate import run_study
-from peos.tasks import PrefixSearch, frequent_texts, pem, pem1, treehist
+from peos.tasks import (
+    Channels,
+    PrefixSearch,
+    SegmentPairs,
+    channels,
+    frequent_texts,
+    pem,
+    pem1,
+    segment_pairs,
+    treehist,
+)
 from peos.tasks.base import Answer, Round
 from peos.tasks.texts import Texts
 from tests.full import full
@@ -33,7 +44,7 @@ def words(users: int, *, letters: int = 3, drawn: int = 200, power: float = 1.2,
 class Exact:
     """Reports without noise: every group sees everybody's texts."""
 
-    def __init__(self, task: PrefixSearch, records: list[str]) -> None:
+    def __init__(self, task: PrefixSearch | SegmentPairs | Channels, records: list[str]) -> None:
         texts = Texts.of(records, task.bits)
         self.users = len(records)
         self.keys = [view.keys(texts) for view in task.views]
@@ -43,20 +54,23 @@ class Exact:
 
     def estimate(self, group: int, candidates: Candidates) -> GroupEstimate:
         parents, exts, _ = self.keys[group]
-        counts = [
-            int(np.count_nonzero((parents == parent) & (exts == ext)))
-            for parent, ext in itertools.product(candidates.parents, candidates.exts)
-        ]
+        held = Counter(zip(parents.tolist(), exts.tolist(), strict=True))
+        listed = candidates.parents.tolist(), candidates.exts.tolist()
+        counts = [held[key] for key in (zip(*listed, strict=True) if candidates.paired else itertools.product(*listed))]
         oracle = GroupedOracle(p=1.0, u=0.0)
         return GroupEstimate.of(oracle, np.array(counts), reports=self.users, users=self.users, fakes=0)
 
 
-SEARCHES = {
+SEARCHES: dict[str, PrefixSearch | SegmentPairs | Channels] = {
     "default": frequent_texts(3, bits=24, **ASKED),
     "treehist": treehist(24, 3, beam=20, **ASKED),
     "pem": pem(24, 3, 5, beam=20, **ASKED),
     "pem1": pem1(24, 3, beam=20, **ASKED),
     "threshold": pem(24, 3, 5, threshold=0.02, **ASKED),
+    "segments": segment_pairs(24, 3, **ASKED),
+    "segments of four bits": segment_pairs(24, 3, step=4, **ASKED),
+    "channels": channels(24, 3, channels=500, **ASKED),
+    "channels of long texts": channels(96, 3, step=10, channels=500, **ASKED),
     "long": treehist(96, 3, step=12, beam=20, **ASKED),
 }
 
@@ -64,12 +78,13 @@ SEARCHES = {
 @pytest.mark.parametrize("name", SEARCHES)
 def test_without_noise_it_finds_the_most_frequent(name: str) -> None:
     task = SEARCHES[name]
-    records = words(500, letters=task.bits // 8)
+    records = words(500, letters=task.bits // 8, power=2.0)
     asked = task.next([])
     assert isinstance(asked, Round)
     table = asked.decode(Exact(task, records))
     ranked = sorted(set(records), key=lambda word: (-records.count(word), word))
     assert list(table.labels) == ranked[:3]
+    assert table.users == 500
     assert table.frequency.tolist() == pytest.approx([records.count(word) / 500 for word in ranked[:3]])
     assert isinstance(task.next([table]), Answer)
 
@@ -146,6 +161,28 @@ def test_a_text_of_the_detection_frequency_is_found_in_nineteen_of_twenty_runs(e
 def test_what_no_search_can_be_made_of_is_refused(change: dict[str, Any], id_: str) -> None:
     with raises(id_):
         replace(treehist(24, 3, **ASKED), **change)
+
+
+def test_segments_and_blocks_have_a_group_each() -> None:
+    with raises("task.segments"):
+        segment_pairs(24, 3, step=7, **ASKED)
+    with raises("task.segments"):
+        segment_pairs(96, 3, **ASKED)  # 12 segments, 66 pairs
+    with raises("task.blocks"):
+        channels(512, 3, step=4, **ASKED)
+    with raises("mechanism.range"):
+        channels(24, 3, channels=2, **ASKED)
+    with raises("view.segment"):
+        _ = channels(48, 3, step=24, **ASKED).views
+
+
+@pytest.mark.parametrize("make", [segment_pairs, channels])
+def test_the_most_frequent_words_are_found_by_pairs_and_by_channels(make: Any) -> None:
+    records = words(20_000)
+    task = make(24, 4, **{**ASKED, "users": 20_000, "eps_local": 6.0, "d_prime": 256})
+    answer = run_study(task, records, shuffle=False, rng=Randomness(b"\x07" * 32))
+    assert max(set(records), key=records.count) == answer.labels[0]
+    assert answer.score(records)["f1"] >= 0.5
 
 
 def test_users_must_be_as_many_as_were_planned_for() -> None:
