@@ -95,7 +95,6 @@ class Publisher:
                 event = publication.Faulty(fault)
             if event is None:
                 self.clear(self._workspace.store.get(kept.digest))
-                del self._publications[kept.digest]
                 return math.inf
             effect = machine.on(event)
         if effect.withheld:
@@ -137,6 +136,7 @@ class Publisher:
 
     def clear(self, kept: CollectionRow) -> None:
         """Finish an ended collection: write result.json and report.html, erase everything else. May be repeated."""
+        self._publications.pop(kept.digest, None)
         with self._clearing:
             if kept.result is not None:
                 path = self._workspace.folder(kept) / RESULT

@@ -1,4 +1,4 @@
-"""Fixtures for every test: named randomness, so that a failure can be replayed; and who runs what beside whom."""
+"""Fixtures for every test: named randomness, so that a failure can be replayed; and which worker runs which tests."""
 
 import hashlib
 import signal

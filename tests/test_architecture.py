@@ -36,7 +36,7 @@ MAY_BE_CONCRETE = (
     "tests/",  # each mechanism and scheme is tested by itself
     "experiments/",  # they repeat what a paper did with one
     REGISTRY,
-    "peos/bench/",  # measures what only one scheme has, beside another library's version of the same
+    "peos/bench/",  # measures what only one scheme has, next to another library's version of the same
     "benchmarks/",  # lays out those figures, and holds each against a bar that was set for it
 )
 OF_PROTOCOLS = frozenset(

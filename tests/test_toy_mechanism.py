@@ -1,4 +1,4 @@
-"""A mechanism that nobody else knows goes through everything once it is registered, and is refused before.
+"""A mechanism that no other file knows goes through everything once it is registered, and is refused before.
 
 One word, a bit for each of up to 64 values: uniform with probability γ, else uniform but for the user's own bit.
 """

@@ -1,4 +1,4 @@
-"""An encryption scheme that nobody else knows goes through everything once it is registered, and is refused before.
+"""An encryption scheme that no other file knows goes through everything once it is registered, and is refused before.
 
 Words in the exponent modulo one prime p = 2^64·p' + 1, under zeros of order p': everybody could decrypt.
 """

@@ -150,11 +150,11 @@ def test_the_walk_in_three_terminals_goes_as_printed(tmp_path: Path) -> None:
 
 
 def compare(shown: list[str], printed: list[str]) -> None:
-    """Line by line; numbers that noise decides may differ, and so may the order of the values that nobody gave."""
+    """Line by line; numbers that noise decides may differ, and so may the order of the values that no user gave."""
     number = re.compile(r"-?\d+\.\d+")
     assert shown[0] == printed[0]
     assert shown[1].split() == printed[1].split()
-    # The last column apart: a value that nobody gave is found with a probability of 1.2 % here, and may be.
+    # The last column apart: a value that no user gave is found with a probability of 1.2 % here, and may be.
     assert [number.sub("#", line).split()[1:-1] for line in shown[2:5]] == [
         number.sub("#", line).split()[1:-1] for line in printed[2:5]
     ]

@@ -16,7 +16,7 @@ TOLD: Final = "PEOS_TEST_FILES"
 
 
 def keep_all() -> None:
-    """From the first byte on; each is told."""
+    """From the first byte on; each is reported."""
     honest = spill._File.__init__
 
     def told(self: spill._File, folder: Path) -> None:

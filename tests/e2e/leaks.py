@@ -27,7 +27,7 @@ _BASE64: Final = re.compile(rb"[A-Za-z0-9+/_-]{22,}")
 
 
 def private_key(pem: bytes) -> bytes:
-    """The secret number of a port's key, without the public one that is written beside it."""
+    """The secret number of a port's key, without the public one that is written next to it."""
     key = load_pem_private_key(pem, None)
     assert isinstance(key, EllipticCurvePrivateKey), "every port's key is on a curve"
     return key.private_numbers().private_value.to_bytes(32, "big")

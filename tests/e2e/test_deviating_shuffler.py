@@ -1,4 +1,4 @@
-"""One of three shuffler processes does a step wrong: nothing is published, and everybody is told where and who."""
+"""One of three shuffler processes does a step wrong: nothing is published, and all learn where and by which."""
 
 import json
 from pathlib import Path

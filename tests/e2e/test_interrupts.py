@@ -1,4 +1,4 @@
-"""Ctrl-C in every command that takes a while, ports that are taken, and a collection that nobody came to.
+"""Ctrl-C in every command that takes a while, ports that are taken, and a collection without users.
 
 Each is one sentence with its exit code; what was interrupted goes on when the same command is given again.
 """
@@ -94,7 +94,7 @@ def test_create_enrol_submit_freeze_and_result_are_interrupted_and_go_on(town: T
     enrol = ["enrol", *analyst, "--collection", "pets", "--out", tickets, "--count"]
     require_interrupted(interrupted([*enrol, 5_000_000], lambda said: "minting" in said), "peos enrol")
     assert not tickets.exists()
-    assert not list(town.folder.glob(".*partial")), "tickets that nobody was given"
+    assert not list(town.folder.glob(".*partial")), "tickets that no user was given"
     assert command(*enrol, USERS).code == 0
 
     client = town.cluster.client("users", most_eps_local=48.0, budget=48.0)
@@ -118,7 +118,7 @@ def test_create_enrol_submit_freeze_and_result_are_interrupted_and_go_on(town: T
     orders: list[Ran] = []
 
     def is_decided() -> bool:
-        """Whoever was paused, or was told when the order broke off, may take a moment to come back."""
+        """A party that was paused, or got the order before it broke off, may take a moment to come back."""
         orders.append(command(*freezing))
         return not orders[-1].err.rstrip().endswith("[collection.order_missed]")
 

@@ -63,7 +63,7 @@ def proposed(workspace: Workspace, kept: CollectionRow, to: set[int]) -> None:
 
 
 def require_nothing_sent(town: Town, client: Party, collections: Sequence[str]) -> None:
-    """Nobody holds a report, and the user has neither prepared nor spent anything."""
+    """No shuffler holds a report, and the user has neither prepared nor spent anything."""
     assert here("client", "status", "--config", client.config, "--json").json == []
     ledger = here("client", "ledger", "--config", client.config, "--json").json
     assert (float(ledger["spent"]), ledger["charges"], ledger["others"]) == (0.0, [], [])

@@ -29,7 +29,7 @@ def at_work(party: Party) -> int:
 
 
 def stop(party: Party) -> None:
-    """SIGTERM, as an operator gives it: it ends in time, with exit code 0, and nobody of its group stays."""
+    """SIGTERM, as an operator gives it: it ends in time, with exit code 0, and no process of its group stays."""
     assert party.process is not None, "it runs"
     process = party.process
     os.kill(process.pid, signal.SIGTERM)  # the leader alone: its workers are its own to end
@@ -109,7 +109,7 @@ def test_a_collection_survives_every_restart(tmp_path: Path) -> None:
         assert all(town.standing(one, digest)["reports"] >= USERS for one in cluster.shufflers)
 
         with paused(third):  # the freeze cannot end without it, and the shuffle not either
-            assert town.analyst("freeze", NAME).code == 1, "one shuffler could not be told"
+            assert town.analyst("freeze", NAME).code == 1, "one shuffler could not be reached"
         town.freeze(NAME)
         shuffles(town, first, digest)
         for party, other, end in ((first, third, stop), (second, first, kill), (third, second, stop)):

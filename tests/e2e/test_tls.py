@@ -1,4 +1,4 @@
-"""The ports of running parties: nothing but TLS 1.3, and nobody among peers who is not pinned."""
+"""The ports of running parties: nothing but TLS 1.3, and no peer that is not pinned."""
 
 import asyncio
 import socket
@@ -85,7 +85,7 @@ def test_a_peer_port_turns_others_away(concluded: Concluded, who: str, own: Cert
         method = STATUS if card.user_address else GET_RECEIPT
         with pytest.raises(PeosError) as turned_away:
             asked(card.peer_address, card.peer_certificate, own, method)
-        # Not the service's own refusal: whoever is let in is told that there is no such collection.
+        # Not the service's own refusal: a caller that is let in hears that there is no such collection.
         assert not isinstance(turned_away.value, Refused), f"{who}: {turned_away.value}"
 
 

@@ -1,4 +1,4 @@
-"""A local cluster with somebody at each keyboard: what tests do with real processes, in one line each."""
+"""A local cluster with a person at each keyboard: what tests do with real processes, in one line each."""
 
 import io
 import json
@@ -86,7 +86,7 @@ class Town:
         return self.cluster.shufflers
 
     def command(self, _who: str, *words: object) -> Ran:
-        """A command of somebody's, where that one is."""
+        """A person's command, where that person is."""
         return self.run(*words)
 
     def analyst(self, order: str, *words: object) -> Ran:
@@ -198,7 +198,7 @@ def group(leader: int) -> list[int]:
 
 @contextmanager
 def paused(party: Party) -> Iterator[None]:
-    """Nothing of this party moves meanwhile, so that nobody gets further than it has."""
+    """Nothing of this party moves meanwhile, so that no party gets further than it has."""
     assert party.process is not None, "it runs"
     os.killpg(party.process.pid, signal.SIGSTOP)
     try:

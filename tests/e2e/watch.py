@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Final
 
 EVERY: Final = 0.05
-SETTLED: Final = 10.0  # seconds after which a process that was nobody's stays so: it has become what it was started as
+SETTLED: Final = (
+    10.0  # seconds after which a process that was no party's stays so: it has become what it was started as
+)
 
 
 class Watch:
     """Samples every party's processes and remembers each path below a party's folder, with who had it open.
 
     A process belongs to a party if its command line names a file in that party's folder, or if its parent belongs to
-    the party: workers and their helpers are spawned by whoever they work for. What it is once, it stays.
+    the party: workers and their helpers are spawned by the process that they work for. What it is once, it stays.
     """
 
     def __init__(self, folders: dict[str, Path]) -> None:

@@ -22,7 +22,7 @@ from tests.e2e.watch import Watch
 from tests.full import FULL
 
 USERS: Final = 24
-DOMAIN: Final = 30  # more values than users: those that nobody gave are zero
+DOMAIN: Final = 30  # more values than users: those that no user gave are zero
 CHOSEN: Final = 3
 PUBLISHED: Final = ("grr", "solh", "sue", "hadamard", "subset") if FULL else ("grr", "solh")
 SIZES: Final[dict[str, tuple[object, ...]]] = {"hadamard": ("--signs", 2), "subset": ("--size", 2)}

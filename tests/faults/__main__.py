@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description="Parties killed at named points.")
     parser.add_argument("--users", type=int, default=2000, help="reports, each a value of its own")
     parser.add_argument("--runs", type=int, default=3, help="how often each point is tried with each party")
-    parser.add_argument("--failures", action="store_true", help="kill nobody: let durable changes fail once each")
+    parser.add_argument("--failures", action="store_true", help="kill no process: let durable changes fail once each")
     parser.add_argument("--point", metavar="NAME", help="this point only")
     parser.add_argument("--only", default="", help="points whose name has this in it")
     parser.add_argument(
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--scheme", default="paillier", help="the encryption scheme; jl decrypts and passes sooner")
     parser.add_argument("--json", type=Path, help="write all outcomes to this file")
     parser.add_argument("--keep", type=Path, help="copy the parties' folders of failed runs to this folder")
-    parser.add_argument("--list", action="store_true", help="print the points with their parties, and kill nobody")
+    parser.add_argument("--list", action="store_true", help="print the points with their parties, and kill no process")
     chosen = parser.parse_args(arguments)
     points: Sequence[Point] = FAILURES if chosen.failures else POINTS
     points = [one for one in points if chosen.only in one.name and chosen.point in (None, one.name)]
@@ -116,7 +116,7 @@ def table(outcomes: Sequence[Outcome]) -> int:
 
 
 def say(line: str) -> None:
-    """To whoever waits for hours."""
+    """Print a line of progress."""
     print(line, flush=True)  # noqa: T201 - telling is what this is for
 
 

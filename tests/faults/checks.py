@@ -43,7 +43,7 @@ def check_given_up(ground: Ground) -> None:
 
 
 def check_abort(ground: Ground, reason: str, struck: Collection[str]) -> None:
-    """No output, and none to come: the reason says why, and nobody who may have sent signed that it had not."""
+    """No output, and none to come: the reason says why, and no party that may have sent signed that it had not."""
     ((state, why, result, key_is_gone),) = ground.asked("SELECT state, reason, result, key IS NULL FROM collection")
     assert state == "aborted"
     assert re.search(reason, why), why
@@ -62,7 +62,7 @@ def check_abort(ground: Ground, reason: str, struck: Collection[str]) -> None:
 
 
 def check_multiset(result: dict[str, Any], given: Collection[int], fakes: int) -> None:
-    """Every value that somebody gave is there once, beside the fakes: a loss, a repeat or garbage shows."""
+    """Every value that a user gave is there once, among the fakes: a loss, a repeat or garbage shows."""
     assert result["users"] == len(given), f"{result['users']} reports, of {len(given)} users"
     domain = result["parameters"]["domain"]
     raw = np.array(result["frequency"]) * len(given) + fakes / domain

@@ -89,7 +89,7 @@ def _kill(ground: Ground, victim: Party, before: set[bytes], client: subprocess.
     others = {id_ for id_ in kept if id_ not in before and id_ not in known}  # the dummies come among the users
     invented = {id_ for id_, commitment in kept.items() if id_ in known and known[id_] != commitment}
     assert len(others) <= DUMMIES, f"{len(others)} submissions of {victim.name} are neither of users nor dummies"
-    assert not invented, f"{len(invented)} of {len(kept)} submissions of {victim.name} were made by nobody"
+    assert not invented, f"{len(invented)} of {len(kept)} submissions of {victim.name} were made by no user"
     return Kill(victim.name, len(kept), len(told))
 
 

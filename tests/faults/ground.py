@@ -48,7 +48,7 @@ class Ground:
         self.client = self.cluster.client(most_eps_local=2 * EPSILON, budget=2 * EPSILON)
         self.trace = folder / "trace.jsonl"
         self._copies = folder / "copies"
-        # Every fourth value: what nobody gave is in between, and each is given once.
+        # Every fourth value: what no user gave is in between, and each is given once.
         self.values = [4 * user + 1 for user in range(users)]
         (self.client.folder / "values.txt").write_text("".join(f"{value}\n" for value in self.values))
         self._keep(Stage.FRESH)

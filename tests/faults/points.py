@@ -9,7 +9,7 @@ Killing alone never rightly ends in an abort, since it loses no durable byte: no
 because both are durable together with the final vector (protocol.md §6.5). Two kinds of end are different:
 
 - *A final vector that is lost together with its process* ("…, and its vector is lost"). Its owner is stored or sending.
-  From a stored vector the others may already conclude that they can send, and of a vector that is sent nobody knows
+  From a stored vector the others may already conclude that they can send, and of a vector that is sent no party knows
   how much arrived; so a substitute would risk a second output. The shuffler ends without a tombstone, since where it is
   unknown whether delivery happened, it happened. The analyzer, which can never have a complete output, aborts with that
   shuffler's name. The other last hider, which may be sending, goes on until the analyst's order or `erase_by`, without
@@ -55,7 +55,7 @@ class Fails(Enum):
 class Stage(IntEnum):
     """How far a collection is when the killing begins."""
 
-    FRESH = 0  # nobody has heard of it
+    FRESH = 0  # no other party has heard of it
     OPEN = 1  # accepted by every shuffler
     FULL = 2  # every user has submitted
 
@@ -83,7 +83,7 @@ class Point:
     loses: Callable[[Path], None] | None = None  # what its folder loses together with the process
     end: State = State.PUBLISHED
     reason: str = ""  # what the analyzer says of an abort
-    fails: Fails | None = None  # nobody is killed, and this fails within the call, the `count`-th time in it
+    fails: Fails | None = None  # no process is killed, and this fails within the call, the `count`-th time in it
     order: str = "freeze"  # what the analyst orders in the end
     beside: str = ""  # a point at which another shuffler is killed, without which this one does not come up
 

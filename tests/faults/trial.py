@@ -247,7 +247,7 @@ class Trial:
     # The end.
 
     def _await_the_end(self) -> State:
-        """Until the analyzer and all shufflers are through, and nobody is armed any more."""
+        """Until the analyzer and all shufflers are through, and no process is armed any more."""
         within = WITHIN + WAITING * sum(1 for _, point in self.armed if point.fails)
         while time.monotonic() - self._started < within:
             if self.faults:

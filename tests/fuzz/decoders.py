@@ -300,7 +300,7 @@ def _texts(folder: Path) -> Iterator[Target]:
     yield Target("a ticket", (ticket,), _as_text(read_ticket), (WrongInput,), tokens=_LINES)
     yield Target("an answer", (b"17", b"a cat"), _as_text(_answer), (WrongInput,), tokens=_LINES)
     pairs = ticket + b"\n" + ticket + b"\n", b"1\n2\n"
-    tickets, values = folder / "tickets", folder / "values"  # that stay as they are, beside the one that is fuzzed
+    tickets, values = folder / "tickets", folder / "values"  # that stay as they are, while the other is fuzzed
     for path, content in zip((tickets, values), pairs, strict=True):
         path.write_bytes(content)
     first = _in_file(folder / "fuzzed tickets", lambda path: read_answers(path, values))

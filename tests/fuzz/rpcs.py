@@ -106,7 +106,7 @@ class Calls:
         self._sign(decode_signed_document(signed).encoded, signed_cards, keys.identity)
 
     def _parts(self, signed: bytes, digest: bytes) -> dict[str, tuple[bytes, ...]]:
-        """What a user would send to the first shuffler; nobody else gets its share, so that it never counts."""
+        """What a user would send to the first shuffler; no other shuffler gets its share, so that it never counts."""
         line = self.town.tickets("more", 1, of=NAME).read_text().strip()
         ticket = read_ticket(line)
         document = decode_signed_document(signed).document

@@ -15,7 +15,7 @@ from tests.fuzz.decoders import Target
 from tests.fuzz.mutator import Mutator
 
 HANGS: Final = 60.0  # seconds after which a single input is a hang: the process then ends with its stack
-SLOW: Final = 2.0  # seconds after which an input is told
+SLOW: Final = 2.0  # seconds after which an input is reported
 _WARM: Final = 0.1  # of all inputs, before memory is first looked at
 _BATCH: Final = 500
 _CALIBRATE: Final = 50

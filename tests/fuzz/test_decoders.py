@@ -68,7 +68,7 @@ _NAMED = b"\x06\x03\x55\x04\x05\x13"  # a serial number of the subject, as a Pri
     ("there", "instead"),
     [
         pytest.param(_KEY_TYPE, _KEY_TYPE[:-1] + b"\x05", id="a key of an unknown type"),
-        pytest.param(_CURVE, _CURVE[:-3] + b"\x1a\x6e\x03", id="a curve that nobody knows"),
+        pytest.param(_CURVE, _CURVE[:-3] + b"\x1a\x6e\x03", id="an unknown curve"),
         pytest.param(_NAMED, _NAMED[:-1] + b"\x03", id="a name that is a bit string"),
         pytest.param(b"\x30\x5c\x31\x0f", b"\x7b\x5c\x31\x0f", id="a subject of another tag"),
     ],

@@ -216,11 +216,11 @@ class Played:
     def findings(self) -> list[Finding]:
         """What the openings show; all shufflers have sent theirs."""
         start = common_start(self.document.schedule, self.openings)
-        assert start is not None, "nobody has shown anything"
+        assert start is not None, "no shuffler has shown anything"
         part = self.parts[self.document.schedule.last[0]]
         place = part.context, part.transcript, len(part.vector)
         case = known_case(self.document, key().public, *place, start, self._revealed, self._signed())
-        assert not not_seen(case.schedule, case.rows, case.start, self.openings), "somebody showed less than all"
+        assert not not_seen(case.schedule, case.rows, case.start, self.openings), "a shuffler showed less than all"
         return judge(case, self.openings, Delivered(key(), {who: one.vector for who, one in self.parts.items()}))
 
     async def _receipt(self, digest: bytes, _: Context) -> SignedReceipt:

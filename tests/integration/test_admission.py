@@ -81,7 +81,7 @@ def test_a_certificate_is_let_in_with_its_collection_and_not_before(town: Played
         assert not await is_let_in(town, OWN)
         with raises("policy.many_fakes", "100000001", "100000000"):
             await propose(town, card, STRANGER, "too many fakes", fakes=100_000_001)
-        assert not await is_let_in(town, OWN), "what was refused lets nobody in"
+        assert not await is_let_in(town, OWN), "what was refused lets no caller in"
         await propose(town, card, STRANGER, "with a stranger")
         assert await is_let_in(town, OWN)
 

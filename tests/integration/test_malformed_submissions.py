@@ -1,4 +1,4 @@
-"""Whatever a user sends to a shuffler that runs: she is told in one sentence, and nobody else's report is touched.
+"""Whatever a user sends to a shuffler that runs: she hears it in one sentence, and no other user's report is touched.
 
 Every part goes over the real connection. What is no submission is refused and counted; what is one in form, and holds a
 plaintext no user's client would make, spoils her own report only (security.md, "malformed submissions").
@@ -145,7 +145,7 @@ def test_what_is_no_submission_is_refused_in_one_sentence_and_counted(town: Play
 
 @pytest.mark.parametrize("name", ["dgk", "jl"])
 def test_an_element_of_the_wrong_jacobi_symbol_is_no_ciphertext_of_a_word_scheme(town: PlayedTown, name: str) -> None:
-    """It would keep its symbol through every pass, so whoever sent it could be followed."""
+    """It would keep its symbol through every pass, so its sender could be followed."""
     words = scheme(name).generate(RNG).public
     assert isinstance(words, WordPublicKey)
     n = words.modulus

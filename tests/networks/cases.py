@@ -24,7 +24,7 @@ _CLOCK: Final = r"the clock here says \d{4}-\d\d-\d\d \d\d:\d\d UTC"
 
 @dataclass(frozen=True)
 class Case:
-    """One collection; `sentence` is what it may end with, in the words of somebody, if it does not give its result."""
+    """One collection; `sentence` is what it may end with, in the words of a party, if it does not give its result."""
 
     name: str
     play: Callable[[FarTown], Ended]
@@ -129,7 +129,7 @@ def pauses() -> list[Case]:
 
 
 def for_good() -> list[Case]:
-    """A link that is not mended: whoever waits says for whom, and at `shuffle_by` it is over."""
+    """A link that is not mended: a party that waits says for which, and at `shuffle_by` it is over."""
 
     def never(phase: str) -> Callable[[FarTown], Ended]:
         asked: dict[str, Any] = {"closes_in": 120, "shuffle_within": 15, "erase_within": 60}

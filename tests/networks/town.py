@@ -168,7 +168,7 @@ class FarTown(Town):
         def give() -> None:
             give_up = time.monotonic() + WITHIN
             while self.analyst("freeze", name).code and time.monotonic() < give_up:
-                time.sleep(0.5)  # the analyst reads that not all were told, and gives the order again
+                time.sleep(0.5)  # the analyst reads that not all were reached, and gives the order again
 
         threading.Thread(target=give, name=f"freeze {name}", daemon=True).start()
 

@@ -38,7 +38,7 @@ def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
 
 
 def field(name: str, value: str) -> bytes:
-    """A header as a literal that nobody remembers (RFC 7541, 6.2.2), without Huffman's code."""
+    """A header as a literal that is not remembered (RFC 7541, 6.2.2), without Huffman's code."""
     return b"\0" + b"".join(_length(len(text)) + text.encode() for text in (name, value))
 
 

@@ -1,4 +1,4 @@
-"""Nobody without a ticket or a certificate ends or holds up a collection; all combinations: python -m tests.outsiders.
+"""No caller without ticket or certificate ends or holds up a collection; all combinations: python -m tests.outsiders.
 
 Each test runs a collection of real processes under an attack, asks for health throughout, and counts what comes out.
 """

@@ -37,7 +37,7 @@ def test_the_page_is_what_was_run_and_nothing_of_it_failed() -> None:
 
 
 def test_every_attack_of_the_room_is_in_the_table() -> None:
-    """A file of attacks that no row names would be run by nobody who runs `make security`."""
+    """A file of attacks that no row names would not be run by `make security`."""
     named = {test.partition("::")[0] for attack in ATTACKS for test in attack.tests}
     room = {str(path.relative_to(ROOT)) for path in (Path(ROOT) / "tests" / "security").rglob("test_*.py")}
     apart = {"tests/security/test_attacks.py", "tests/security/linear/test_criterion.py"}

@@ -54,13 +54,13 @@ def survivors(laid: Laid) -> int:
 
 
 def assert_second_attempt_conserves(laid: Laid) -> None:
-    """Nothing of attempt 1 was output; attempt 2, in which nobody deviates, brought out every word once."""
+    """Nothing of attempt 1 was output; attempt 2, in which no party deviates, brought out every word once."""
     assert {part.context.attempt for part in laid.delivered.values()} == {2}, "something of attempt 1 was output"
     laid.assert_conserved()
 
 
 def assert_reported(laid: Laid, sentence: str) -> None:
-    """Some shuffler told its operator so."""
+    """Some shuffler reported it to its operator."""
     found = {report for node in laid.nodes for report in node.reports}
     assert sentence in found, f"not among the reports: {found}"
 
@@ -126,7 +126,7 @@ def test_without_confirmation_and_dummies_a_handful_of_reports_survives_in_a_fla
     assert flatness(honest) > limit, "everybody's value is 0: the true histogram is anything but flat"
     found = flatness(broken)
     assert found < limit, f"chi² {found:.1f}, at alpha {ALPHA} under {limit:.1f} if flat, n {REPORTS}"
-    assert all(not node.reports for node in broken.nodes), "nobody noticed"
+    assert all(not node.reports for node in broken.nodes), "it went unnoticed"
     alive = survivors(broken)
     assert alive <= A_HANDFUL, f"{alive} of {REPORTS} reports survived"
     of_rate("another seed, no defence", REPORTS - alive, REPORTS, "reports destroyed unnoticed").assert_succeeds()
@@ -251,7 +251,7 @@ def test_the_same_vector_sent_again_changes_nothing(key: PaillierPrivateKey, who
     laid.assert_conserved()
 
 
-# Wrong work, of which the others are told nothing.
+# Wrong work, of which the others hear nothing.
 
 
 class WrongRemainder(WatchedBench):

@@ -278,7 +278,7 @@ def test_the_number_of_set_positions_tells_what_the_mechanism_concedes_and_no_mo
 
 
 def test_plain_bits_with_fair_coin_fakes_tell_almost_every_report(rng: Randomness) -> None:
-    """Privacy.md §1: such fakes hide nobody; half of their positions are set, of a report's hardly an eighth."""
+    """Privacy.md §1: such fakes hide no user; half of their positions are set, of a report's hardly an eighth."""
     mechanism, limit = SUE(POSITIONS, 4.0), 19
     reports = mechanism.decode(mechanism.randomize(_uniform_values(rng, POSITIONS), rng))
     coins = np.unpackbits(rng.uint64((WORDS, 1)).view(np.uint8), axis=1)

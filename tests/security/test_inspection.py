@@ -352,7 +352,7 @@ def test_a_holder_that_does_not_rerandomise_and_says_that_it_was_started_anew_pu
     laid = Laid(key, Randomness(SEEDS), nodes=miscalculating(bench, who=who), mechanism=GRR(16, 4.0))
     laid.lay(laid.mechanism.randomize(np.arange(100) % 16, laid.rng))
     laid.shuffle()
-    laid.nodes[who - 1].machine._record = None  # its word, which nobody can check
+    laid.nodes[who - 1].machine._record = None  # its word, which cannot be checked
     laid.inspect()
     assert not any(laid.findings.values()), "nothing shows what it did"
     assert laid.not_seen == (who,)

@@ -2,7 +2,7 @@
 
 The observer sees every message of every party, encrypted: who sends, how many bytes, in which order. Time is replaced
 by what it comes from: powers taken and random bytes drawn. Both are compared exactly, so what is equal tells nothing.
-What stays visible is that somebody takes part, and from which address a dummy comes (docs/limitations.md).
+What stays visible is that a user takes part, and from which address a dummy comes (docs/limitations.md).
 """
 
 from collections import Counter

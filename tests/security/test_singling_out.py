@@ -1,7 +1,7 @@
 """The analyzer shows one user a collection of her own: another key and other parameters, or shufflers that are itself.
 
 With the client as it is, nothing is sent. A client that asks one shuffler only answers under the document made for
-her, and one that pins nobody hands all her shares to the analyzer, which reads her report.
+her, and one without pins hands all her shares to the analyzer, which reads her report.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def town() -> Iterator[FakeShufflers]:
 
 
 class Everybody(tuple[bytes, ...]):
-    """Pins that hold for any identity: a client that pins nobody."""
+    """Pins that hold for any identity: a client without pins."""
 
     def __contains__(self, _: object) -> bool:
         return True

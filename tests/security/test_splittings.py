@@ -80,7 +80,7 @@ def test_mixed_splittings_are_not_counted_and_everybody_elses_reports_come_out_e
     assert len(np.unique(honest)) == len(honest)
     assert np.array_equal(np.sort(found, axis=0), np.sort(honest, axis=0)), "reports were lost, doubled or changed"
     mixtures = len(np.setdiff1d(found, honest))
-    of_rate("mixed splittings", mixtures, USERS, "counted reports that nobody made").assert_fails()
+    of_rate("mixed splittings", mixtures, USERS, "counted reports that no user made").assert_fails()
 
 
 @pytest.mark.full

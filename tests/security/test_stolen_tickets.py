@@ -75,7 +75,7 @@ def test_a_shuffler_that_saw_a_ticket_first_cannot_vote_with_it(thief: int, key:
 def test_without_the_users_signature_every_ticket_is_the_thiefs(
     thief: int, key: PaillierPrivateKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(submission, "verifies", lambda *_: True)  # what `check_part` asks beside the ticket
+    monkeypatch.setattr(submission, "verifies", lambda *_: True)  # what `check_part` asks besides the ticket
     stolen, counted = votes(thief, key)
     of_rate(f"ticket seen by shuffler {thief}, no signature", stolen, USERS, "votes of the thief").assert_succeeds()
     assert (stolen, counted) == (USERS, 0)

@@ -112,7 +112,7 @@ def tell_cosets(key: Key, marks: list[mpz], marked: NDArray[np.bool_], name: str
     count = len(marked)
     source = key.public.zero_source(rng, expected=2 * count)
     before = times(key, key.public.encrypt(np.zeros(count, np.uint64), source.zeros(count)), marks)
-    assert key.public.check(before).all(), "nobody refuses such rows"
+    assert key.public.check(before).all(), "no shuffler refuses such rows"
     assert not key.decrypt(before).any(), "the words are as they were"
     after = key.public.remask(before, rng.uint64(count), source.zeros(count), hop=1, rng=rng)
     seen = classes(key, bare(key, after, key.decrypt(after)))

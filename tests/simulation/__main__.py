@@ -94,7 +94,7 @@ def report(seed: int, before: int, drawn: Trial, found: Violation, kind: type[Pa
 
 
 def say(line: str) -> None:
-    """A line for whoever watches."""
+    """Print a line of progress."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 

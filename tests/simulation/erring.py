@@ -1,4 +1,4 @@
-"""Whole collections with one mistake each, in all members, users or the analyzer at once: what somebody might write."""
+"""Whole collections with one mistake each, in all members, users or the analyzer at once: as one might write it."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Machines with one mistake each, to show that the simulation sees it. Each is what somebody might well write."""
+"""Machines with one mistake each, to show that the simulation sees it. Each is what a programmer might well write."""
 
 import hashlib
 from dataclasses import replace
@@ -157,7 +157,7 @@ def _is_lost(effect: Effect) -> bool:
 
 
 class SaysItLeftOnlyOnce(Party):
-    """Does not repeat that it left an attempt: whoever did not hear it waits until the deadline."""
+    """Does not repeat that it left an attempt: a shuffler that did not hear it waits until the deadline."""
 
     class machine_type(Deciding):  # noqa: N801 - as above
         """Says everything once."""

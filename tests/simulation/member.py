@@ -133,7 +133,7 @@ class Member:
             for who in self._owed:
                 self._say(who, Answer("abort", None))
             self._owed.clear()
-            return  # until somebody asks
+            return  # until another party asks
         self.world.after(TICK, self._alive(self.tick))
         self._look()
         self.advance()

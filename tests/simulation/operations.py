@@ -66,7 +66,7 @@ class Gone(Operation):
 
 @dataclass(frozen=True)
 class Partition(Operation):
-    """`group` hears nobody else, and nobody else hears it. The analyzer is 0."""
+    """`group` hears no other party, and no other party hears it. The analyzer is 0."""
 
     lasts: int
     group: tuple[int, ...]
@@ -199,7 +199,7 @@ class Trial:
 
     @property
     def must_deliver(self) -> bool:
-        """Whether nothing excuses an abort: nobody is gone for good, and no deadline comes among the faults."""
+        """Whether nothing excuses an abort: no party is gone for good, and no deadline comes among the faults."""
         excused = any(isinstance(operation, Gone | Hurried) for operation in self.operations)
         return not excused and self.shuffle_by >= LATE
 

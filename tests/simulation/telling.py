@@ -46,7 +46,7 @@ def place(header: Header) -> str:
 
 
 def event(happened: Event) -> str:
-    """What a shuffler is told."""
+    """What a shuffler hears."""
     match happened:
         case Received(word):
             return f"hears from {word.header.sender}: {place(word.header)}"

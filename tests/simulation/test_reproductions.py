@@ -13,7 +13,7 @@ from tests.simulation.world import World, failure
 
 @pytest.mark.parametrize("at", range(14, 30, 2))
 def test_a_shuffler_that_has_done_its_part_hears_that_the_attempt_was_left(at: int) -> None:
-    """Shuffler 1 had done its part and waited for nobody; the others' lost(1) fell into the partition.
+    """Shuffler 1 had done its part and waited for no one; the others' lost(1) fell into the partition.
 
     They were said once. So the others waited for attempt 2, and shuffler 1 for a receipt, until the deadline.
     """
@@ -22,7 +22,7 @@ def test_a_shuffler_that_has_done_its_part_hears_that_the_attempt_was_left(at: i
 
 
 def test_whoever_was_killed_between_leaving_and_saying_so_says_so_again() -> None:
-    """The same, without a partition: what was left is durable, but nobody had been told."""
+    """The same, without a partition: what was left is durable, but no party had heard of it."""
     for at in range(8, 30):
         for who in (1, 2, 3):
             trial = Trial(operations=(Impatient(at, who), Kill(at, who, 1), Drop(at, 40, who, 1 + who % 3)))
@@ -59,7 +59,7 @@ def test_only_whoever_still_has_its_vector_says_that_it_stored(place: Phase) -> 
 def test_what_came_early_for_one_attempt_is_not_kept_for_the_next(lasts: int) -> None:
     """Shuffler 2 never heard of attempt 1, but had a part of it; the same part of attempt 2 was taken for a repeat.
 
-    It had been acknowledged, so nobody sent it again: attempt 2 stalled and was left, and attempt 3 was needed.
+    It had been acknowledged, so it was not sent again: attempt 2 stalled and was left, and attempt 3 was needed.
     """
     operations = (Drop(at=7, lasts=50, sender=1, receiver=2), Delay(at=58, lasts=lasts, sender=1, receiver=2, by=12))
     for vectors in (False, True):

@@ -85,7 +85,7 @@ class Whole(World):
         self.users = {FIRST_USER + one: self._kinds.user(FIRST_USER + one, self) for one in range(USERS)}
 
     def frozen(self) -> tuple[dict[int, Durable], None]:
-        """Nobody has anything yet; what the reports are is known here."""
+        """No party has anything yet; what the reports are is known here."""
         shuffled, _ = super().frozen()
         self._shuffled = shuffled
         return {who: Life() for who in shuffled}, None
@@ -183,7 +183,7 @@ class Whole(World):
 
     @property
     def _must_deliver(self) -> bool:
-        """Whether nothing excuses an abort: enough reports are with everybody, and nobody ended it or is gone."""
+        """Whether nothing excuses an abort: enough reports are with all shufflers, and no party ended it or is gone."""
         if self._aborts or not self.trial.must_deliver or any(one.gone for one in self.parties.values()):
             return False
         held = [set(one.durable.rows.values()) for one in self.parties.values()]

@@ -148,7 +148,7 @@ class World:
         return max(self.trial.erase_by + late, self.calm) + 4 * TICK
 
     def is_over(self) -> bool:
-        """Whether everyone that is not gone has ended, and nobody inspects any more."""
+        """Whether everyone that is not gone has ended, and no party inspects any more."""
         return all(
             party.gone or (party.durable.delivery_state.phase in ENDS and not party.inspecting)
             for party in self.parties.values()
@@ -282,7 +282,7 @@ class World:
             self._say(telling.line(self.now, who, what))
 
     def note_event(self, who: int, event: Event) -> None:
-        """What a party is told."""
+        """What a party hears."""
         if self._say:
             self.note(who, telling.event(event))
 

@@ -1,6 +1,6 @@
 """Every pure mechanism of the registry at d = 1024: estimates are unbiased, and their variance is what it says.
 
-Three values are held by three tenths of the users each, others by nobody; there are fakes. The stream is the
+Three values are held by three tenths of the users each, others by no user; there are fakes. The stream is the
 mechanism's own, so a run repeats itself.
 """
 

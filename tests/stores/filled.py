@@ -47,7 +47,7 @@ def asked(number: int) -> Question:
 
 
 def fill_shuffler(folder: Path) -> None:
-    """One collection nobody has accepted, one that is open, one in the middle of its shuffle, and one erased."""
+    """One collection that is not accepted, one that is open, one in the middle of its shuffle, and one erased."""
     with sqlite(folder) as store:
         store.put_collection(DRAFT, b"signed draft", b"roster", asked(1))
         opened(store, OPEN, asked(2))

@@ -121,7 +121,7 @@ def test_nobody_ends_with_a_process_that_was_not_named() -> None:
         text=True,
         check=True,
     )
-    assert ran.stdout == "1\n", "it watches nobody"
+    assert ran.stdout == "1\n", "it watches no process"
 
 
 def test_whoever_runs_these_tests_is_named_to_what_they_start() -> None:

@@ -3,7 +3,7 @@
 An independent account of the wire (see wire_by_hand): nothing of the project is used but the modulus in
 paillier.json. A second run writes the same bytes, and a test compares.
 
-Each file is {message, good, bad}. A good case has its values beside its bytes. A bad one says `why` it must be
+Each file is {message, good, bad}. A good case has its values next to its bytes. A bad one says `why` it must be
 refused, a word of a closed set, and what the sentence of the refusal contains. A case is a list of messages: a vector
 takes several, everything else one.
 """

@@ -2,7 +2,7 @@
 
 Gauss' elimination with pivots ±1 only: each step is invertible over the integers. It stops with an error where no
 such pivot is left, rather than divide; a mask that enters with an even coefficient would leave a bit uncovered in
-Z_{2^64}, and over a prime field nobody would notice.
+Z_{2^64}, and over a prime field it would go unnoticed.
 """
 
 import numpy as np

@@ -56,7 +56,7 @@ Unknown = Share | Change | StreamKey | Coin
 
 @dataclass(frozen=True)
 class Sealed:
-    """A ciphertext vector, as whoever has the decryption key sees it."""
+    """A ciphertext vector, as the holder of the decryption key sees it."""
 
     words: Integers
     coins: Integers

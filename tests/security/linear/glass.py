@@ -1,6 +1,6 @@
 """A transparent encryption, for tests that look with the decryption key: a ciphertext is its word and its coin.
 
-It re-randomises as an ideal scheme would, by a fresh coin, so whoever sees a vector sees all that a key holder could.
+It re-randomises as an ideal scheme would, by a fresh coin, so who sees a vector sees all that a key holder could.
 """
 
 from typing import ClassVar
@@ -48,7 +48,7 @@ class GlassKey(PublicKey):
         return Coins(rng)
 
     def encrypt(self, plain: U64, zeros: Packed) -> Packed:
-        """The word beside its coin."""
+        """The word without its coin."""
         return _packed(plain + words_of(zeros), coins_of(zeros))
 
     def remask(self, ciphertexts: Packed, masks: U64, zeros: Packed, *, hop: int, rng: Randomness) -> Packed:  # noqa: ARG002 - PublicKey's signature
@@ -80,7 +80,7 @@ def _packed(words: U64, coins: U64) -> Packed:
 
 
 def plain_words(vector: Vector) -> U64:
-    """A vector of one-word rows as whoever holds the key reads it."""
+    """A vector of one-word rows as the holder of the key reads it."""
     return words_of(vector.view(np.uint8)) if vector.dtype == np.uint8 else vector.view(np.uint64).reshape(-1)
 
 

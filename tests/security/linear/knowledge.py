@@ -1,6 +1,6 @@
 """What a coalition knows before it looks at any vector: keys named to its machines, and keys it can derive from words.
 
-Commitments, confirmations, roots and salts are taken as ideal: hashes of 256 random bits tell nobody anything.
+Commitments, confirmations, roots and salts are taken as ideal: hashes of 256 random bits tell no party anything.
 """
 
 from collections import defaultdict
@@ -79,8 +79,8 @@ def named(coalition: Coalition, recording: Recording) -> frozenset[StreamKey]:
 def derived(coalition: Coalition, recording: Recording) -> frozenset[StreamKey]:
     """Every key that follows from the words which members sent or received.
 
-    This is more than what their machines use: whoever knows all contributions to a round knows its seed, and with it
-    the masks between every pair of its hiders.
+    This is more than what their machines use: a party that knows all contributions to a round knows its seed, and
+    with it the masks between every pair of its hiders.
     """
     keys: set[StreamKey] = set()
     contributions: defaultdict[tuple[Context, int], dict[int, bytes]] = defaultdict(dict)

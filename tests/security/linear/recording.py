@@ -35,7 +35,7 @@ from peos.shuffle.schedule import Schedule
 
 ANALYZER: Final = 0
 COLLECTION: Final = Context(bytes(32), bytes(32))
-_ROOT: Final = bytes(32)  # roots are salted hashes, taken as ideal: nobody learns a vector from one
+_ROOT: Final = bytes(32)  # roots are salted hashes, taken as ideal: no party learns a vector from one
 
 V = TypeVar("V")
 

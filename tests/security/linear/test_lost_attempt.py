@@ -48,7 +48,7 @@ class Reading:
 def read(
     recording: Recording, coalition: Coalition, arrivals: list[Arrival[Vector]], *, told: Iterable[StreamKey] = ()
 ) -> Reading:
-    """Add up the last hiders' vectors of attempt 1. `told` are streams that somebody betrayed."""
+    """Add up the last hiders' vectors of attempt 1. `told` are streams that a party betrayed."""
     schedule, left_out = recording.schedule, set[StreamKey]()
     known = {*named(coalition, recording), *derived(coalition, recording), *told}
     held = {arrival.name: plain_words(arrival.vector) for arrival in arrivals if arrival.receiver in coalition}

@@ -23,7 +23,7 @@ from tests.security.linear.worlds import Worlds
 
 
 def told(schedule: Schedule, suspects: list[Coalition], rows: int, rng: Randomness) -> dict[str, str]:
-    """Which coalitions, by their members' digits, know something of the words although nobody delivered."""
+    """Which coalitions, by their members' digits, know something of the words although no party delivered."""
     worlds = Worlds(record(schedule, rng), rows)
     found = {}
     for coalition in suspects:

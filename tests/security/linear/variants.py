@@ -21,7 +21,7 @@ class Unmasked(Attempt):
 
 
 class FoldingSchedule(Schedule):
-    """A holder at the end of its tenure adds its whole accumulator to the ciphertexts, and sends nobody a seed.
+    """A holder at the end of its tenure adds its whole accumulator to the ciphertexts, and sends no seed.
 
     The next holder then starts from zero, and so may a last hider end up with nothing but what others know.
     """

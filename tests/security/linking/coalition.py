@@ -153,7 +153,7 @@ class Seen(Orders):
             shares = np.stack([np.frombuffer(parts[number].share, np.uint8) for parts in frozen])
             fakes = self.rows - len(shares)
             if number == 0:
-                padding = np.tile(shares[:1], (fakes, 1))  # nobody looks there: fakes are in no pair
+                padding = np.tile(shares[:1], (fakes, 1))  # it is not looked at: fakes are in no pair
                 content: Content = self._open(-1, np.concatenate((shares, padding)))
             else:
                 words = shares.view("<u8")[:, 0].astype(np.uint64)

@@ -1,6 +1,6 @@
 """What follows from an end is done once, though the thread that published and the turn over collections both come.
 
-What is erased is overwritten, and the database's log is emptied of it, whoever keeps it from that at first.
+What is erased is overwritten, and the database's log is emptied of it, whichever process keeps it from that at first.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ def delivered(world: World, workspace: Workspace) -> Publisher:
 
 
 def is_in_the_database(world: World, secret: bytes) -> bool:
-    """Whether these bytes are in the database or in a file that SQLite keeps beside it."""
+    """Whether these bytes are in the database or in a file that SQLite keeps next to it."""
     return any(secret in path.read_bytes() for path in world.config.folder.glob("analyzer.sqlite*"))
 
 
@@ -114,7 +114,7 @@ def test_a_key_that_a_reader_keeps_in_the_log_is_erased_once_it_is_gone(world: W
         workspace.store.note("read", workspace.kept("fruit").digest)  # so that the log is not empty
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM collection").fetchone()
-        with contextlib.suppress(PeosError):  # nobody carries the order out here
+        with contextlib.suppress(PeosError):  # no shuffler carries the order out here
             abort(workspace, workspace.kept("fruit"))
         assert workspace.kept("fruit").key is None
         assert not workspace.store.settle()

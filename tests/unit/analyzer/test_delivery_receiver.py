@@ -202,7 +202,7 @@ def test_a_stop_between_the_last_vector_and_the_receipt_is_made_good_at_the_next
     workspace = world.workspace()
     receiver = world.receiver(workspace)
     assert workspace.kept("fruit").state is State.OPEN
-    assert not take(receiver, sent[OTHER], world.certificate(OTHER)), "it is durable, whatever its sender was told"
+    assert not take(receiver, sent[OTHER], world.certificate(OTHER)), "it is durable, whatever its sender heard"
     assert receiver.settle(workspace.kept("fruit"))
     assert receiver.receipt(workspace.kept("fruit").digest, world.certificate(1)).verifies(
         workspace.keys.identity.public

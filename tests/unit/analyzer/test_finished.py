@@ -118,7 +118,7 @@ def test_at_rest_nothing_is_looked_at_until_the_bell_is_rung(world: World) -> No
         with contextlib.suppress(asyncio.CancelledError):
             await running
         bell.close()
-        assert not ring(world.config.folder), "nobody hears it any more"
+        assert not ring(world.config.folder), "no process hears it any more"
 
     asyncio.run(serve())
 

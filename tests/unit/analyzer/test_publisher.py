@@ -131,7 +131,7 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
     assert cost["received"] == ROWS * (128 + 8)
     assert cost["sent"] > 32 * (128 + 8 + 8)
     assert cost["peak_rss"] > 1 << 20
-    assert found["checks"] == {"dummies": True, "digests": True, "inspection": None}, "nobody has shown any rows"
+    assert found["checks"] == {"dummies": True, "digests": True, "inspection": None}, "no shuffler has shown any rows"
     assert found["inspection"] == {"dummies": 0, "not_opened": [1, 2, 3]}
 
 
@@ -190,7 +190,7 @@ class _Stopping(Engine):
     def decrypt(
         self, private: Any, rows: Any, progress: Callable[[int, int], None] | None = None, *, passes: int = 0
     ) -> Any:
-        """As the engine of a process that is told to end."""
+        """As the engine of a process that is asked to end."""
         if not self.blocks:
             raise LocalFault("compute.stopped", "the work was cancelled: this process is stopping")
         self.blocks -= 1

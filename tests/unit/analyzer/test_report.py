@@ -138,7 +138,7 @@ def test_whatever_text_a_result_holds_appears_as_text() -> None:
     found = _poisoned(made(3, truth=True), frozenset())
     found["checks"] = {HOSTILE: False, "odd": HOSTILE}
     with raises("input.protocol"):
-        page(found)  # what an unknown protocol claims, nobody here can say
+        page(found)  # what an unknown protocol claims, is not known here
     found["parameters"]["protocol"] = DEFAULT.name
     read_back = shown(found)
     plain = HOSTILE.replace("\x00", "\ufffd")

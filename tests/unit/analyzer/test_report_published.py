@@ -1,4 +1,4 @@
-"""The page where an analyzer leaves it: beside result.json, for its owner alone, and never in the way of erasing."""
+"""The page where an analyzer leaves it: next to result.json, for its owner alone, and never in the way of erasing."""
 
 import json
 import stat

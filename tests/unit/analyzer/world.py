@@ -159,7 +159,7 @@ class World:
         return DeliveryReceiver(workspace, Observer(Log("tests.analyzer")))
 
     def inspection_runner(self, workspace: Workspace) -> InspectionRunner:
-        """An inspection that waits for nobody: no shuffler of this world has rows to open, and the analyst knows."""
+        """An inspection that does not wait: no shuffler of this world has rows to open, and the analyst knows."""
         return Unopened(workspace, patience=-1e9)
 
     def certificate(self, number: int) -> bytes:

@@ -11,7 +11,7 @@ from peos.ldp.base import Mechanism
 
 REPORTS = 50_000
 MOST = 200e6
-A_REPORT = 100  # bytes beside the words, while they are counted all at once
+A_REPORT = 100  # bytes besides the words, while they are counted all at once
 
 
 def peak(mechanism: Mechanism, reports: int) -> int:

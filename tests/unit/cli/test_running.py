@@ -1,4 +1,4 @@
-"""How a command ends when something happens that nobody asked for: one sentence, its exit code, and no traceback."""
+"""How a command ends when something unforeseen happens: one sentence, its exit code, and no traceback."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The freeze: what all shufflers hold counts, whole rows only; who signs two lists is named, and nobody else."""
+"""The freeze: what all shufflers hold counts, whole rows only; a signer of two lists is named, and no other."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -59,7 +59,7 @@ def frozen(lists: Mapping[int, Rows]) -> dict[int, Freeze]:
 
 
 def compared(own: Rows = USERS) -> Freeze:
-    """Shuffler 1, to which nobody has shown a list yet."""
+    """Shuffler 1, to which no other has shown a list yet."""
     freezing = {me: freeze(me, own) for me in (1, 2, 3)}
     compare(freezing)
     return freezing[1]
@@ -102,7 +102,7 @@ def test_nobody_shows_or_takes_a_list_before_all_hold_the_same_announcements() -
     second, third = announcement(2, USERS), announcement(3, USERS[1:])
     one.heard(2, [second])
     one.heard(3, [third])
-    assert not one.may_show_list, "each has announced, and nobody has shown what it heard of the others"
+    assert not one.may_show_list, "each has announced, and none has shown what it heard of the others"
     with pytest.raises(NotYet):
         one.listing(2)
     one.heard(2, [*one.announcements.held])

@@ -192,7 +192,7 @@ def unequal(graph: Graph) -> list[World]:
 
 
 def stuck(graph: Graph) -> list[World]:
-    """The worlds from which, without a further fault, not both can freeze and nobody names shuffler 3."""
+    """The worlds from which, without a further fault, not both can freeze and neither names shuffler 3."""
     before: dict[World, list[World]] = defaultdict(list)
     for world, following in graph.items():
         for there, fault in following:
@@ -212,7 +212,7 @@ def test_one_list_is_frozen_or_none_and_only_the_deviating_shuffler_is_named() -
     graph = Model().explored()
     ends = {tuple(bool(party.frozen) for party in world) for world in graph}
     assert {(True, True), (False, False)} <= ends, "no freeze is ever reached: the model shows nothing"
-    assert any(all(party.ended for party in world) for world in graph), "nobody is ever convicted by both"
+    assert any(all(party.ended for party in world) for world in graph), "no shuffler is ever convicted by both"
     assert not wrongs(graph)
     assert not stuck(graph)
     assert len(graph) > 2000, f"only {len(graph)} states: the model has shrunk"
@@ -225,7 +225,7 @@ def test_without_crashes_whoever_freezes_the_other_holds_the_same_announcements(
 
 
 class Uncompared(Freeze):
-    """Takes each announcement from its own shuffler, and compares with nobody else's."""
+    """Takes each announcement from its own shuffler, and compares with no other's."""
 
     def heard(self, who: int, held: object) -> None:
         assert isinstance(held, tuple)

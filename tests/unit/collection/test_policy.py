@@ -74,7 +74,7 @@ def test_an_analyzer_is_known_by_its_identity_and_not_by_its_name() -> None:
 
 
 def test_the_guarantees_are_computed_for_the_fewest_users_and_not_taken_from_anybody() -> None:
-    """The document's minimum is of users: its dummies, who hide nobody, do not count towards it."""
+    """The document's minimum is of users: its dummies, which hide no user, do not count towards it."""
     document = replace(DOCUMENT, minimum=5000, fakes=300, choice=MechanismChoice.of(GRR(16, 2.0)))
     claims = guarantees(GRR(16, 2.0), 5000, 300, document.delta, len(document.shufflers))
     server, users = claims.server.epsilon, claims.users.epsilon

@@ -97,7 +97,7 @@ BAD: list[tuple[str, Part, int, str]] = [
         TICKET,
     ),
     (
-        "a ticket by somebody else",
+        "a ticket by another key",
         replace(WORDS, ticket=mint(Identity(bytes(32)), COLLECTION, WORDS.id, USER.public)),
         2,
         TICKET,
@@ -143,7 +143,7 @@ def test_every_condition_on_a_part_has_its_sentence(part: Part, me: int, sentenc
         check(part, me)
     assert sentence in str(caught.value)
     assert (caught.value.party, caught.value.step) == ("user", "submission")
-    assert caught.value.hint, "whoever wrote the client is told what to do"
+    assert caught.value.hint, "the client's author reads what to do"
     assert not part.share or part.share.hex()[:16] not in str(caught.value)
 
 
@@ -189,7 +189,7 @@ def test_every_binding_draws_its_salts_anew_so_that_hashes_show_nothing(rng: Ran
     assert max(Counter(salts).values()) == 1
     assert {len(salt) for salt in salts} == {16}
     unsalted = {hashlib.sha256(share).digest() for share in shares()}
-    assert not unsalted & set(hashes), "whoever guesses a share could test the guess"
+    assert not unsalted & set(hashes), "a party that guesses a share could test the guess"
 
 
 def test_a_part_carries_one_share_and_one_salt_and_no_other() -> None:

@@ -125,7 +125,7 @@ def test_zeros_take_every_pair_of_legendre_symbols_equally_often(
 
 def test_with_a_single_squared_base_every_zero_keeps_the_symbols(private: PaillierPrivateKey, rng: Randomness) -> None:
     supply = Squared(private.public.modulus, rng, width=8)
-    assert private.decrypt_integers(supply.zeros(5)) == [0] * 5, "its zeros are zeros, which is why nobody notices"
+    assert private.decrypt_integers(supply.zeros(5)) == [0] * 5, "its zeros are zeros, which is why it goes unnoticed"
     assert symbols(supply, private, 200) == [200, 0, 0, 0]
 
 

@@ -144,7 +144,7 @@ def test_more_values_ask_for_more_and_what_is_found_lies_above_zero(mechanism: P
 
 
 def test_values_that_depend_on_each_other_do_not_make_false_ones_likelier() -> None:
-    """Every data set of three users over four values: the exact probability that a value nobody holds is found."""
+    """Every data set of three users over four values: the exact probability that a value no user holds is found."""
     mechanism, users, level = GRR(4, 1.5), 3, 0.3
     p, q = mechanism.oracle.p, mechanism.oracle.q
     worst = 0.0

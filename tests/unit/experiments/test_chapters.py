@@ -93,6 +93,13 @@ def test_a_quick_run_agrees(name: str) -> None:
     assert any(row["verdict"] == AGREES for row in result.rows)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_full_run_comes_out_again_as_it_is_kept(name: str) -> None:
+    """Some five minutes of one core together: pytest -m long tests/unit/experiments/test_chapters.py."""
+    assert FIGURES[name].run(False, keyed(name)).to_json() == kept_one(name)
+
+
 def test_methods_in_the_wrong_order_are_seen() -> None:
     panel = Panel("planted", "x")
     for method, error in (("one", 1.0), ("other", 1.1), ("last", 3.0)):

@@ -58,7 +58,7 @@ def test_every_line_is_fit_to_be_shown() -> None:
     for type_, row in TABLE.items():
         assert row.status is not grpc.StatusCode.OK
         assert issubclass(row.there, PeosError)
-        assert bool(row.text) == (type_ in OURS), "of this party's own troubles nothing is told but a fixed text"
+        assert bool(row.text) == (type_ in OURS), "of this party's own troubles nothing is sent but a fixed text"
         assert row.retry == (type_ in (NotYet, Full))
 
 

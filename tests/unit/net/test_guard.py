@@ -20,7 +20,7 @@ class Aborted(Exception):  # what a context raises
 
 
 class Context:
-    """A call's context that says what it is told to."""
+    """A call's context with the given properties."""
 
     def __init__(self, shown: Mapping[str, Sequence[bytes]]) -> None:
         self._shown = shown

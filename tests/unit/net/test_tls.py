@@ -62,7 +62,7 @@ def test_a_pinned_peer_is_answered_and_known_by_its_certificate() -> None:
     ids=[
         "no certificate",
         "a stranger's",
-        "a stranger's where nobody is trusted",
+        "a stranger's where no peer is trusted",
         "an expired one",
         "the server's own",
     ],

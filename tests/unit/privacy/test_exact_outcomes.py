@@ -33,7 +33,7 @@ CASES = [(name, fakes) for name in MECHANISMS for fakes in (0, 1, 2)]
 
 
 def _is_long(name: str, fakes: int) -> bool:
-    """Five values, or a report of sixteen kinds beside two fakes: so many outcomes that it takes seconds."""
+    """Five values, or a report of sixteen kinds and two fakes: so many outcomes that it takes seconds."""
     return "domain=5" in name or (fakes == 2 and len(MECHANISMS[name]()[1]) > 11)
 
 

@@ -5,8 +5,8 @@ moment any party may crash and restart, time out, be asked, see the deadline, or
 and in any order; a notice may also never arrive. What happens inside an attempt is left open: a last hider that is in
 one may finish it with either transcript (more than can really happen, so what holds here holds there).
 
-Checked in every state: at most one output, and whoever may send an attempt keeps it the only one for ever. From every
-state: without further faults the parties can get on by themselves, and at the deadline each ends by itself.
+Checked in every state: at most one output, and a party that may send an attempt keeps it the only one for ever.
+From every state: without further faults the parties can get on by themselves, and at the deadline each ends by itself.
 """
 
 from collections import defaultdict
@@ -50,7 +50,7 @@ class World:
         return World(parties, self.said | said, self.sent | sent)
 
     def hears(self, party: Delivery) -> Iterator[Notice]:
-        """Whatever a party may be told or asked now: what is remembered, and what others would answer or ask."""
+        """Whatever a party may hear or be asked now: what is remembered, and what others would answer or ask."""
         yield from (notice for notice in self.said if notice.sender != party.me)
         for other in self.parties:
             if other.me == party.me:

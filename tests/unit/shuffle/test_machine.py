@@ -193,7 +193,7 @@ def test_an_opening_that_never_came_is_said_again() -> None:
     table.feed(1, Tick())
     table.run()
     assert table.places() == [Phase.FREE, Phase.SENDING, Phase.SENDING]
-    assert {machine.delivery_state.attempt for machine in table.machines.values()} == {1}, "nobody had to leave it"
+    assert {machine.delivery_state.attempt for machine in table.machines.values()} == {1}, "no shuffler had to leave it"
 
 
 def test_repeated_messages_change_nothing() -> None:

@@ -32,7 +32,7 @@ def test_every_tolerated_coalition_misses_a_round_and_no_larger_one_does(shuffle
 
 @pytest.mark.parametrize("shufflers", range(3, MAX_SHUFFLERS + 1))
 def test_scripts_fit_together(shufflers: int) -> None:
-    """What one script sends another expects; whoever leaves had a vector, and whoever delivers has one."""
+    """What one script sends another expects; a leaver had a vector, and a last hider has one."""
     schedule = Schedule(shufflers)
     scripts = {who: schedule.script(who) for who in range(1, shufflers + 1)}
     seeds, vectors, expected_seeds, expected_vectors = set(), set(), set(), set()

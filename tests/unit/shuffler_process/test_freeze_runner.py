@@ -145,7 +145,7 @@ def test_where_another_has_ended_the_collection_without_a_proof_that_is_the_end(
         parties[2].answers[GET_LIST] = Closed("test.closed", "shuffler 2, freeze: the collection is aborted here")
         with pytest.raises(Closed):
             await here.collect(parties)
-        assert not here.is_hopeless, "nobody is named"
+        assert not here.is_hopeless, "no shuffler is named"
 
     run(test())
 

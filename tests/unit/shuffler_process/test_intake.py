@@ -27,7 +27,7 @@ ME = 2
 
 
 class Troubled(MemoryStore):
-    """A store that fails when it is told to, and remembers the groups that it was given."""
+    """A store that fails on demand, and remembers the groups that it was given."""
 
     thread: StoreThread
 
@@ -51,7 +51,7 @@ class Troubled(MemoryStore):
 
 
 def with_intake(test: Callable[[Intake, Troubled], Awaitable[None]]) -> None:
-    """Run a test on an intake whose committing runs beside it, and must still run at the end."""
+    """Run a test on an intake whose committing runs in the background, and must still run at the end."""
     store = Troubled()
     store.put_collection(COLLECTION, b"signed", b"roster", ASKED, State.OPEN)
     store.thread = stored = StoreThread(lambda: store)

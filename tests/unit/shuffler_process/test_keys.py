@@ -47,7 +47,7 @@ def test_an_init_that_was_cut_off_is_completed_by_the_next(
         keys.make(config)
     before = files(config)
     assert len(before) == writes
-    assert keys.CARD not in before, "the card comes last: nobody was shown what is half there"
+    assert keys.CARD not in before, "the card comes last: what is half there was not shown"
     monkeypatch.undo()
     made = keys.make(config)
     after = files(config)

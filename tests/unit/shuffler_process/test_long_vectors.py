@@ -135,7 +135,7 @@ def traced() -> Iterator[None]:
 def test_laying_out_a_pass_and_its_root_hold_no_third_copy(
     in_files: bool, most: float, tmp_path: Path, rng: Randomness
 ) -> None:
-    """Beside vectors there are blocks of a megabyte, and the words."""
+    """Besides vectors there are blocks of a megabyte, and the words."""
     bench = Bench(MANY, 1, Wide(mpz(1)), Inline(rng), folder=tmp_path if in_files else None, long_from=0)
     frozen = bench.frozen_room(1)
     for where in chunks(MANY - 500, rows_of(WIDE)):

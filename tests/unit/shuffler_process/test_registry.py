@@ -195,7 +195,7 @@ def test_only_so_many_that_were_asked_for_stay_decoded(world: World) -> None:
         for _ in range(100):
             with pytest.raises(Unknown):
                 await world.registry.signed_bytes(bytes(32))
-        assert world.counted["store"] == asked, "whoever names what nobody knows has the store asked nothing"
+        assert world.counted["store"] == asked, "an unknown name costs the store nothing"
         await world.registry.close()
 
     run(test())
@@ -208,7 +208,7 @@ def test_one_that_ends_while_it_runs_is_left_to_the_store_too(world: World) -> N
     async def test() -> None:
         await world.registry.resume()
         session = world.registry.live[one]
-        assert world.counted["channel"] == 0, "nobody is called before the freeze"
+        assert world.counted["channel"] == 0, "no shuffler is called before the freeze"
         await session.order(replace(ABORT, collection=one))
         give_up = time.monotonic() + 60
         while world.registry.live:

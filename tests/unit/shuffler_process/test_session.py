@@ -466,7 +466,7 @@ def _frozen() -> MemoryStore:
 
 
 def test_no_error_ends_a_collection_without_a_word() -> None:
-    """Whatever it is: it is told, waited for, and tried again."""
+    """Whatever it is: it is reported, waited for, and tried again."""
 
     async def test(store: MemoryStore, stored: StoreThread) -> None:
         errors: list[Exception] = [OSError(24, "too many open files"), KeyError("secret"), RuntimeError()] * 3

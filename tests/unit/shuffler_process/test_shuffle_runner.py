@@ -44,10 +44,10 @@ class Posted(Told):
     """Remembers what goes out, and sends nothing."""
 
     def statement(self, statement: Statement) -> None:
-        """Nobody gets it."""
+        """Nothing is sent."""
 
     def vector(self, header: Header, rows: Any) -> None:
-        """Nobody gets it."""
+        """Nothing is sent."""
 
 
 def runner_of(

@@ -1,4 +1,4 @@
-"""Files without a name: what is written is read, nobody else finds it, nothing is left, and a full disk is said."""
+"""Files without a name: what is written is read, no other process finds it, none is left, and a full disk is said."""
 
 import errno
 import gc

@@ -127,7 +127,7 @@ def test_what_is_damaged_after_the_start_is_seen_when_it_is_read(tmp_path: Path)
         (there.row[ID_BYTES:], SubmissionFile.rows, "submission 4"),
     ):
         path.write_bytes(data.replace(cell, bytes(len(cell))))
-        file = SubmissionFile(path)  # as it is opened again and again beside those of other collections
+        file = SubmissionFile(path)  # as it is opened again and again next to those of other collections
         with raises("store.damaged", f"{what}"):
             list(read(file))
         file.close()

@@ -258,7 +258,7 @@ def test_a_vector_is_not_written_over_the_one_that_is_named(tmp_path: Path) -> N
         for again in (vector_of(1), vector_of(2)):
             with suppress(LocalFault):
                 store.put_delivery_state(DIGEST, stored(1), again)
-            assert list(vectors.iterdir()) == [first], "and what was written beside it is gone"
+            assert list(vectors.iterdir()) == [first], "and what was written next to it is gone"
         assert np.array_equal(store.final_vector(DIGEST), vector_of(1))
 
 
@@ -315,7 +315,7 @@ def test_an_erasure_that_a_reader_holds_up_is_not_called_done_and_is_completed_l
             assert _is_somewhere(tmp_path, seed), "or the test shows nothing"
             with raises("store.shares_state"):
                 store.fake_seed(DIGEST, rng)
-        with sqlite(tmp_path) as store:  # whoever reads does not keep it from opening
+        with sqlite(tmp_path) as store:  # a reader does not keep it from opening
             assert _is_somewhere(tmp_path, seed)
             reader.execute("COMMIT")
             store.erase(DIGEST)

@@ -1,4 +1,4 @@
-"""Her device forgets: once all have acknowledged, nothing on it tells her answer, even beside the published output."""
+"""Her device forgets: once all have acknowledged, nothing on it tells her answer, even with the published output."""
 
 from pathlib import Path
 

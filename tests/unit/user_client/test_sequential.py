@@ -1,4 +1,4 @@
-"""A sequential shuffle is answered by whoever says so, under keys that are the shufflers' own, and not otherwise."""
+"""A sequential shuffle is answered by a user who says so, under keys that are the shufflers' own, and not otherwise."""
 
 from dataclasses import replace
 

@@ -133,7 +133,7 @@ def test_a_field_of_fixed_length_has_no_other(name: str, field: str, due: int) -
 def test_a_number_is_read_within_its_range_and_nowhere_else(
     name: str, field: str, least: int, most: int, what: str
 ) -> None:
-    own = {"header.sender": 3, "header.receiver": 2}.get(field)  # nobody sends to itself
+    own = {"header.sender": 3, "header.receiver": 2}.get(field)  # no party sends to itself
     for number in {least, most} - {own}:
         CODECS[name].decode(with_field(name, field, number))
     for number in {0, least - 1, most + 1, MANY}:

@@ -1,4 +1,4 @@
-"""The power law that is fitted, and the means under it, beside sums over every count."""
+"""The power law that is fitted, and the means under it, compared with sums over every count."""
 
 import numpy as np
 import pytest

@@ -50,7 +50,7 @@ def test_the_errors_it_predicts_are_those_there_are(collected: Estimate) -> None
 
 @pytest.mark.parametrize("mechanism", PURE)
 def test_collections_are_drawn_again_by_the_mechanisms_own_law(mechanism: PureMechanism) -> None:
-    """Means and variances of counts and of sums of counts, beside those of reports that the mechanism made."""
+    """Means and variances of counts and of sums of counts, next to those of reports that the mechanism made."""
     holders, fakes, runs = np.array([200, 100, 40, 10, *([0] * 20)]), 50, 2000
     users = int(holders.sum())
     rng = np.random.default_rng(7)
