@@ -147,7 +147,7 @@ def test_the_choice_of_a_configuration_is_met_at_once(cluster: Cluster, monkeypa
     with engine(None, Choice("dask", cluster.address)) as found:
         assert isinstance(found, Dask)
         assert repr(found) == f"Dask({cluster.address!r})"
-    monkeypatch.setattr("peos.compute.dask_cluster._CONNECT", 1.0)
+    monkeypatch.setattr("peos.compute.dask_cluster.CONNECT", 1.0)
     with raises("compute.unreachable", "tcp://127.0.0.1:9"):
         engine(None, Choice("dask", "tcp://127.0.0.1:9"))
 

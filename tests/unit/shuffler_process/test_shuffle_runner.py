@@ -232,6 +232,7 @@ def test_a_final_vector_that_is_damaged_ends_the_collection_without_a_tombstone(
         def damaged(_: bytes) -> Vector:
             raise LocalFault("store.no_vector", "no final vector is kept for this collection")
 
+        monkeypatch.setattr("shuffler.store_thread.PERSISTENT", replace(FOREVER, ceiling=0.01))
         monkeypatch.setattr(store, "final_vector", damaged)
         here = runner_of(store, stored)
         end = await here.run(resumed=True)
