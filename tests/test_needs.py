@@ -101,6 +101,7 @@ def test_what_is_for_ci_is_left_out_and_counted_in_one_line(tmp_path: Path) -> N
     assert "\n2 tests and most repetitions were left to CI: PEOS_FULL=1 make test runs them" in said
 
 
+@pytest.mark.full
 def test_several_workers_leave_it_out_as_one_does(tmp_path: Path) -> None:
     code, said = run(tmp_path, "-n2", "test_planted.py", full="", planted=LEFT_OUT)
     assert code == 0, said

@@ -106,7 +106,7 @@ def test_everything_is_erased_once_the_analyzer_has_it(rng: Randomness) -> None:
     "mechanism",
     [
         *(full(GRR(12, 3.0)), LocalHash(40, 3.0, d_prime=8), full(LocalHash(40, 3.0, d_prime=11)), full(SUE(20, 4.0))),
-        *(HadamardResponse(40, 3.0), full(SubsetSelection(40, 3.0)), full(OUE(20, 3.0)), full(OLH(20, 3.0))),
+        *(full(HadamardResponse(40, 3.0)), full(SubsetSelection(40, 3.0)), full(OUE(20, 3.0)), full(OLH(20, 3.0))),
         *(full(BLH(20, 3.0)), full(THE(20, 3.0)), full(UE(20, 3.0, share=0.4)), full(RandomMatrixProjection(20, 3.0))),
     ],
     ids=repr,
@@ -125,6 +125,7 @@ def test_estimates_are_right_within_their_error_bars(mechanism: Mechanism, rng: 
     assert off.max() < 6.4, f"largest |estimate − truth| / stderr = {off.max():.2f} of {mechanism.domain} values"
 
 
+@pytest.mark.full
 def test_bits_of_filters_are_right_within_their_error_bars(rng: Randomness) -> None:
     users, fakes = 1500, 200
     values = rng.below(np.full(users, 5, np.uint64)).astype(np.int64)

@@ -15,6 +15,7 @@ from peos.shuffle.messages import Kind
 from peos.shuffle.relay import PRESENT
 from peos.simulate import Simulation, run_collection
 from peos.wire.submissions import encode_part
+from tests.full import full
 from tests.raising import raises
 
 sequential = partial(Simulation, protocol=SEQUENTIAL)
@@ -76,7 +77,7 @@ def test_everything_is_erased_once_the_analyzer_has_it(rng: Randomness) -> None:
         assert node.durable is None
 
 
-@pytest.mark.parametrize("mechanism", [GRR(12, 3.0), LocalHash(40, 3.0, d_prime=8)], ids=["grr", "solh"])
+@pytest.mark.parametrize("mechanism", [GRR(12, 3.0), full(LocalHash(40, 3.0, d_prime=8))], ids=["grr", "solh"])
 def test_estimates_are_right_within_their_error_bars(mechanism: Mechanism, rng: Randomness) -> None:
     users, fakes = 800, 300
     values = rng.below(np.full(users, 5, np.uint64)).astype(np.int64)

@@ -9,6 +9,7 @@ from peos.localcluster import LocalCluster
 from tests.e2e.town import Town, command
 
 
+@pytest.mark.full
 def test_a_demo_of_200_users_holds_and_says_what_it_was(tmp_path: Path) -> None:
     asked = ["--protocol", "ss", "--users", 200, "--domain", 16, "--seed", 1, "--out", tmp_path, "--json"]
     ran = command("demo", *asked, folder=tmp_path)

@@ -25,6 +25,8 @@ from tests.unit.user_client.town import NOW, FakeShufflers, full_key
 from user_client.client import Client
 from user_client.config import Config
 
+pytestmark = pytest.mark.full  # `make security` runs it too
+
 DOMAIN: Final = 16
 EPSILON: Final = 2.5
 ASKED: Final = 9  # times

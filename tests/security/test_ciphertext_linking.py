@@ -27,6 +27,8 @@ from tests.security.laid import Laid, WatchedNode
 from tests.security.verdict import Verdict, of_flags, of_guesses
 from tests.security.weakened import Forty, OneSquaredBase, OneWidth, Unburied, Unrandomised
 
+pytestmark = pytest.mark.full  # `make security` runs it too
+
 USERS = FAKES = 12_000
 FEW = 1_200
 VIEWS = ("first holder", "later holder", "users")

@@ -28,6 +28,8 @@ from tests.security.deviants import deviating, miscalculating
 from tests.security.laid import Laid, WatchedBench, WatchedNode
 from tests.security.verdict import of_rate
 
+pytestmark = pytest.mark.full  # `make security` runs it too
+
 ALPHA = 1e-6
 REPORTS = 2_000
 # Two independent permutations agree in a number of rows that is Poisson(1): more than 13 with probability 5e-12.

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
+import pytest
 
 from peos.collection.document import ID_BYTES
 from peos.collection.prepare import prepare
@@ -27,6 +28,8 @@ from peos.simulate import Node, Simulation
 from tests.full import many
 from tests.raising import raises
 from tests.security.verdict import of_guesses
+
+pytestmark = pytest.mark.full  # `make security` runs it too
 
 TRIALS = many(20, 40)
 USERS = 30

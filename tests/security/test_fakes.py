@@ -19,6 +19,8 @@ from tests.full import full
 from tests.security.laid import Laid, WatchedNode
 from tests.security.verdict import Verdict, of_flags, of_guesses
 
+pytestmark = pytest.mark.full  # `make security` runs it too
+
 ALPHA = 1e-6
 DOMAIN = 16
 PROMOTED = 5

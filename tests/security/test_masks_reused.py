@@ -27,6 +27,8 @@ from tests.full import full
 from tests.security.laid import Laid, WatchedNode, bench_of
 from tests.security.verdict import of_rate
 
+pytestmark = pytest.mark.full  # `make security` runs it too
+
 ROWS = 200
 RUNS = 12
 CURIOUS, LEAVER = 3, 2

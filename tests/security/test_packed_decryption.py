@@ -18,6 +18,8 @@ from tests.full import full
 from tests.keys import small_key
 from tests.security.verdict import Verdict, of_rate
 
+pytestmark = pytest.mark.full  # `make security` runs it too
+
 OTHERS = 20
 TRIALS = 300
 PASSES = 1

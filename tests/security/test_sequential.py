@@ -7,6 +7,7 @@ tests/security/test_inspection.py.
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from scipy.stats import norm
 
@@ -26,6 +27,8 @@ from peos.simulate import Node, Simulation
 from peos.wire.submissions import encode_part
 from tests.raising import raises
 from tests.security.verdict import of_flags, of_guesses, of_rate
+
+pytestmark = pytest.mark.full  # `make security` runs it too
 
 ALPHA = 1e-6
 CONTEXT = Context(b"c" * 32, b"f" * 32)

@@ -18,6 +18,8 @@ from tests.security.verdict import Verdict, of_flags, of_guesses
 from tests.security.weakened_words import OneCoset, Uncleared, UnrandomisedDGK, UnrandomisedJoyeLibert
 from tests.security.words import NAMES, SMALL, TWO_64, Key, View, classes, key_of, prime_of, run, views
 
+pytestmark = pytest.mark.full  # `make security` runs it too
+
 USERS = 12_000
 FEW = 1_200
 VIEWS = ("first holder", "later holder", "users")

@@ -25,6 +25,8 @@ from tests.security.verdict import Verdict, of_guesses, of_rate
 from tests.security.weakened_words import IntakeOnly, IntakeOnlyPrivate
 from tests.security.words import SMALL, Key, bare, classes, key_of, run
 
+pytestmark = pytest.mark.full  # `make security` runs it too
+
 USERS = 600
 ROWS = 6_000
 

@@ -14,7 +14,7 @@ from tests.simulation.watch import Violation
 from tests.simulation.whole import Whole, examined, failure
 
 PAGE = Path(__file__).parents[2] / "docs" / "simulation.md"
-BATCH, BATCHES = 200, 4  # 800 schedules in a normal run
+BATCH, BATCHES = 200, 4  # 800 schedules in CI, half of them in a normal run
 MANY = 20_000
 MOST_OPERATIONS = 2
 WAITING = ("GivesUpForAPasserBy", "WaitsForEver")  # with which a collection goes on to the last tick, in every attempt
@@ -31,7 +31,7 @@ def swept(first: int, schedules: int) -> Counter[str]:
     return reached
 
 
-@pytest.mark.parametrize("batch", range(BATCHES))
+@pytest.mark.parametrize("batch", [0, 1, *map(full, range(2, BATCHES))])
 def test_every_rule_holds_from_submissions_to_the_erasure(batch: int) -> None:
     reached = swept(batch * BATCH, BATCH)
     least = {

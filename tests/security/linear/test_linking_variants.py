@@ -27,6 +27,8 @@ from tests.security.linear.variants import (
 )
 from tests.security.linear.worlds import Worlds
 
+pytestmark = pytest.mark.full  # `make security` runs it too
+
 ROWS = 2
 
 

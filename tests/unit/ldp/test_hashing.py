@@ -101,6 +101,7 @@ def test_support_counts_are_the_same_across_chunks_and_with_or_without_the_table
     assert np.array_equal(m.support_counts(few), (m.hash(seeds[:, None], np.arange(70_000)) == answers[:, None]).sum(0))
 
 
+@pytest.mark.full
 def test_large_domains_are_counted_without_overflow(rng: Randomness) -> None:
     m = LocalHash(1 << 24, 3.0, d_prime=2**16)
     words = rng.uint64((2, 1))

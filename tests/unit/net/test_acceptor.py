@@ -115,6 +115,7 @@ def test_a_connection_between_parties_is_never_lost_to_outsiders() -> None:
     run(whole())
 
 
+@pytest.mark.full
 def test_a_user_is_let_in_at_once_where_fifty_addresses_hold_all_places_and_come_back_for_them() -> None:
     """Each finishes its handshake, says nothing more, and is there again as soon as it was ended."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

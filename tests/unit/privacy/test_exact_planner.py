@@ -202,6 +202,7 @@ def test_fakes_also_buy_epsilon_server_though_a_larger_d_prime_buys_nearly_as_mu
     assert 0.9 * without.mse < with_fakes.mse < 0.99 * without.mse
 
 
+@pytest.mark.full
 def test_the_error_falls_with_users_and_with_every_target() -> None:
     def errors(**change: list[float]) -> list[float]:
         base: dict[str, Any] = {**SMALL, "eps_server": 0.2, "eps_users": 0.5, "eps_local": 3.0}
