@@ -34,6 +34,8 @@ from tests.security.linking.collection import Wire
 from tests.security.verdict import of_guesses
 from tests.security.words import key_of
 
+pytestmark = pytest.mark.full  # `make security` runs it too
+
 MECHANISMS: Final = {"grr": GRR(64, 4.0), "local hashing": LocalHash(200, 3.0, 8), "sue, many words": SUE(60, 3.0)}
 SHUFFLERS: Final = 3
 COUNT: Final = 6

@@ -38,6 +38,8 @@ from tests.full import full
 from tests.raising import raises
 from tests.security.laid import Laid
 
+pytestmark = pytest.mark.full  # `make security` runs it too
+
 HONEST, ATTACKERS, FAKES = 320, 80, 100
 TARGETS: Final = (3, 5, 11)
 DOMAIN: Final = 16

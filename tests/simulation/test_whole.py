@@ -17,7 +17,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "simulation.md"
 BATCH, BATCHES = 200, 4  # 800 schedules in CI, half of them in a normal run
 MANY = 20_000
 MOST_OPERATIONS = 2
-WAITING = ("GivesUpForAPasserBy", "WaitsForEver")  # with which a collection goes on to the last tick, in every attempt
 
 
 def swept(first: int, schedules: int) -> Counter[str]:
@@ -102,7 +101,8 @@ def test_a_planted_mistake_is_caught(name: str) -> None:
     assert row in PAGE.read_text(encoding="utf-8"), f"docs/simulation.md should say: {row}"
 
 
-@pytest.mark.parametrize("name", [full(name) if name in WAITING else name for name in ERRING])
+@pytest.mark.full
+@pytest.mark.parametrize("name", ERRING)
 def test_a_planted_mistake_shrinks_to_a_small_reproduction(name: str) -> None:
     kinds = ERRING[name]
     seed, found = caught(name)

@@ -26,6 +26,8 @@ from tests.security.linear.glass import output, plain_words, replay_on_numbers
 from tests.security.linear.recording import ANALYZER, Arrival, Recording, record
 from tests.security.linear.variants import FoldingSchedule, Splitting, SplittingSchedule, Unmasked
 
+pytestmark = pytest.mark.full  # `make security` runs it too
+
 PAIRS = 1000
 RUNS = 20
 

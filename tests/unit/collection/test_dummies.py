@@ -100,7 +100,7 @@ def test_an_analyzer_that_sends_them_first_is_seen_by_the_same_test() -> None:
     assert abs(0.0 - 0.5) > _allowed() + 0.025
 
 
-@pytest.mark.parametrize("factor", [1.5, full(3.0)])
+@pytest.mark.parametrize("factor", [full(1.5), full(3.0)])
 def test_when_more_come_than_were_expected_some_dummies_are_still_among_the_last(factor: float) -> None:
     expected = int(USERS / factor)
     late = 0

@@ -136,6 +136,7 @@ def test_an_oversized_row_gets_its_own_integer_and_changes_no_other_wherever_it_
         assert halves.full <= 1 + 2 + pack, "more than the checks of two halvings and the rows of one pack"
 
 
+@pytest.mark.full
 def test_the_course_of_the_work_depends_on_what_fits_and_not_on_the_primes(
     key: PaillierPrivateKey, rng: Randomness
 ) -> None:

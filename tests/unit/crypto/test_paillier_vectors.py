@@ -25,6 +25,7 @@ def zeros_of(public: PaillierPublicKey, units: list[str]) -> Packed:
     return packing.pack(powers, public.ciphertext_bytes)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("script", ["make_paillier_vectors", "make_kdf_vectors"])
 def test_the_generator_still_writes_these_very_bytes(script: str) -> None:
     spec = importlib.util.spec_from_file_location(script, VECTORS / f"{script}.py")

@@ -29,6 +29,7 @@ from shuffler.evidence import Evidence, sweep
 from shuffler.meter import Meter
 from shuffler.session import CollectionSession
 from shuffler.store_thread import StoreThread
+from tests.full import full
 from tests.keys import small_key
 from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, ENCRYPTION, SHUFFLERS
 from tests.unit.shuffler_process.played import HERE, ME, OBSERVER, Other, memory, run
@@ -199,7 +200,7 @@ class Signed(SignedDocument):
         return COLLECTION
 
 
-@pytest.mark.parametrize("awaited", [GET_RECEIPT, GET_DUMMIES])
+@pytest.mark.parametrize("awaited", [GET_RECEIPT, full(GET_DUMMIES)])
 def test_at_shuffle_by_it_is_gone_though_the_analyzer_has_not_shown_its_dummies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, awaited: Method
 ) -> None:
