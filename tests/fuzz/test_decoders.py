@@ -77,8 +77,9 @@ def test_a_certificate_of_a_strange_kind_is_refused_in_a_sentence(there: bytes, 
     made = as_der(make_certificate("fuzzed", _RNG).pem)
     changed = instead.join(made.rsplit(there, 1))
     assert changed != made
-    with pytest.raises(WrongInput, match=r"not a certificate|on the curve P-256|peos\.party"):
+    with pytest.raises(WrongInput) as found:
         read_certificate(changed)
+    assert found.value.id in {"certificate.unreadable", "certificate.curve", "certificate.purpose"}
 
 
 @pytest.mark.parametrize("blank", ["\x1c", "\x1f", "\x85", "\u3000", " "])

@@ -67,8 +67,9 @@ def test_a_proxy_that_is_not_there_and_one_that_speaks_something_else_are_named(
     with listener:
         for kind in ("socks5", "http"):
             proxy = Proxy.parse(f"{kind}://127.0.0.1:{listener.getsockname()[1]}")
-            with pytest.raises(RemoteFault, match=r"does not|wants a password|closed the connection"):
+            with pytest.raises(RemoteFault) as found:
                 proxy.connect("a.example", 1)
+            assert found.value.id in {"proxy.login", "proxy.protocol", "proxy.target", "proxy.closed"}
 
 
 @pytest.mark.parametrize("text", ["", "127.0.0.1:9050", "socks4://a:1", "socks5://a", "http://a:0", "http://a:70000"])
