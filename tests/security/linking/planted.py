@@ -86,7 +86,7 @@ class Planted:
 
 PLANTED: Final[Mapping[str, Planted]] = {
     "ciphertexts are not re-randomised": Planted(_with_key(Unrandomised), 3),
-    "zeros are powers of a single squared base": Planted(_with_key(OneSquaredBase), 1, 80),
+    "zeros are powers of a single squared base": Planted(_with_key(OneSquaredBase), 1, 200),
     "no ρ at the later holder": Planted(_with_key(Unburied, only_at=2), 1),
     "no zero-sum masks": Planted(_with_attempt(Unmasked), 1),
     "masks used again after a lost attempt": Planted(_with_attempt(Reusing), 3),
