@@ -9,7 +9,6 @@ Only candidates are ever evaluated; there is no domain to count over. A record t
 the same, with a uniform word, which supports any candidate as often as another key's report does.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,6 +23,7 @@ from peos.estimate.grouped import GroupedOracle, GroupSizes
 from peos.ldp.base import UNASKED, Counts, Mechanism, Question, checked_parameters, whole_number
 from peos.ldp.blanket import Blanket, even_blanket, least_collision, most_collision
 from peos.ldp.key_hash import EXT_BITS, MOST_BITS, KeyHash
+from peos.ldp.local_hash import locally_best_d_prime
 from peos.ldp.members import Floats, Grid
 from peos.ldp.mixture import Mixture, checked_epsilon, largest_threshold
 
@@ -87,7 +87,7 @@ class GroupedHash(Mechanism):
     @classmethod
     def build(cls, domain: int, epsilon: float, size: int = 0) -> "GroupedHash":
         """Of one group, with `size` for d'. Its domain is how many groups there are."""
-        return cls([1] * domain, epsilon, size or locally_best_cells(epsilon))
+        return cls([1] * domain, epsilon, size or locally_best_d_prime(epsilon))
 
     @classmethod
     def sizes_to_try(cls, domain: int, limit: float) -> NDArray[np.int64]:  # noqa: ARG003 - any size fits any keys
@@ -167,10 +167,7 @@ class GroupedHash(Mechanism):
     def randomize(self, values: Keys, rng: Randomness | None = None) -> U64:  # type: ignore[override] # keys, not numbers
         """(n, 1): ε_l-private reports. The same draws and the same work for every record, whether it fits or not."""
         rng = self._rng(rng)
-        told = self.encode(values, rng)
-        tells = self._mixture.tells(len(told), rng)
-        blanket = rng.uint64(told.shape) >> np.uint64(64 - self._seed_bits - self._bits)
-        return np.where(tells[:, np.newaxis], told, blanket)
+        return self._mixture.mixed(self.encode(values, rng), self._seed_bits + self._bits, rng)
 
     def encode(self, keys: Keys, rng: Randomness) -> U64:
         """(n, 1): for each user a uniform seed, and a uniform preimage of its hash of the key of its group."""
@@ -222,12 +219,6 @@ class GroupedHash(Mechanism):
     def steps(self, reports: int) -> float:
         """One a report and candidate; how many candidates there are is the task's to say."""
         return float(reports)
-
-
-def locally_best_cells(epsilon: float) -> int:
-    """The power of two of least variance at this ε when nothing is shuffled."""
-    gain = math.exp(epsilon) - 1
-    return min((1 << j for j in range(1, MOST_BITS + 1)), key=lambda cells: (gain + cells) ** 2 / (cells - 1))
 
 
 def _weight(group: int) -> str:

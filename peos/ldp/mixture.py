@@ -108,6 +108,15 @@ class Coin:
         coins = rng.uint64(count) >> np.uint64(64 - self.coin_bits)
         return coins < np.uint64(self.threshold)
 
+    def mixed(self, encoded: U64, pattern_bits: int, rng: Randomness) -> U64:
+        """Of each row what is encoded, or uniform words of so many bits, as the coin has it.
+
+        Both are drawn for everyone, so that the work done says nothing of the coin.
+        """
+        tells = self.tells(len(encoded), rng)
+        uniform = rng.uint64(encoded.shape) >> np.uint64(64 - pattern_bits)
+        return np.where(tells[:, np.newaxis], encoded, uniform)
+
 
 class Mixture(Coin):
     """T, k and b. The rarest of the k cells is named by ⌊2^b/k⌋ of the b-bit numbers (protocol.md §2)."""

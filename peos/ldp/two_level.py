@@ -50,11 +50,7 @@ class TwoLevel(PureMechanism):
     def randomize(self, values: NDArray[np.int64], rng: Randomness | None = None) -> U64:
         """(n, words): ε_l-private reports; protocol.md §2."""
         rng = self._rng(rng)
-        truth = self.encode(values, rng)
-        tells = self._mixture.tells(len(truth), rng)
-        blanket = rng.uint64(truth.shape) >> np.uint64(64 - self._pattern_bits)
-        # Both branches are drawn for everyone, so that the work done says nothing of the coin.
-        return np.where(tells[:, np.newaxis], truth, blanket)
+        return self._mixture.mixed(self.encode(values, rng), self._pattern_bits, rng)
 
 
 def two_level_oracle(γ: Fraction, match: Fraction, collision: Fraction, most: Fraction) -> FrequencyOracle:

@@ -5,6 +5,7 @@ again. So it may be stopped anywhere and gone on with (decisions/0027). A task k
 reports; it asks `Reports` for estimates at the candidates that it names.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,8 +16,8 @@ from numpy.typing import NDArray
 from peos.estimate.grouped import GroupEstimate
 from peos.ldp.grouped_hash import Candidates
 from peos.privacy.guarantees import Guarantees
-from peos.tasks.planning import Planned
-from peos.tasks.texts import Prefix, Records
+from peos.tasks.planning import Asked, Planned
+from peos.tasks.texts import Prefix, Records, Texts
 from peos.tasks.views import View
 
 Floats = NDArray[np.float64]
@@ -103,6 +104,41 @@ class Task(Protocol):
 
     def next(self, seen: Sequence[Table]) -> Round | Answer:
         """What follows from the tables so far: the same seen, the same round."""
+
+
+class OneRound(ABC):
+    """A task over texts of `bits` bits whose every question goes out at once: one collection, one guarantee."""
+
+    bits: int
+    k: int
+    asked: Asked
+
+    @property
+    @abstractmethod
+    def plan(self) -> Planned:
+        """Mechanism, fakes and guarantees of its one round."""
+
+    @property
+    @abstractmethod
+    def views(self) -> Sequence[View]:
+        """What each group is asked."""
+
+    @abstractmethod
+    def decode(self, reports: Reports) -> Table:
+        """What the reports show."""
+
+    @property
+    def users(self) -> int:
+        """How many are to be asked."""
+        return self.asked.users
+
+    def labels(self, records: Records) -> Sequence[str]:
+        """What each record is called in an answer."""
+        return Texts.of(records, self.bits).labels(self.bits)
+
+    def next(self, seen: Sequence[Table]) -> Round | Answer:
+        """One round, and what it finds."""
+        return Answer(seen[0]) if seen else Round(tuple(self.views), self.plan, 1.0, self.decode)
 
 
 @dataclass(frozen=True)

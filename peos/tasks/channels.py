@@ -5,7 +5,6 @@ Groups are asked for a block of their text's bits together with its channel, a t
 most frequent value of each block of a channel makes one text a channel, and these are ranked by whole texts.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Unpack
@@ -15,10 +14,10 @@ import numpy as np
 from peos.errors import WrongInput
 from peos.ldp.base import whole_number
 from peos.ldp.grouped_hash import MOST_GROUPS, Candidates
-from peos.tasks.base import Answer, Reports, Round, Table, best_of
+from peos.tasks.base import OneRound, Reports, Table, best_of
 from peos.tasks.planning import Asked, Planned, Targets, planned
 from peos.tasks.prefix_search import MOST_KEPT
-from peos.tasks.texts import Prefix, Records, Texts
+from peos.tasks.texts import Prefix
 from peos.tasks.views import MOST_CHANNELS, ChannelView, PrefixView, View, channel_of
 
 _TENTH: Final = 9  # the weight of every other group, where the last has as many as there are of them
@@ -26,7 +25,7 @@ _LAST: Final = 8  # bits that whole texts are counted by, after the rest
 
 
 @dataclass(frozen=True)
-class Channels:
+class Channels(OneRound):
     """Texts of `bits` bits in blocks of `step`: the `k` best, of one in each of `channels`."""
 
     bits: int
@@ -46,11 +45,6 @@ class Channels:
             )
 
     @property
-    def users(self) -> int:
-        """How many are to be asked."""
-        return self.asked.users
-
-    @property
     def _ends(self) -> list[tuple[int, int]]:
         return [(first, min(first + self.step, self.bits)) for first in range(0, self.bits, self.step)]
 
@@ -65,14 +59,6 @@ class Channels:
         """A group for each block, and one for whole texts."""
         blocks = [ChannelView(*ends, self.bits, self.channels) for ends in self._ends]
         return (*blocks, PrefixView(max(0, self.bits - _LAST), self.bits, self.bits))
-
-    def labels(self, records: Records) -> Sequence[str]:
-        """What each record is called in an answer."""
-        return Texts.of(records, self.bits).labels(self.bits)
-
-    def next(self, seen: Sequence[Table]) -> Round | Answer:
-        """One round, and what it finds."""
-        return Answer(seen[0]) if seen else Round(self.views, self.plan, 1.0, self.decode)
 
     def decode(self, reports: Reports) -> Table:
         """One text a channel, of those that are in it."""

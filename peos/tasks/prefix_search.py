@@ -7,7 +7,6 @@ frequent prefixes are not all prefixes of frequent texts, and it is from whole t
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
@@ -21,9 +20,9 @@ from peos.estimate.grouped import GroupEstimate
 from peos.ldp.base import whole_number
 from peos.ldp.grouped_hash import MOST_GROUPS, Candidates
 from peos.ldp.key_hash import EXT_BITS
-from peos.tasks.base import NOTHING, Answer, Reports, Round, Table, table
+from peos.tasks.base import NOTHING, OneRound, Reports, Table, table
 from peos.tasks.planning import Asked, Planned, Targets, planned
-from peos.tasks.texts import MOST_BYTES, Prefix, Records, Texts
+from peos.tasks.texts import MOST_BYTES, Prefix
 from peos.tasks.views import PrefixView
 
 MOST_KEPT: Final = 4_096  # prefixes, in a search by threshold
@@ -32,7 +31,7 @@ _BISECTIONS: Final = 60
 
 
 @dataclass(frozen=True)
-class PrefixSearch:
+class PrefixSearch(OneRound):
     """Texts of `bits` bits by prefixes of `cuts` bits: the `k` best, of which `beam` are kept in between.
 
     `weights` are of the groups; with a `threshold` every prefix as frequent as that is kept in place of the beam.
@@ -68,11 +67,6 @@ class PrefixSearch:
             )
 
     @property
-    def users(self) -> int:
-        """How many are to be asked."""
-        return self.asked.users
-
-    @property
     def steps(self) -> tuple[int, ...]:
         """By how many bits each prefix is longer than the one before."""
         return tuple(np.diff((0, *self.cuts)).tolist())
@@ -88,14 +82,6 @@ class PrefixSearch:
         return tuple(
             PrefixView(first, last, self.bits) for first, last in zip((0, *self.cuts[:-1]), self.cuts, strict=True)
         )
-
-    def labels(self, records: Records) -> Sequence[str]:
-        """What each record is called in an answer."""
-        return Texts.of(records, self.bits).labels(self.bits)
-
-    def next(self, seen: Sequence[Table]) -> Round | Answer:
-        """One round, and what it finds."""
-        return Answer(seen[0]) if seen else Round(self.views, self.plan, 1.0, self.decode)
 
     def decode(self, reports: Reports) -> Table:
         """Level by level: the best prefixes with all that may follow."""

@@ -5,7 +5,6 @@ best patterns of each segment are paired, pairs are taken in the order of their 
 pairs were taken are more than are wanted, and these are ranked by whole texts.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -16,10 +15,10 @@ import numpy as np
 from peos.errors import WrongInput
 from peos.ldp.base import whole_number
 from peos.ldp.grouped_hash import MOST_GROUPS, Candidates
-from peos.tasks.base import NOTHING, Answer, Reports, Round, Table, best_of
+from peos.tasks.base import NOTHING, OneRound, Reports, Table, best_of
 from peos.tasks.planning import Asked, Planned, Targets, planned
 from peos.tasks.prefix_search import MOST_KEPT
-from peos.tasks.texts import Prefix, Records, Texts
+from peos.tasks.texts import Prefix
 from peos.tasks.views import PairView, PrefixView, SegmentView, View
 
 MOST_JOINED: Final = 20_000  # texts that pairs leave possible: beyond, pairs are too many to tell anything
@@ -28,7 +27,7 @@ _STEP: Final = 4  # by a quarter at a time more pairs are taken
 
 
 @dataclass(frozen=True)
-class SegmentPairs:
+class SegmentPairs(OneRound):
     """Texts of `bits` bits in segments of `step`: the `k` best."""
 
     bits: int
@@ -45,11 +44,6 @@ class SegmentPairs:
                 f"each pair and whole texts there would be more than {MOST_GROUPS} groups, or segments of two sizes",
             )
 
-    @property
-    def users(self) -> int:
-        """How many are to be asked."""
-        return self.asked.users
-
     @cached_property
     def plan(self) -> Planned:
         """Mechanism, fakes and guarantees of its one round."""
@@ -63,14 +57,6 @@ class SegmentPairs:
         segments = [SegmentView(*one, self.bits) for one in ends]
         pairs = [PairView(*one, *other, self.bits) for one, other in combinations(ends, 2)]
         return (*segments, *pairs, PrefixView(self.bits - self.step, self.bits, self.bits))
-
-    def labels(self, records: Records) -> Sequence[str]:
-        """What each record is called in an answer."""
-        return Texts.of(records, self.bits).labels(self.bits)
-
-    def next(self, seen: Sequence[Table]) -> Round | Answer:
-        """One round, and what it finds."""
-        return Answer(seen[0]) if seen else Round(self.views, self.plan, 1.0, self.decode)
 
     def decode(self, reports: Reports) -> Table:
         """Patterns, pairs of them, texts of such pairs."""

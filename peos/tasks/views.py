@@ -5,7 +5,7 @@ A view is stated in the signed document by kind and integers, and in words to he
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from peos.ldp.grouped_hash import Keys
 from peos.ldp.hashing import splitmix64
 from peos.ldp.key_hash import EXT_BITS
 from peos.tasks.texts import MOST_BYTES, Texts
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 MOST_CHANNELS: Final = 1 << 20
 
@@ -37,8 +40,17 @@ class View(Protocol):
         """One column: each record's key."""
 
 
+class _Fields:
+    """A view whose parameters are its fields."""
+
+    @property
+    def parameters(self: "DataclassInstance") -> Mapping[str, int]:
+        """The integers that, with the kind, determine it."""
+        return asdict(self)
+
+
 @dataclass(frozen=True)
-class PrefixView:
+class PrefixView(_Fields):
     """The bits of a text from `first` to before `last`, together with all before them; a text has `bits` in all."""
 
     kind: ClassVar[str] = "prefix"
@@ -47,13 +59,7 @@ class PrefixView:
     bits: int
 
     def __post_init__(self) -> None:
-        whole_number(self.bits, "the bits of a text", least=1, most=8 * MOST_BYTES)
-        if not (0 <= self.first < self.last <= self.bits and self.last - self.first <= EXT_BITS):
-            raise WrongInput(
-                "view.prefix",
-                f"a prefix of {self.last} bits after one of {self.first} cannot be asked of texts of {self.bits}",
-                hint=f"prefixes grow by 1 to {EXT_BITS} bits",
-            )
+        _check_segment(self.first, self.last, self.bits)
 
     @property
     def in_words(self) -> str:
@@ -61,18 +67,13 @@ class PrefixView:
         asked = f"the first {self.last // 8} bytes" if self.last % 8 == 0 else f"the first {self.last} bits"
         return f"{asked} of a text of at most {(self.bits + 7) // 8} bytes"
 
-    @property
-    def parameters(self) -> Mapping[str, int]:
-        """{"first": …, "last": …, "bits": …}."""
-        return asdict(self)
-
     def keys(self, texts: Texts) -> Keys:
         """(prefix before it, its bits)."""
         return Keys(texts.parents(self.first), texts.exts(self.first, self.last), texts.fits)
 
 
 @dataclass(frozen=True)
-class SegmentView:
+class SegmentView(_Fields):
     """The bits of a text from `first` to before `last`, whatever is before them."""
 
     kind: ClassVar[str] = "segment"
@@ -88,11 +89,6 @@ class SegmentView:
         """By their places."""
         return f"bits {self.first + 1} to {self.last} of a text of at most {(self.bits + 7) // 8} bytes"
 
-    @property
-    def parameters(self) -> Mapping[str, int]:
-        """{"first": …, "last": …, "bits": …}."""
-        return asdict(self)
-
     def keys(self, texts: Texts) -> Keys:
         """(nothing, the bits)."""
         exts = texts.exts(self.first, self.last)
@@ -100,7 +96,7 @@ class SegmentView:
 
 
 @dataclass(frozen=True)
-class PairView:
+class PairView(_Fields):
     """Two segments of a text together, of which the one that begins at `first` comes first."""
 
     kind: ClassVar[str] = "pair"
@@ -120,11 +116,6 @@ class PairView:
         places = f"bits {self.first + 1} to {self.last} and {self.other_first + 1} to {self.other_last}"
         return f"{places} of a text of at most {(self.bits + 7) // 8} bytes"
 
-    @property
-    def parameters(self) -> Mapping[str, int]:
-        """The places and the length."""
-        return asdict(self)
-
     def keys(self, texts: Texts) -> Keys:
         """(one segment, the other)."""
         one = texts.exts(self.first, self.last)
@@ -132,7 +123,7 @@ class PairView:
 
 
 @dataclass(frozen=True)
-class ChannelView:
+class ChannelView(_Fields):
     """The bits of a text from `first` to before `last`, with the channel that the whole text hashes to."""
 
     kind: ClassVar[str] = "channel"
@@ -152,11 +143,6 @@ class ChannelView:
             f"bits {self.first + 1} to {self.last} of a text of at most {(self.bits + 7) // 8} bytes, and which of "
             f"{self.channels} classes the text is in"
         )
-
-    @property
-    def parameters(self) -> Mapping[str, int]:
-        """The places, the length, and the number of channels."""
-        return asdict(self)
 
     def keys(self, texts: Texts) -> Keys:
         """(channel, bits)."""
