@@ -15,10 +15,9 @@ from typing import Any, Final
 import numpy as np
 
 from peos.bench.machine import Row, seconds
-from peos.collection.document import ID_BYTES
 from peos.collection.prepare import prepare
 from peos.collection.submission import Part
-from peos.collection.ticket import Ticket, issue
+from peos.collection.ticket import ID_BYTES, Ticket, issue
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import PrivateKey, ZeroSource

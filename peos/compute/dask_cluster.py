@@ -167,7 +167,7 @@ class _Work:
     def go(self) -> None:
         """Until all of it is there."""
         self._engine._introduce(self._client)
-        waiting = deque(chunks(len(self._out), chunk_length(len(self._out), self._engine.workers)))
+        waiting = deque(chunks(len(self._out), chunk_length(self._job, len(self._out), self._engine.workers)))
         try:
             while waiting or self._working:
                 while waiting and len(self._working) < _IN_FLIGHT * self._engine.workers:

@@ -2,11 +2,13 @@
 
 A result does not depend on the engine where the operation has only one (decrypt, peel); where randomness enters, each
 worker draws its own from the operating system and keeps its own supply of zeros, so no two workers share a stream.
+Counts of searches are pieces that are added up.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
@@ -99,7 +101,33 @@ class Peel:
         return self.layer.under(onions)
 
 
-Job = Decrypt | Encrypt | Remask | Zeros | Peel
+@dataclass(frozen=True)
+class Sum:
+    """What a function makes of one piece of some arrays; `seconds` is about what all pieces take."""
+
+    function: Callable[..., Any]  # that a worker process can load by its name
+    seconds: float
+
+    def work(self, _: WorkerZeros, *pieces: Sequence[Any]) -> Any:
+        """(1, …): of one piece alone, after which a stop is heard."""
+        ((*arrays,),) = zip(*pieces, strict=True)
+        return self.function(*arrays)[np.newaxis]
+
+
+class _Total:
+    """Takes each piece's part in as it comes, and keeps their sum alone."""
+
+    def __init__(self, pieces: int, size: int) -> None:
+        self.sum, self.shape, self.dtype = np.zeros(size, np.int64), (pieces, size), np.dtype(np.int64)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __setitem__(self, _: slice, came: NDArray[np.int64]) -> None:
+        self.sum += came[0]
+
+
+Job = Decrypt | Encrypt | Remask | Zeros | Peel | Sum
 
 
 def _completed(job: Encrypt | Remask | Zeros, supply: WorkerZeros, count: int, ready: Packed) -> Packed:
@@ -175,6 +203,26 @@ class Engine(ABC):
         self._run(job, (np.zeros(count, np.bool_),), out, None)
         return out
 
+    def summed(
+        self,
+        function: Callable[..., Any],
+        arrays: Sequence[NDArray[Any]],
+        size: int,
+        *,
+        pieces: int,
+        seconds: float,
+        progress: Progress | None = None,
+    ) -> NDArray[np.int64]:
+        """(size,): what `function` makes of `pieces` pieces of the arrays, added up; `seconds` is about what it takes.
+
+        `progress` is of pieces, and a call is given up after the piece that it is at.
+        """
+        total, rows = _Total(pieces, size), len(arrays[0])
+        ends = [rows * piece // pieces for piece in range(pieces + 1)]
+        cuts = tuple([array[first:end] for first, end in pairwise(ends)] for array in arrays)
+        self._run(Sum(function, seconds), cuts, total, progress)
+        return total.sum
+
     def _share(self, zeros: int) -> int:
         """What one worker makes of so many."""
         return -(-zeros // self.workers)
@@ -196,8 +244,10 @@ class Engine(ABC):
         """Fill `out` with the job's results on the inputs, chunk by chunk."""
 
 
-def chunk_length(count: int, workers: int) -> int:
+def chunk_length(job: Job, count: int, workers: int) -> int:
     """Rows of a chunk: few enough that all workers finish `count` of them at about the same time."""
+    if isinstance(job, Sum):
+        return 1
     return max(1, min(LONGEST_CHUNK, -(-count // (_CHUNKS_A_WORKER * workers))))
 
 

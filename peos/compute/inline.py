@@ -22,7 +22,7 @@ class Inline(Engine):
         self._closed = True
 
     def _run(self, job: Job, inputs: tuple[Any, ...], out: Any, progress: Progress | None) -> None:
-        for where in chunks(len(out), chunk_length(len(out), self.workers)):
+        for where in chunks(len(out), chunk_length(job, len(out), self.workers)):
             if self._closed:
                 raise given_up()
             with self._lock:

@@ -24,6 +24,7 @@ from peos.compute.engine import (
     Peel,
     Progress,
     Remask,
+    Sum,
     Zeros,
     chunk_length,
     cut,
@@ -80,7 +81,7 @@ class Processes(Engine):
         if not self.pays(job, len(out)):
             self._inline._run(job, inputs, out, progress)
             return
-        waiting = deque(chunks(len(out), chunk_length(len(out), self.workers)))
+        waiting = deque(chunks(len(out), chunk_length(job, len(out), self.workers)))
         done = broken = 0
         while waiting:
             came = self._one_pool(job, inputs, out, waiting, progress, done)
@@ -188,6 +189,8 @@ def _seconds(job: Job, count: int, workers: int) -> float:
     match job:
         case Peel():
             return count * _PEEL
+        case Sum():
+            return job.seconds
         case Decrypt():
             public = job.private.public
             whole = count * scheme(public.scheme).costs.chunk_decrypt_ms / _MS

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 from peos.chunks import chunks
-from peos.errors import LocalFault
+from peos.errors import LocalFault, WrongInput
 
 U64 = NDArray[np.uint64]
 KEY_BYTES: Final = 32
@@ -118,3 +118,16 @@ class Randomness:
 def system() -> Randomness:
     """A fresh secret stream, keyed by the operating system: the project's only source of entropy."""
     return Randomness(os.urandom(KEY_BYTES), _keyed_by_system=True)
+
+
+def given(rng: Randomness | None) -> Randomness:
+    """The stream that a caller gives, or a fresh one; a number or another library's generator is none."""
+    if rng is None:
+        return system()
+    if not isinstance(rng, Randomness):
+        raise WrongInput(
+            "input.randomness",
+            f"rng is a peos.crypto.randomness.Randomness, not {type(rng).__name__}",
+            hint="leave it out; Randomness(32 bytes) gives the same draws again, for tests alone",
+        )
+    return rng

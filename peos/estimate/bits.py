@@ -61,7 +61,9 @@ def fit(
     kept = np.ravel(seen)
     used = design if kept.all() else design.keeping(kept)
     y, of_y = np.ravel(bits), np.where(kept, np.ravel(variances), 0.0)
-    noise = float(np.sqrt(np.mean((sizes * q * (1 - q) * raised**2)[sizes > 0])))
+    # With more values than bits, the many that are rare are noise to those that are not.
+    flips = (sizes * q * (1 - q) * raised**2)[sizes > 0]
+    noise = float(np.std(y[kept])) if used.values > kept.sum() else float(np.sqrt(np.mean(flips)))
     lengths = np.sqrt(used.squares)
     penalties = noise * math.sqrt(2 * math.log(used.values)) * lengths
     chosen = nonnegative_lasso(used, y, penalties) > 0

@@ -58,6 +58,11 @@ class Frequencies(ABC):
         """The standard error of each frequency."""
         return np.sqrt(self.variance)
 
+    @property
+    def tested(self) -> int:
+        """How many were estimated together, which is what `significant` takes into account."""
+        return len(self.frequency)
+
     @abstractmethod
     def interval(self, level: float = 0.95) -> Floats:
         """(domain, 2): for each value alone, an interval that covers its frequency with probability `level`."""

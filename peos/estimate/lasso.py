@@ -1,11 +1,13 @@
 """Nonnegative LASSO over a matrix of zeros and ones: which of many values explain what was seen, with few of them.
 
-It minimises ½‖Xf − y‖² + Σ λ_v f_v over f ≥ 0 by accelerated proximal gradients with restarts (Beck and Teboulle 2009;
-O'Donoghue and Candès 2015), and ends at a point at which no value can be moved to advantage (KKT), to `TOLERANCE`.
+It minimises ½‖Xf − y‖² + Σ λ_v f_v over f ≥ 0: first by accelerated proximal gradients with restarts (Beck and Teboulle
+2009; O'Donoghue and Candès 2015), then by proximal points, each found by Newton steps on its dual (Li, Sun and Toh
+2018), which has a variable for each row however many values there are. It ends at a point at which no value can be
+moved to advantage (KKT), to `TOLERANCE`.
 """
 
 import math
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +17,13 @@ from peos.errors import LocalFault
 Floats = NDArray[np.float64]
 
 TOLERANCE: Final = 1e-9  # of KKT: how far any f_v is from where its own gradient would take it
-ROUNDS: Final = 20_000
-_FIRST_LOOK: Final = 50
-_EXCHANGES: Final = 15
-_MORE: Final = 256  # values that join those in hand at a time
+ROUNDS: Final = 30  # proximal points; each is bound more loosely to the one before
+STEPS: Final = 150  # of gradients, before the points
+_LOOSE: Final = 20.0
+_LOOSER: Final = 10.0
+_NEWTON: Final = 60
+_SOLVED: Final = 1e-11  # of the dual's gradient
+_SINGULAR: Final = 1e-10  # of the largest eigenvalue
 
 
 class Design:
@@ -51,85 +56,103 @@ class Design:
 def nonnegative_lasso(design: Design, y: Floats, penalties: Floats) -> Floats:
     """f of the least ½‖Xf − y‖² + Σ λ_v f_v with f ≥ 0."""
     told = design.turned @ y - penalties  # what the gradient at 0 falls short of
-    f = np.zeros(design.values)
-    working = np.zeros(design.values, dtype=bool)
-    last = math.inf
-    while (residual := (residuals := kkt_residuals(design, f, told)).max()) > TOLERANCE:
-        # Values that would move are looked at together with those that were, all others being 0.
-        waiting = np.argsort(np.where(working, 0.0, -residuals))[:_MORE]
-        waiting = waiting[(residuals[waiting] > 0) & ~working[waiting]]
-        if not len(waiting) and residual > last / 2:
-            raise LocalFault(
-                "estimate.unfitted", f"the fit of the values has not settled at a residual of {residual:.1e}"
-            )
-        last = math.inf if len(waiting) else residual
-        working[waiting] = True
-        at = np.flatnonzero(working)
-        columns = design.matrix[:, at]
-        f[at] = _descended((columns.T @ columns).toarray(), told[at], f[at])
-    return f
+    f = _descended(design, told)
+    at, loose = _Point(f, y - design.matrix @ f), _LOOSE
+    for _ in range(ROUNDS):
+        if kkt_residuals(design, at.f, told).max() <= TOLERANCE:
+            return at.f
+        at = _proximal(design, y, penalties, at, loose)
+        loose *= _LOOSER
+    residual = kkt_residuals(design, at.f, told).max()
+    if residual > TOLERANCE:
+        raise LocalFault("estimate.unfitted", f"the fit of the values has not settled at a residual of {residual:.1e}")
+    return at.f
 
 
-def _descended(gram: Floats, told: Floats, f: Floats) -> Floats:
-    """The same of the values in hand, by accelerated proximal gradients; exactly, once it is known which are not 0."""
-    step = 1 / _curvature(gram)
-    ahead, momentum, look_at = f, 1.0, _FIRST_LOOK
-    for turn in range(1, ROUNDS):
-        following = np.maximum(ahead - step * (gram @ ahead - told), 0.0)
+def _descended(design: Design, told: Floats) -> Floats:
+    """A point near the minimum, by accelerated proximal gradients."""
+    step = 1 / _curvature(design)
+    f = ahead = np.zeros(design.values)
+    momentum = 1.0
+    for _ in range(STEPS):
+        following = np.maximum(ahead - step * (design.turned @ (design.matrix @ ahead) - told), 0.0)
         if np.dot(ahead - following, following - f) > 0:
             momentum = 1.0  # it went too far: from here anew
         later = (1 + math.sqrt(1 + 4 * momentum * momentum)) / 2
         ahead = following + (momentum - 1) / later * (following - f)
         f, momentum = following, later
-        if turn == look_at:
-            look_at *= 2
-            if (exact := _solved(gram, told, f > 0)) is not None:
-                return exact
-    return f
+    return np.asarray(f)
 
 
-def _solved(gram: Floats, told: Floats, chosen: NDArray[np.bool_]) -> Floats | None:
-    """The minimum, if from these values it is found which are not 0 in it: those that should change sides do, at once.
+class _Point(NamedTuple):
+    """A point, and what it leaves of y."""
 
-    That need not end (Kim and Park 2011); then more steps make a better guess.
+    f: Floats
+    left: Floats
+
+
+def _proximal(design: Design, y: Floats, penalties: Floats, near: _Point, loose: float) -> _Point:
+    """The minimum with ‖f − near‖²/(2·loose) added, by Newton's method on its dual: over u, the rest y − Xf.
+
+    There f = (near + loose·(Xᵀu − λ))₊, the gradient is u − y + Xf, and the second derivative I + loose·XXᵀ over the
+    values that are not 0, which is inverted over values or over rows, whichever are fewer.
     """
-    squares = np.diag(gram)
-    for _ in range(_EXCHANGES):
-        f = np.zeros(len(told))
-        try:
-            f[chosen] = np.linalg.solve(gram[np.ix_(chosen, chosen)], told[chosen])
-        except np.linalg.LinAlgError:
-            return None
-        gradient = gram @ f - told
-        if f.min(initial=0.0) >= 0 and _residuals(gradient, f, squares).max(initial=0.0) <= TOLERANCE:
-            return f
-        chosen = np.where(chosen, f > 0, gradient < 0)
-    return None
+
+    def at(u: Floats) -> tuple[Floats, float]:
+        f = np.maximum(near.f + loose * (design.turned @ u - penalties), 0.0)
+        return f, float(u @ u / 2 - y @ u + f @ f / (2 * loose))
+
+    u = near.left
+    f, height = at(u)
+    for _ in range(_NEWTON):
+        gradient = u - y + design.matrix @ f
+        if np.abs(gradient).max() <= _SOLVED:
+            break
+        step = -_inverted(design.turned[np.flatnonzero(f > 0)], gradient, loose)
+        slope, share = float(gradient @ step), 1.0
+        while share > 1e-6:
+            moved, (there, lower) = u + share * step, at(u + share * step)
+            if lower <= height + 1e-4 * share * slope + 1e-15 * abs(height):
+                break
+            share /= 2
+        u, f, height = moved, there, lower
+    return _Point(f, u)
 
 
-def _curvature(gram: Floats) -> float:
+def _inverted(chosen: Any, gradient: Floats, loose: float) -> Floats:
+    """(I + loose·CᵀC)⁻¹ of the gradient, C being the chosen values' rows of the turned matrix."""
+    from scipy.linalg import cho_factor, cho_solve
+
+    if chosen.shape[0] < chosen.shape[1]:
+        inner = (chosen @ chosen.T).toarray() + np.eye(chosen.shape[0]) / loose
+        return np.asarray(gradient - chosen.T @ cho_solve(cho_factor(inner), chosen @ gradient))
+    return np.asarray(cho_solve(cho_factor(loose * (chosen.T @ chosen).toarray() + np.eye(len(gradient))), gradient))
+
+
+def _curvature(design: Design) -> float:
     """No less than the largest eigenvalue of XᵀX: max (XᵀXw)_v/w_v for any w > 0 (Collatz and Wielandt)."""
-    w = np.ones(len(gram))
-    for _ in range(30):
-        w = gram @ w + 1e-6
+    w = np.ones(design.values)
+    for _ in range(10):
+        w = design.turned @ (design.matrix @ w) + 1e-6
         w /= w.max()
-    return float(np.max(gram @ w / w))
+    return float(np.max(design.turned @ (design.matrix @ w) / w))
 
 
 def kkt_residuals(design: Design, f: Floats, told: Floats) -> Floats:
     """|f_v − (f_v − g_v/‖X_v‖²)₊|, g = XᵀXf − `told`: all 0 where f is the minimum, `told` being Xᵀy − λ."""
-    return _residuals(design.turned @ (design.matrix @ f) - told, f, design.squares)
-
-
-def _residuals(gradient: Floats, f: Floats, squares: Floats) -> Floats:
-    return np.abs(f - np.maximum(f - gradient / np.maximum(squares, 1.0), 0.0))
+    gradient = design.turned @ (design.matrix @ f) - told
+    return np.asarray(np.abs(f - np.maximum(f - gradient / np.maximum(design.squares, 1.0), 0.0)))
 
 
 def least_squares(design: Design, y: Floats, chosen: NDArray[np.bool_], variances: Floats) -> tuple[Floats, Floats]:
     """f of the least ‖Xf − y‖² with 0 but for `chosen`, and the variance of each chosen one where y has `variances`."""
-    columns = design.matrix[:, np.flatnonzero(chosen)].toarray()
-    inverse = np.linalg.pinv(columns)
     f, found = np.zeros(design.values), np.zeros(design.values)
+    if not chosen.any():
+        return f, found
+    columns = design.turned[np.flatnonzero(chosen)]
+    eigenvalues, vectors = np.linalg.eigh((columns @ columns.T).toarray())
+    kept = eigenvalues > _SINGULAR * eigenvalues[-1]
+    inverse = (columns.T @ (vectors[:, kept] / eigenvalues[kept]) @ vectors[:, kept].T).T
     f[chosen] = inverse @ y
     found[chosen] = np.square(inverse) @ variances
     return f, found

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from peos.errors import WrongInput
 from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Mechanism, PureMechanism, Question, require_collectable
-from peos.ldp.choice import choose, choose_thesis
+from peos.ldp.choice import choose, choose_sampled, choose_thesis
 from peos.ldp.grr import GRR
 from peos.ldp.hadamard import HadamardResponse
 from peos.ldp.local_hash import LocalHash
@@ -19,6 +19,7 @@ from peos.ldp.mixture import MAX_EPSILON
 from peos.ldp.olh import BLH, OLH
 from peos.ldp.rappor import RAPPOR
 from peos.ldp.rmp import RandomMatrixProjection
+from peos.ldp.sampled import SampledGRR, SampledHash, Sets
 from peos.ldp.she import SHE
 from peos.ldp.subset import SubsetSelection
 from peos.ldp.sue import SUE
@@ -44,8 +45,12 @@ __all__ = [
     "PureMechanism",
     "Question",
     "RandomMatrixProjection",
+    "SampledGRR",
+    "SampledHash",
+    "Sets",
     "SubsetSelection",
     "choose",
+    "choose_sampled",
     "choose_thesis",
     "from_parameters",
 ]

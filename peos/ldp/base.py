@@ -14,7 +14,7 @@ import hashlib
 import operator
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Final, Self, SupportsIndex
@@ -22,7 +22,8 @@ from typing import Any, ClassVar, Final, Self, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from peos.crypto.randomness import U64, Randomness, system
+from peos.crypto.randomness import U64, Randomness
+from peos.crypto.randomness import given as given_rng
 from peos.errors import WrongInput
 from peos.estimate.frequency import (
     Estimate,
@@ -33,6 +34,7 @@ from peos.estimate.frequency import (
 )
 from peos.ldp.blanket import Blanket
 from peos.ldp.members import Floats, Grid, Members
+from peos.ldp.reports import Reports, UngroupedReports
 from peos.registry import LOCAL_ONLY
 
 Counts = NDArray[np.int64]
@@ -46,6 +48,7 @@ class Question:
     analyzer: bytes = b""
     question: str = ""
     epoch: str = ""
+    views: bytes = b""  # the digest of what is asked of a record, where that is not one value of a list
 
 
 UNASKED: Final = Question()
@@ -180,13 +183,40 @@ class Mechanism(ABC):
         """The integers that, with name and domain, determine the mechanism; the collection document holds them."""
 
     @property
+    def shares(self) -> Floats:
+        """Of each group of its reports, the share that it should have; most mechanisms have one group."""
+        return np.ones(1)
+
+    def shares_among(self, users: int, fakes: int) -> Floats:  # noqa: ARG002 - of use where they differ
+        """The same of users' reports and fakes together, which mostly fall into groups alike."""
+        return self.shares
+
+    @property
     def shown(self) -> Mapping[str, int]:
         """The parameters that plans and results show with ε_l."""
         return {}
 
+    def require_asked(self, asked: Sequence[tuple[str, int]]) -> None:
+        """Refuse views that its reports cannot answer: of each what it gives (see `View.gives`), and of how many."""
+        if [*asked] != [("value", self.domain)]:
+            raise WrongInput(
+                "mechanism.views",
+                f"{self.name} over {self.domain} values answers one question, which has as many answers",
+                hint="ask with views that fit the mechanism",
+            )
+
+    def gathered(self, answers: Sequence[Any]) -> Any:
+        """What `randomize` takes, of what each view gives of the same records."""
+        (only,) = answers
+        return only
+
     @abstractmethod
     def randomize(self, values: NDArray[np.int64], rng: Randomness | None = None) -> U64:
         """(n, words): ε_l-private reports of the values."""
+
+    def reports(self, words: U64, users: int, fakes: int) -> Reports:
+        """Delivered reports of users and fakes together, to be asked for estimates."""
+        return UngroupedReports(self, users, fakes, self.tally(words))
 
     @abstractmethod
     def tally(self, words: U64) -> Counts:
@@ -233,6 +263,7 @@ class Mechanism(ABC):
         fields.append(struct.pack(">Q", self.domain))
         for key, value in sorted(self.parameters.items()):
             fields += [key.encode(), struct.pack(">Q", value)]
+        fields += [b"views", ask.views] if ask.views else []
         return hashlib.sha256(b"".join(struct.pack(">I", len(field)) + field for field in fields)).digest()
 
     def _values(self, values: object) -> NDArray[np.int64]:
@@ -261,7 +292,7 @@ class Mechanism(ABC):
 
     @staticmethod
     def _rng(rng: Randomness | None) -> Randomness:
-        return system() if rng is None else rng
+        return given_rng(rng)
 
 
 class PureMechanism(Mechanism):

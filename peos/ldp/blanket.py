@@ -37,16 +37,19 @@ def even_blanket(γ: Fraction, match: Fraction, both: Fraction, local: float) ->
     return Blanket(float(γ), float((1 - γ) / γ / match), own=chance, other=chance, both=least, uneven=1.0, local=local)
 
 
-def blanket_of_cells(γ: Fraction, cells: int, bits: int, collision: float, local: float) -> Blanket:
-    """The blanket where a number of `bits` bits names one of k cells, and two values share one by `collision`."""
+def blanket_of_cells(γ: Fraction, cells: int, bits: int, collision: float, local: float, *, own: int = 1) -> Blanket:
+    """The blanket where a number of `bits` bits names one of k cells, and two values share one by `collision`.
+
+    `own` of the cells tell a value, each as often as the others.
+    """
     numbers = 2**bits
     smallest = numbers // cells
     largest = smallest + (numbers % cells != 0)
-    other = Fraction(smallest, numbers)
+    other = Fraction(own * smallest, numbers)
     return Blanket(
         share=float(γ),
         gain=float((1 - γ) / γ / other),
-        own=float(Fraction(largest, numbers)),
+        own=float(Fraction(own * largest, numbers)),
         other=float(other),
         both=float(collision * other),
         uneven=float(Fraction(smallest, largest)),

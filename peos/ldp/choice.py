@@ -6,6 +6,7 @@ from peos.errors import WrongInput
 from peos.ldp.base import PureMechanism, whole_number
 from peos.ldp.grr import GRR
 from peos.ldp.olh import OLH
+from peos.ldp.sampled import Sampled, SampledGRR, SampledHash
 from peos.ldp.ue import OUE
 from peos.registry import MECHANISMS
 
@@ -43,6 +44,15 @@ def choose_thesis(domain: int, epsilon: float, *, words: int | None = None) -> P
         return direct
     unary = OUE(domain, epsilon)
     return unary if unary.words <= most else OLH(domain, epsilon)
+
+
+def choose_sampled(domain: int, epsilon: float, slots: int) -> Sampled:
+    """The rule of the thesis (5.3) for one of ℓ slots drawn: GRR if d < ℓ(4ℓ − 1)e^ε + 1, else OLH.
+
+    It compares (5.1) and (5.2), of ideal hash functions, where nothing is shuffled.
+    """
+    direct = domain < slots * (4 * slots - 1) * math.exp(epsilon) + 1
+    return SampledGRR(domain, slots, epsilon) if direct else SampledHash(domain, slots, epsilon)
 
 
 def _limit(words: int | None) -> float:

@@ -9,9 +9,10 @@ Only candidates are ever evaluated; there is no domain to count over. A record t
 the same, with a uniform word, which supports any candidate as often as another key's report does.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar, Final, NamedTuple, Self
 
 import numpy as np
@@ -19,15 +20,18 @@ from numpy.typing import NDArray
 
 from peos.crypto.randomness import U64, Randomness
 from peos.errors import WrongInput
-from peos.estimate.grouped import GroupedOracle, GroupSizes
+from peos.estimate.grouped import GroupedOracle, GroupEstimate, GroupSizes
 from peos.ldp.base import UNASKED, Counts, Mechanism, Question, checked_parameters, whole_number
 from peos.ldp.blanket import Blanket, even_blanket, least_collision, most_collision
-from peos.ldp.key_hash import EXT_BITS, MOST_BITS, KeyHash
+from peos.ldp.key_hash import EXT_BITS, MOST_BITS, PAIRS_A_SECOND, KeyHash
 from peos.ldp.local_hash import locally_best_d_prime
 from peos.ldp.members import Floats, Grid
 from peos.ldp.mixture import Mixture, checked_epsilon, largest_threshold
 
 MOST_GROUPS: Final = 64
+_PIECE: Final = (
+    1 << 27
+)  # pairs of a report and a candidate: a few hundredths of a second, half of one where cores are busy
 _MOST_WEIGHT: Final = 1 << 16
 _NATS: Final = 120.0  # e^-120 for each of 2^28 candidates with each of 2^64 keys that are held leaves 10^-24
 _SIGMAS: Final = 18  # of c over the seeds: e^-162 for each of 2^168 pairs of keys leaves 10^-19
@@ -48,6 +52,64 @@ class Candidates:
     parents: U64
     exts: U64
     paired: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.parents) * (1 if self.paired else len(self.exts))
+
+
+def counted(hashes: KeyHash, candidates: Candidates, seeds: U64, answers: NDArray[np.int64]) -> Counts:
+    """(candidates,): how many reports (seed, y) of one group support each."""
+    count = hashes.pair_counts if candidates.paired else hashes.support_counts
+    return count(seeds, answers, candidates.parents, candidates.exts).reshape(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedReports:
+    """The reports of one collection, by group."""
+
+    mechanism: "GroupedHash"
+    users: int
+    fakes: int
+    _groups: NDArray[np.intp]
+    _seeds: U64
+    _answers: NDArray[np.int64]
+    _summed: Callable[..., Counts] | None = None
+    _progress: Callable[[int, int, int], None] | None = None
+
+    def shared(
+        self, summed: Callable[..., Counts], progress: Callable[[int, int, int], None] | None = None
+    ) -> "GroupedReports":
+        """The same, counted in pieces of at most a second; see `SharedReports`."""
+        return replace(self, _summed=summed, _progress=progress)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many reports each group has."""
+        return tuple(np.bincount(self._groups, minlength=self.mechanism.domain).tolist())
+
+    def estimate(self, group: int = 0, candidates: Candidates | None = None) -> GroupEstimate:
+        """Of each candidate."""
+        if candidates is None:
+            raise WrongInput("task.candidates", "reports of keys are counted at candidates, and none were named")
+        here = self._groups == group
+        seeds, answers = self._seeds[here], self._answers[here]
+        if self._summed is None:
+            counts = self.mechanism.support_counts(seeds, answers, candidates)
+        else:
+            size = candidates.size
+            pairs = len(seeds) * size
+            counts = self._summed(
+                partial(counted, self.mechanism.hashes, candidates),
+                (seeds, answers),
+                size,
+                pieces=max(1, -(-pairs // _PIECE)),
+                seconds=pairs / PAIRS_A_SECOND,
+                progress=None if self._progress is None else partial(self._progress, group),
+            )
+        oracle, reports = self.mechanism.oracle, len(seeds)
+        return GroupEstimate.of(oracle, counts, reports=reports, users=self.users, fakes=self.fakes)
 
 
 class GroupedHash(Mechanism):
@@ -119,7 +181,7 @@ class GroupedHash(Mechanism):
         whole, seeds = sum(weights), 2**self._seed_bits
         ends = [sum(weights[: group + 1]) * seeds // whole for group in range(len(weights))]
         self._ends = np.array(ends, dtype=np.uint64)
-        self.shares = np.diff(np.array([0, *ends])) / seeds
+        self._shares: Floats = np.diff(np.array([0, *ends])) / seeds
         self.hashes = KeyHash(cells.bit_length() - 1, salt=int.from_bytes(self.digest[:8], "little"))
         γ, met = self.gamma, Fraction(1, cells)
         self.oracle = GroupedOracle(
@@ -158,11 +220,29 @@ class GroupedHash(Mechanism):
         return {"threshold": self._mixture.threshold, "cells": self.cells, **weights}
 
     @property
+    def shares(self) -> Floats:
+        """By the groups' weights."""
+        return self._shares
+
+    @property
     def shown(self) -> Mapping[str, int]:
         """{"d_prime": d', "groups": g}."""
         return {"d_prime": self.cells, "groups": self.domain}
 
     # What a user does.
+
+    def require_asked(self, asked: Sequence[tuple[str, int]]) -> None:
+        """A key of each group."""
+        if [given for given, _ in asked] != ["key"] * self.domain:
+            raise WrongInput(
+                "mechanism.views",
+                f"{self.name} with {self.domain} groups answers as many questions, each for a key of the record",
+                hint="ask with views that fit the mechanism",
+            )
+
+    def gathered(self, answers: Sequence[Keys]) -> Keys:
+        """One column a group."""
+        return Keys(*(np.stack(one, axis=1) for one in zip(*answers, strict=True)))
 
     def randomize(self, values: Keys, rng: Randomness | None = None) -> U64:  # type: ignore[override] # keys, not numbers
         """(n, 1): ε_l-private reports. The same draws and the same work for every record, whether it fits or not."""
@@ -200,8 +280,11 @@ class GroupedHash(Mechanism):
 
     def support_counts(self, seeds: U64, answers: NDArray[np.int64], candidates: Candidates) -> Counts:
         """How many reports (seed, y) of one group support each candidate."""
-        count = self.hashes.pair_counts if candidates.paired else self.hashes.support_counts
-        return count(seeds, answers, candidates.parents, candidates.exts).reshape(-1)
+        return counted(self.hashes, candidates, seeds, answers)
+
+    def reports(self, words: U64, users: int, fakes: int) -> GroupedReports:
+        """By group."""
+        return GroupedReports(self, users, fakes, *self.decode(words))
 
     def tally(self, words: U64) -> Counts:
         """(groups,): how many reports each group has. What its reports support is asked for at candidates."""

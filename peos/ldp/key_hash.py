@@ -23,6 +23,7 @@ from peos.ldp.hashing import splitmix64
 
 MOST_BITS: Final = 16  # of d'
 EXT_BITS: Final = 20  # what follows a prefix, at most
+PAIRS_A_SECOND: Final = 2e9  # of a report and a candidate, on one core: half of what an idle one was seen to do
 _ROWS: Final = 255  # reports whose matches are added up in one byte
 _COLUMNS: Final = 1024  # exts at a time: a block of 16-bit numbers that stays near the processor
 _SORTED_FROM: Final = 24  # parents: from so many on, sorting a report's t(ext) once is worth it

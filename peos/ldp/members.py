@@ -20,6 +20,15 @@ class Grid:
     match: Floats  # a uniform report matches a value
     collision: Floats  # a report that tells one value matches another: as estimates have it
     least_collision: Floats  # the least of it that privacy may count on
+    support: Floats | None = None  # a uniform report supports what is estimated: `match` where that is the value itself
+    tells: float = 1.0  # the share of her reports that tell it, if she tells one of several
+
+    def variance(self, share: Floats, users: int, fakes: Floats | int) -> Floats:
+        """Of each member with that γ the variance of a frequency near 0."""
+        u = self.match if self.support is None else self.support
+        q = (1 - share) * self.collision + share * u
+        distance = (1 - share) * (1 - self.collision) * self.tells
+        return np.asarray((users * q * (1 - q) + fakes * u * (1 - u)) / (users * distance) ** 2)
 
 
 @dataclass(frozen=True)

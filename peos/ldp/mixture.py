@@ -119,11 +119,14 @@ class Coin:
 
 
 class Mixture(Coin):
-    """T, k and b. The rarest of the k cells is named by ⌊2^b/k⌋ of the b-bit numbers (protocol.md §2)."""
+    """T, k and b. The rarest of the k cells is named by ⌊2^b/k⌋ of the b-bit numbers (protocol.md §2).
 
-    def __init__(self, threshold: int, cells: int, bits: int, coin_bits: int = 64) -> None:
+    A report that tells names one of the `own` cells of the answer, each as often as the others.
+    """
+
+    def __init__(self, threshold: int, cells: int, bits: int, coin_bits: int = 64, *, own: int = 1) -> None:
         self.cells, self.bits = cells, bits
-        super().__init__(threshold, Fraction(2**bits // cells, 2**bits), coin_bits)
+        super().__init__(threshold, Fraction(own * (2**bits // cells), 2**bits), coin_bits)
 
     def cell_of(self, numbers: U64) -> NDArray[np.int64]:
         """y = ⌊z·k / 2^b⌋ of each number z of b bits."""

@@ -45,7 +45,10 @@ class OLH(LocalHash):
         """Local hashing's, at the d' of each ε_l."""
         cells = np.array([cls._cells_at(float(epsilon)) for epsilon in local.reshape(-1)])
         found = super().grid(domain, cells, local)
-        return Grid(*(one.reshape(local.shape) for one in (found.match, found.collision, found.least_collision)))
+        match, collision, least = (
+            one.reshape(local.shape) for one in (found.match, found.collision, found.least_collision)
+        )
+        return Grid(match, collision, least)
 
     @classmethod
     def theorem_members(cls, domain: int, size: int = 0) -> Members | None:  # noqa: ARG003 - see `no_theorem`

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from peos.crypto.randomness import U64, Randomness, system
+from peos.crypto.randomness import U64, Randomness, given
 from peos.errors import WrongInput
 from peos.estimate.bits import BitFrequencies, fit
 from peos.ldp.base import Counts
@@ -44,7 +44,7 @@ class InstantaneousNoise:
 
     def report(self, words: U64, rng: Randomness | None = None) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """(n, k) bits and (n,) cohorts of one round of reports of these permanent answers."""
-        rng = system() if rng is None else rng
+        rng = given(rng)
         bits = self.permanent.decode(words)
         ones, zeros = (min(int(chance * _WHOLE), _WHOLE - 1) for chance in (self.p, self.q))
         coins = rng.uint64(bits.shape)

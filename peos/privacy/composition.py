@@ -47,6 +47,33 @@ class Release:
     fakes: int
     least: int = 0
 
+    @property
+    def rounds(self) -> "tuple[Release, ...]":
+        """Itself: a study has several."""
+        return (self,)
+
+    @property
+    def alone(self) -> "Release":
+        """If all other users are on the analyzer's side."""
+        return replace(self, hiding=0, least=0)
+
+
+@dataclass(frozen=True)
+class Study:
+    """Rounds of which each user answered one: its curve is the pointwise maximum of theirs, ε_l the largest.
+
+    The rounds may depend on what earlier ones found, but not on her report, who answers one: what came before hers is
+    independent of it, and what comes after is made of what it published (privacy.md §2).
+    """
+
+    name: str
+    rounds: tuple[Release, ...]
+
+    @property
+    def alone(self) -> "Study":
+        """If all other users are on the analyzer's side."""
+        return replace(self, rounds=tuple(one.alone for one in self.rounds))
+
 
 @dataclass(frozen=True)
 class Composed:
@@ -57,7 +84,7 @@ class Composed:
     by: str  # pld, sum, or local where no shuffle helps
 
 
-def composed(releases: Sequence[Release], delta: float) -> Composed:
+def composed(releases: Sequence[Release | Study], delta: float) -> Composed:
     """The least ε at `delta` for all the releases together, their parameters fixed beforehand; 0 for none."""
     fourteen(delta)
     found = [_local(releases, delta), _sum(releases, delta, delta)]
@@ -66,7 +93,7 @@ def composed(releases: Sequence[Release], delta: float) -> Composed:
     return min(found, key=lambda one: one.epsilon)
 
 
-def spent(releases: Sequence[Release], delta: float) -> Composed:
+def spent(releases: Sequence[Release | Study], delta: float) -> Composed:
     """The same where each may have been asked for, as it is, because of what earlier ones found.
 
     A limit on this ε is a privacy filter. What is known to hold, however the next is chosen: a sum Σ ε_i, each at the
@@ -80,20 +107,27 @@ def spent(releases: Sequence[Release], delta: float) -> Composed:
         return composed(releases, delta)
     k = len(releases)
     found = [_local(releases, delta), _sum(releases, delta / 2 / (k * (k + 1)), delta)]
-    kept = [replace(release, hiding=min(release.hiding, release.least)) for release in releases]
+    kept = [_promised(release) for release in releases]
     if len({_key(release) for release in kept}) == 1 and all(map(_curved, kept)):
         found.append(Composed(_by_pld(kept, delta / 2), delta, "pld"))
     return min(found, key=lambda one: one.epsilon)
 
 
-def _local(releases: Sequence[Release], delta: float) -> Composed:
+def _promised(release: Release | Study) -> Release | Study:
+    """With no more others than were promised before anybody answered."""
+    kept = [replace(one, hiding=min(one.hiding, one.least)) for one in release.rounds]
+    return Study(release.name, tuple(kept)) if isinstance(release, Study) else kept[0]
+
+
+def _local(releases: Sequence[Release | Study], delta: float) -> Composed:
     """Σ ε_l, with no δ at all."""
-    return Composed(math.fsum(release.mechanism.epsilon_local for release in releases), delta, "local")
+    local = (max(one.mechanism.epsilon_local for one in release.rounds) for release in releases)
+    return Composed(math.fsum(local), delta, "local")
 
 
-def _sum(releases: Sequence[Release], shared: float, delta: float) -> Composed:
+def _sum(releases: Sequence[Release | Study], shared: float, delta: float) -> Composed:
     """Σ ε_i, what is `shared` of δ shared out evenly."""
-    epsilons = (_epsilon(release, shared / len(releases)) for release in releases)
+    epsilons = (max(_epsilon(one, shared / len(releases)) for one in release.rounds) for release in releases)
     return Composed(math.fsum(epsilons), delta, "sum")
 
 
@@ -104,21 +138,25 @@ def _epsilon(release: Release, delta: float) -> float:
     return least_epsilon(blanket, release.hiding, release.fakes, delta)
 
 
-def _curved(release: Release) -> bool:
+def _curved(release: Release | Study) -> bool:
     """Whether something hides its users, in a way that is known."""
-    return release.hiding + release.fakes > 0 and release.mechanism.blanket is not None
+    return all(one.hiding + one.fakes > 0 and one.mechanism.blanket is not None for one in release.rounds)
 
 
-def _key(release: Release) -> tuple[Blanket | None, int, int]:
+Key = tuple[tuple[Blanket | None, int, int], ...]
+
+
+def _key(release: Release | Study) -> Key:
     """What its curve depends on."""
-    return release.mechanism.blanket, release.hiding, release.fakes
+    rounds = {(one.mechanism.blanket, one.hiding, one.fakes) for one in release.rounds}
+    return tuple(sorted(rounds, key=repr))
 
 
-def _by_pld(releases: Iterable[Release], delta: float) -> float:
+def _by_pld(releases: Iterable[Release | Study], delta: float) -> float:
     """Each curve δ_i(ε), from above, as privacy losses on a grid; then convolved."""
     alike = Counter(map(_key, releases))
     cut = delta * _CUT / (1 << alike.total().bit_length())  # the same for a few more, so that curves can be kept
-    curves = {key: curve(key[0], key[1], key[2], cut) for key in alike if key[0] is not None}
+    curves = {key: _highest(key, cut) for key in alike}
     ends = [float(nodes[-1]) for nodes, _ in curves.values()]
     step = max(min(end for end in ends if end > 0.0) / _STEPS, max(ends) / _MOST_STEPS) if any(ends) else 1.0
     total: Losses | None = None
@@ -127,6 +165,14 @@ def _by_pld(releases: Iterable[Release], delta: float) -> float:
         total = one if total is None else total.composed(one, cut)
     assert total is not None
     return total.epsilon(delta)
+
+
+def _highest(key: Key, left: float) -> tuple[Floats, Floats]:
+    """The pointwise maximum of the rounds' curves, from above: lines between nodes are above each of them."""
+    curves = [curve(blanket, others, fakes, left) for blanket, others, fakes in key if blanket is not None]
+    nodes = np.unique(np.concatenate([each for each, _ in curves]))
+    highest = np.max([np.interp(nodes, each, deltas) for each, deltas in curves], axis=0)
+    return nodes, highest
 
 
 @lru_cache(maxsize=64)

@@ -156,18 +156,13 @@ def _evaluate(
     members = kind.grid(targets.domain, sizes, local)
     if members is None:
         return np.zeros_like(local), np.full_like(local, np.inf)
-    match, collision, worst = (
-        np.broadcast_to(one, local.shape) for one in (members.match, members.collision, members.least_collision)
-    )
+    match, worst = (np.broadcast_to(one, local.shape) for one in (members.match, members.least_collision))
     share = 1 / (1 + gain * match)
     fakes = np.ceil(_needed(targets, Laws(share, gain, match, worst), local, aim))
     most = MOST_FAKES_PER_USER * targets.users if targets.fakes is None else targets.fakes
     possible = fakes <= most
     fakes = np.where(possible, fakes if targets.fakes is None else float(most), 0.0)
-    n, q = targets.users, (1 - share) * collision + share * match
-    distance = (1 - share) * (1 - collision)
-    variance = (n * q * (1 - q) + fakes * match * (1 - match)) / (n * distance) ** 2
-    return fakes, np.where(possible, variance, np.inf)
+    return fakes, np.where(possible, members.variance(share, targets.users, fakes), np.inf)
 
 
 def _needed(targets: Targets, laws: Laws, local: Floats, aim: _Aim) -> Floats:

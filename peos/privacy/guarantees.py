@@ -7,6 +7,7 @@ reports hide hers, and a user whom the analyzer made up, or who sends what is no
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -129,6 +130,34 @@ def guarantees(mechanism: Mechanism, users: int, fakes: int, delta: float, shuff
         ),
         local=local,
         shufflers=shufflers,
+    )
+
+
+def weakest(of: Sequence[Guarantees]) -> Guarantees:
+    """What holds where a user answers one of several collections, and nothing tells in advance which (privacy.md §2).
+
+    Her report is in one of them, and the others' parameters and questions depend on no report of hers: the pointwise
+    maximum of their curves is hers.
+    """
+    return Guarantees(
+        server=_weakest([one.server for one in of]),
+        users=_weakest([one.users for one in of]),
+        local=max(one.local for one in of),
+        shufflers=of[0].shufflers,
+    )
+
+
+def _weakest(claims: Sequence[Claim]) -> Claim:
+    def most(values: Sequence[float | None]) -> float | None:
+        given = [value for value in values if value is not None]
+        return max(given) if len(given) == len(claims) else None
+
+    return replace(
+        max(claims, key=lambda claim: claim.epsilon),
+        theorem=most([claim.theorem for claim in claims]),
+        exact=most([claim.exact for claim in claims]),
+        local=max(claim.local for claim in claims),
+        half_of_users=most([claim.half_of_users for claim in claims]),
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from peos.errors import Refused, WrongInput
-from peos.privacy.composition import Composed, Release, spent
+from peos.privacy.composition import Composed, Release, Study, spent
 from peos.privacy.guarantees import rounded_up
 from peos.privacy.theorem import fourteen
 
@@ -37,7 +37,7 @@ class Ledger:
     """One population's collections in the order in which they were asked."""
 
     budget: Budget
-    releases: tuple[Release, ...] = ()
+    releases: tuple[Release | Study, ...] = ()
 
     @cached_property
     def spent(self) -> Composed:
@@ -50,9 +50,9 @@ class Ledger:
     @cached_property
     def spent_alone(self) -> Composed:
         """The same if all other users are on the analyzer's side: a user is hidden by the fakes alone."""
-        return spent([replace(release, hiding=0, least=0) for release in self.releases], self.budget.delta)
+        return spent([release.alone for release in self.releases], self.budget.delta)
 
-    def with_release(self, release: Release) -> "Ledger":
+    def with_release(self, release: Release | Study) -> "Ledger":
         """The ledger with one more; Refused, naming the collections that spent the budget, if it would be exceeded."""
         if any(known.name == release.name for known in self.releases):
             raise WrongInput("budget.name", f"{release.name} is in the ledger already")

@@ -115,7 +115,7 @@ def plan(
     eps_users: float | None = None,
     eps_local: float | None = None,
     fakes: int | str = "auto",
-    mechanism: str = "auto",
+    mechanism: str | Kinds = "auto",
     d_prime: int | None = None,
     signs: int | None = None,
     size: int | None = None,
@@ -126,8 +126,9 @@ def plan(
 ) -> Plan:
     """The parameters of least MSE that keep to every target; Refused, with the nearest choice, if none do.
 
-    `users` are honest and unknown to the adversary. n_r is the least that meets the targets unless more lowers the
-    MSE, and at most 100 a user; where no limit on ε_l is asked see `MODEST_EPSILON_LOCAL`.
+    `mechanism` is a name, or the families that may compete. `users` are honest and unknown to the adversary. n_r is
+    the least that meets the targets unless more lowers the MSE, and at most 100 a user; where no limit on ε_l is asked
+    see `MODEST_EPSILON_LOCAL`.
     """
     Schedule(shufflers)  # refuses a number that cannot shuffle
     scheme_named(scheme)  # and this a name that is none; the scheme decides what the plan costs, and nothing else
@@ -198,8 +199,10 @@ def _check_accounting(accounting: str) -> None:
         raise WrongInput("plan.accounting", f"accounting is exact or theorem, not {accounting!r}")
 
 
-def _kinds(targets: Targets, mechanism: str, accounting: str) -> Kinds:
+def _kinds(targets: Targets, mechanism: str | Kinds, accounting: str) -> Kinds:
     """The mechanisms that may compete, or why the one asked for may not."""
+    if not isinstance(mechanism, str):
+        return mechanism
     require_collectable(mechanism)
     if mechanism in KEYED:  # what tasks ask for
         return (KEYED[mechanism],)

@@ -77,7 +77,9 @@ def checked(
     fourteen(delta)
     if eps_server is None and eps_users is None and eps_local is None:
         raise WrongInput(
-            "plan.no_target", "no target was given", hint="give one or more of eps_server, eps_users and eps_local"
+            "plan.no_target",
+            "no target was given",
+            hint="give one or more of eps_server, eps_users and eps_local (as options: --eps-server …)",
         )
     return Targets(
         users=whole_number(users, "the number of users", least=1, most=MOST_USERS),
