@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from peos.collection.document import ID_BYTES
 from peos.collection.freeze import Freeze
 from peos.collection.submission import Part, Verdict, check_part, judge
+from peos.collection.ticket import ID_BYTES
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.crypto.onion import OnionPrivateKey

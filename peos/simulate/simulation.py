@@ -4,32 +4,24 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from peos.collection.document import (
-    ID_BYTES,
-    MIN_DUMMIES,
-    Document,
-    Dummy,
-    MechanismChoice,
-    Member,
-)
+from peos.collection.document import MIN_DUMMIES, Document, Dummy, MechanismChoice, Member
 from peos.collection.freeze import Freeze, check_minimum
 from peos.collection.prepare import prepare
 from peos.collection.reveal import Revealed, proved_case, reveal, sign_reveal
 from peos.collection.submission import Part
-from peos.collection.ticket import Ticket, issue
+from peos.collection.ticket import StudyPart, Ticket, draw_id, issue
 from peos.crypto.identity import Identity
 from peos.crypto.onion import Layer
-from peos.crypto.randomness import U64, Randomness, system
+from peos.crypto.randomness import U64, Randomness
+from peos.crypto.randomness import given as given_rng
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, Packed, PrivateKey
 from peos.errors import RemoteFault, WrongInput
 from peos.estimate.frequency import Frequencies
 from peos.ldp.base import Mechanism
-from peos.ldp.grouped_hash import Keys
 from peos.privacy.guarantees import Guarantees
 from peos.protocols import DEFAULT, AnalyzerKey, Encryption, ShuffleProtocol
 from peos.shuffle import combine
@@ -50,6 +42,7 @@ from peos.shuffle.vectors import Vector, as_rows, as_words
 from peos.simulate.driver import InMemory
 from peos.simulate.inspecting import Inspected
 from peos.simulate.node import ANALYZER, USERS, Message, Node, Rpc, Traffic
+from peos.tasks.views import ViewChoice
 from peos.wire import documents, freezes, inspections, shuffles, submissions
 
 _DAY: Final = 86_400
@@ -89,11 +82,13 @@ class Simulation:
         minimum: int = 1,
         dummies: int = MIN_DUMMIES,
         delta: float = 1e-6,
+        views: tuple[ViewChoice, ...] = (),
+        study: StudyPart | None = None,
         rng: Randomness | None = None,
         key: PrivateKey | None = None,
     ) -> None:
         Schedule(shufflers)
-        self.rng = rng or system()
+        self.rng = given_rng(rng)
         self.traffic = Traffic()
         self.protocol = protocol or self.protocol
         self.floor = key.public.bits if key else KEY_BITS_FLOOR  # a key that the caller brings is the caller's
@@ -103,7 +98,7 @@ class Simulation:
         self.analyzer = Identity.generate(self.rng)
         self.enrolment = Identity.generate(self.rng)
         self.dummies = [
-            Dummy(self.rng.bytes(32), self.rng.bytes(ID_BYTES), self.rng.uint64(mechanism.words))
+            Dummy(self.rng.bytes(32), draw_id(self.rng, study), self.rng.uint64(mechanism.words))
             for _ in range(dummies)
         ]
         identities = [Identity.generate(self.rng) for _ in range(shufflers)]
@@ -118,6 +113,8 @@ class Simulation:
             question=question.question or "simulation",
             epoch=question.epoch,
             choice=MechanismChoice.of(mechanism),
+            views=views,
+            study=study,
             scheme=named,
             public_key=public_key,
             protocol=self.protocol,
@@ -150,10 +147,9 @@ class Simulation:
         self.not_seen: tuple[int, ...] = ()  # whose rows the inspection did not see
         self.queue: deque[Message | tuple[Node, Done]] = deque()
 
-    def run(self, values: ArrayLike | Keys) -> Collected:
-        """The whole collection."""
-        given = values if isinstance(values, Keys) else np.asarray(values)
-        reports = self.mechanism.randomize(given, self.rng)  # type: ignore[arg-type] # keys where it takes keys
+    def run(self, answers: Any) -> Collected:
+        """The whole collection, of what its mechanism randomises: values, or what the views give of records."""
+        reports = self.mechanism.randomize(answers, self.rng)
         self.submit(reports)
         self.freeze()
         self.shuffle()
@@ -176,7 +172,9 @@ class Simulation:
     def submit(self, reports: U64) -> None:
         """Users (and the analyzer, with its dummies) split, encrypt and send their reports."""
         owned = np.stack([dummy.words for dummy in self.dummies])
-        ids = [self.rng.bytes(ID_BYTES) for _ in range(len(reports))] + [dummy.id for dummy in self.dummies]
+        ids = [draw_id(self.rng, self.document.study) for _ in range(len(reports))] + [
+            dummy.id for dummy in self.dummies
+        ]
         submitted = self.parts_of(np.concatenate((reports, owned)), ids)
         self.dummy_parts = submitted[len(reports) :]
         for parts in submitted:
@@ -194,7 +192,9 @@ class Simulation:
     def ticket(self, id_: bytes) -> Ticket:
         """The ticket of a user: one for each id, with a key of hers."""
         if id_ not in self._tickets:
-            self._tickets[id_] = issue(self.enrolment, self.digest, id_, Identity.generate(self.rng))
+            self._tickets[id_] = issue(
+                self.enrolment, self.document.scope(self.digest), id_, Identity.generate(self.rng)
+            )
         return self._tickets[id_]
 
     # Freeze.

@@ -6,31 +6,24 @@ reports; it asks `Reports` for estimates at the candidates that it names.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peos.estimate.grouped import GroupEstimate
-from peos.ldp.grouped_hash import Candidates
+from peos.errors import WrongInput
+from peos.estimate.frequency import Frequencies
+from peos.estimate.grouped import odd_sizes
+from peos.ldp.base import Mechanism
+from peos.ldp.reports import Reports
 from peos.privacy.guarantees import Guarantees
 from peos.tasks.planning import Asked, Planned
 from peos.tasks.texts import Prefix, Records, Texts
 from peos.tasks.views import View
 
 Floats = NDArray[np.float64]
-
-
-class Reports(Protocol):
-    """The delivered reports of one round, for as long as they are there."""
-
-    def size(self, group: int) -> int:
-        """How many reports a group has."""
-
-    def estimate(self, group: int, candidates: Candidates) -> GroupEstimate:
-        """How frequent each candidate is among all users, by the reports of one group."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,25 +38,58 @@ class Table:
     tested: int
     users: int
     note: str = ""
+    sizes: tuple[int, ...] = ()  # reports of each group, where an answer needs them
+
+    def to_json(self) -> dict[str, Any]:
+        """Every number exactly: a study that goes on from it asks what it would have asked."""
+        return {
+            "labels": list(self.labels),
+            "frequency": self.frequency.tolist(),
+            "stderr": self.stderr.tolist(),
+            "interval95": self.interval95.tolist(),
+            "significant": self.significant.tolist(),
+            "tested": self.tested,
+            "users": self.users,
+            "note": self.note,
+            "sizes": list(self.sizes),
+        }
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> Self:
+        """As `to_json` wrote it."""
+        return cls(
+            tuple(found["labels"]),
+            np.array(found["frequency"], np.float64),
+            np.array(found["stderr"], np.float64),
+            np.array(found["interval95"], np.float64).reshape(-1, 2),
+            np.array(found["significant"], np.bool_),
+            found["tested"],
+            found["users"],
+            found["note"],
+            tuple(found["sizes"]),
+        )
 
 
 NOTHING: Table = Table((), np.zeros(0), np.zeros(0), np.zeros((0, 2)), np.zeros(0, np.bool_), 0, 0)
 
 
-def table(labels: Sequence[str], estimate: GroupEstimate, chosen: NDArray[np.intp]) -> Table:
+def table(labels: Sequence[str], estimate: Frequencies, chosen: NDArray[np.intp]) -> Table:
     """The chosen candidates, by what they are called."""
+    significant = estimate.significant()
+    if significant is None:
+        raise WrongInput("task.significance", "of these reports it cannot be said what is found")
     return Table(
         tuple(labels),
         estimate.frequency[chosen],
         estimate.stderr[chosen],
         estimate.interval()[chosen],
-        estimate.significant()[chosen],
+        significant[chosen],
         estimate.tested,
         estimate.users,
     )
 
 
-def best_of(texts: Sequence[Prefix], estimate: GroupEstimate, k: int) -> Table:
+def best_of(texts: Sequence[Prefix], estimate: Frequencies, k: int) -> Table:
     """The k most frequent of whole texts; of equals the smaller comes first."""
     found = estimate.frequency.tolist()
     chosen = np.array(sorted(range(len(texts)), key=lambda one: (-found[one], texts[one].value))[:k], np.intp)
@@ -75,17 +101,29 @@ class Round:
     """A collection that a task asks for: of a `share` of the users that were not asked yet, each by one view."""
 
     views: tuple[View, ...]
-    plan: Planned
+    plan: Planned[Mechanism]
     share: float
     decode: Callable[[Reports], Table]
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a task ends with; not `is_complete` if users ran out before it was done."""
+    """What a task ends with; not `is_complete` if users ran out before it was done.
 
-    table: Table
+    A task that answers more than a list says it in a class of its own, and in `more` for results and pages.
+    """
+
+    found: Table
     is_complete: bool = True
+
+    @property
+    def checks(self) -> dict[str, bool]:
+        """What would show that something was wrong with its reports, by name."""
+        return {}
+
+    def more(self) -> dict[str, Any]:
+        """What result.json has besides the list."""
+        return {}
 
 
 class Task(Protocol):
@@ -99,6 +137,10 @@ class Task(Protocol):
     def k(self) -> int:
         """How many labels are wanted."""
 
+    @property
+    def plans(self) -> Sequence[Planned[Mechanism]]:
+        """Every round that may be asked, before the first is: each for its own number of users."""
+
     def labels(self, records: Records) -> Sequence[str]:
         """What records are called in an answer, so that it can be held against the truth where that is known."""
 
@@ -109,13 +151,14 @@ class Task(Protocol):
 class OneRound(ABC):
     """A task over texts of `bits` bits whose every question goes out at once: one collection, one guarantee."""
 
+    in_memory: ClassVar[str] = ""  # why no shuffle may ask it
     bits: int
     k: int
     asked: Asked
 
     @property
     @abstractmethod
-    def plan(self) -> Planned:
+    def plan(self) -> Planned[Mechanism]:
         """Mechanism, fakes and guarantees of its one round."""
 
     @property
@@ -126,6 +169,11 @@ class OneRound(ABC):
     @abstractmethod
     def decode(self, reports: Reports) -> Table:
         """What the reports show."""
+
+    @property
+    def plans(self) -> tuple[Planned[Mechanism], ...]:
+        """The one."""
+        return (self.plan,)
 
     @property
     def users(self) -> int:
@@ -141,6 +189,12 @@ class OneRound(ABC):
         return Answer(seen[0]) if seen else Round(tuple(self.views), self.plan, 1.0, self.decode)
 
 
+def require_collectable(task: Task) -> None:
+    """Refuse a task that is for comparisons in memory alone."""
+    if reason := getattr(task, "in_memory", ""):  # of a task that has any
+        raise WrongInput("task.in_memory", reason, hint="run it in memory: run_study(task, records, shuffle=False)")
+
+
 @dataclass(frozen=True)
 class RoundDone:
     """One round as it was, for people and scripts."""
@@ -148,4 +202,16 @@ class RoundDone:
     users: int
     fakes: int
     groups: tuple[int, ...]  # reports of each
+    shares: tuple[float, ...]  # that each should have
     guarantees: Guarantees
+
+    @classmethod
+    def of(cls, plan: Planned[Mechanism], reports: Reports) -> Self:
+        """What was counted."""
+        shares = tuple(map(float, plan.mechanism.shares_among(reports.users, reports.fakes)))
+        return cls(reports.users, reports.fakes, reports.sizes, shares, plan.guarantees)
+
+    @property
+    def odd(self) -> tuple[int, ...]:
+        """The groups of more or fewer reports than chance explains: reports were made for a group on purpose."""
+        return odd_sizes(self.groups, self.shares)

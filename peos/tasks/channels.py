@@ -5,38 +5,42 @@ Groups are asked for a block of their text's bits together with its channel, a t
 most frequent value of each block of a channel makes one text a channel, and these are ranked by whole texts.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Unpack
 
 import numpy as np
 
 from peos.errors import WrongInput
-from peos.ldp.base import whole_number
+from peos.ldp.base import Mechanism, whole_number
 from peos.ldp.grouped_hash import MOST_GROUPS, Candidates
-from peos.tasks.base import OneRound, Reports, Table, best_of
+from peos.ldp.key_hash import EXT_BITS
+from peos.ldp.reports import Reports
+from peos.tasks.base import OneRound, Table, best_of
 from peos.tasks.planning import Asked, Planned, Targets, planned
 from peos.tasks.prefix_search import MOST_KEPT
-from peos.tasks.texts import Prefix
-from peos.tasks.views import MOST_CHANNELS, ChannelView, PrefixView, View, channel_of
+from peos.tasks.text_views import MOST_CHANNELS, ChannelView, PrefixView, channel_of
+from peos.tasks.texts import MOST_BYTES, Prefix, split
+from peos.tasks.views import View
 
 _TENTH: Final = 9  # the weight of every other group, where the last has as many as there are of them
 _LAST: Final = 8  # bits that whole texts are counted by, after the rest
 
 
-@dataclass(frozen=True)
-class Channels(OneRound):
-    """Texts of `bits` bits in blocks of `step`: the `k` best, of one in each of `channels`."""
+class HASH(OneRound):
+    """Texts of `bits` bits in blocks of `step`: the `k` best, of one in each of `channels`.
 
-    bits: int
-    k: int
-    step: int
-    channels: int
-    asked: Asked
+    With k^1.5 channels, as the thesis has it; Apple's has 256 of them.
+    """
 
-    def __post_init__(self) -> None:
-        whole_number(self.k, "the number of texts wanted, k,", least=1, most=MOST_KEPT)
-        whole_number(self.channels, "the number of channels", least=self.k, most=MOST_CHANNELS)
+    def __init__(
+        self, bits: int, k: int, *, step: int = 8, channels: int | None = None, **asked: Unpack[Targets]
+    ) -> None:
+        self.bits = whole_number(bits, "the bits of a text", least=1, most=8 * MOST_BYTES)
+        self.k = whole_number(k, "the number of texts wanted, k,", least=1, most=MOST_KEPT)
+        self.step = whole_number(step, "the bits of a block", least=1, most=EXT_BITS)
+        several = int(self.k**1.5) if channels is None else channels
+        self.channels = whole_number(several, "the number of channels", least=self.k, most=MOST_CHANNELS)
+        self.asked = Asked(**asked)
         if len(self._ends) + 1 > MOST_GROUPS:
             raise WrongInput(
                 "task.blocks",
@@ -49,7 +53,7 @@ class Channels(OneRound):
         return [(first, min(first + self.step, self.bits)) for first in range(0, self.bits, self.step)]
 
     @cached_property
-    def plan(self) -> Planned:
+    def plan(self) -> Planned[Mechanism]:
         """Mechanism, fakes and guarantees of its one round."""
         blocks = len(self._ends)
         return planned(self.asked, (*[_TENTH] * blocks, blocks))
@@ -72,13 +76,4 @@ class Channels(OneRound):
         # A text whose hash is another channel's was put together of two.
         at = channel_of(np.array([text.parent for text in texts], np.uint64), self.channels)
         found = [text for text, here, hashed in zip(texts, channels, at, strict=True) if here == hashed]
-        size = min(_LAST, self.bits)
-        heads = [Prefix(text.value >> size, self.bits - size).parent for text in found]
-        exts = [text.value & (2**size - 1) for text in found]
-        candidates = Candidates(np.array(heads, np.uint64), np.array(exts, np.uint64), paired=True)
-        return best_of(found, reports.estimate(len(self._ends), candidates), self.k)
-
-
-def channels(bits: int, k: int, *, step: int = 8, channels: int | None = None, **asked: Unpack[Targets]) -> Channels:
-    """With k^1.5 channels, as the thesis has it; Apple's has 256 of them."""
-    return Channels(bits, k, step, int(k**1.5) if channels is None else channels, Asked(**asked))
+        return best_of(found, reports.estimate(len(self._ends), split(found, min(_LAST, self.bits))), self.k)

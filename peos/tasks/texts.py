@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from peos.crypto.randomness import U64
 from peos.errors import WrongInput
+from peos.ldp.grouped_hash import Candidates
 
 MOST_BYTES: Final = 64
 WORD: Final = 64  # bits
@@ -118,6 +119,13 @@ class Prefix:
     @property
     def _bytes(self) -> bytes:
         return (self.value << (-self.bits % 8)).to_bytes((self.bits + 7) // 8, "big")
+
+
+def split(texts: Sequence[Prefix], bits: int) -> Candidates:
+    """Whole texts as keys of the view that asks for their last `bits` bits."""
+    parents = [Prefix(text.value >> bits, text.bits - bits).parent for text in texts]
+    exts = [text.value & (2**bits - 1) for text in texts]
+    return Candidates(np.array(parents, np.uint64), np.array(exts, np.uint64), paired=True)
 
 
 def _hashed(head: bytes, bits: int) -> int:

@@ -1,0 +1,1 @@
+"""Counts, sums, means and quantiles over ranges of ordered attributes."""
