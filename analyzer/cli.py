@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from peos.cli.options import POST_PROCESS, with_settings
+from peos.cli.options import POST_PROCESS, examples, seconds, with_settings
+from peos.cli.options import config as config_option
 from peos.errors import PeosError, WrongInput
 from peos.settings import load
 from peos.spec import CollectionSpec
@@ -26,7 +27,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Create collections, receive the shuffled reports, publish estimates.",
 )
-Config = Annotated[Path, typer.Option("--config", help="Path of analyzer.toml.")]
+Config = Annotated[Path, config_option("analyzer.toml")]
 Name = Annotated[str, typer.Argument(help="Name of the collection.")]
 PostProcess = Annotated[str | None, typer.Option("--post-process", help=POST_PROCESS, metavar="METHOD|auto[:GOAL]")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -45,7 +46,7 @@ def _workspace(config: Path) -> Iterator["Workspace"]:
         workspace.close()
 
 
-@app.command()
+@app.command(epilog=examples("peos analyzer init --config analyzer.toml"))
 def init(config: Config) -> None:
     """Generate this analyzer's keys, and write its card; run it again to rewrite the card."""
     from analyzer import keys
@@ -58,7 +59,7 @@ def init(config: Config) -> None:
     typer.echo(f"identity  {made.identity.public.hex()}")
 
 
-@app.command()
+@app.command(epilog=examples("peos analyzer serve --config analyzer.toml --log analyzer.log"))
 def serve(config: Config, log: Annotated[Path | None, typer.Option(help="Log file [default: stderr]")] = None) -> None:
     """Receive deliveries, decrypt and publish, until stopped."""
     from analyzer.serve import run
@@ -69,7 +70,13 @@ def serve(config: Config, log: Annotated[Path | None, typer.Option(help="Log fil
         asyncio.run(run(workspace, Log().bind(party=workspace.config.name)))
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "peos analyzer create --config analyzer.toml --out invitations --spec collection.toml",
+        "peos analyzer create --config analyzer.toml --out invitations --name pets --question 'Who lives with you?' \\",
+        "    --label nobody --label 'a dog' --users 20,000 --delta 1e-6 --eps-server 0.5 --closes-in 2d",
+    )
+)
 @with_settings(CollectionSpec)
 def create(
     config: Config,
@@ -77,7 +84,7 @@ def create(
     spec: Annotated[
         Path | None, typer.Option(help="TOML file of the options below, as name = value; options given here win.")
     ] = None,
-    wait: Annotated[float, typer.Option(help="Seconds to wait for the shufflers to accept.")] = 600.0,
+    wait: Annotated[float, seconds("--wait", help="Time to wait for the shufflers to accept.")] = 600.0,
     as_json: Json = False,
     **options: object,
 ) -> None:
@@ -85,9 +92,10 @@ def create(
     from analyzer.create import create as created
     from analyzer.create import write_invitation
     from peos.cli.progress import Progress
+    from peos.store.private_files import writable_folder
 
-    _require_seconds(wait)
     asked = load(spec, CollectionSpec, options)
+    writable_folder(out)  # before anything is proposed
     with _workspace(config) as workspace, Progress() as progress:
         kept = asyncio.run(created(workspace, asked, progress, wait=wait))
         path = write_invitation(workspace, kept, out)
@@ -101,7 +109,7 @@ def create(
         typer.echo(sentence)
 
 
-@app.command()
+@app.command(epilog=examples("peos analyzer freeze --config analyzer.toml pets"))
 def freeze(config: Config, name: Name) -> None:
     """Close a collection now; only submissions that the shufflers hold by then count."""
     from analyzer import orders
@@ -109,11 +117,11 @@ def freeze(config: Config, name: Name) -> None:
 
     with _workspace(config) as workspace, Progress() as progress:
         kept = workspace.kept(name)
-        orders.freeze(workspace, kept, progress.waiting)
+        orders.freeze(workspace, kept, progress.waiting, progress.say)
     typer.echo(f"{name} is closed")
 
 
-@app.command()
+@app.command(epilog=examples("peos analyzer abort --config analyzer.toml pets"))
 def abort(config: Config, name: Name) -> None:
     """End a collection without a result."""
     from analyzer import orders
@@ -126,7 +134,7 @@ def abort(config: Config, name: Name) -> None:
     typer.echo(f"{name} is aborted")
 
 
-@app.command()
+@app.command(epilog=examples("peos analyzer publish --config analyzer.toml pets --unopened 2"))
 def publish(
     config: Config,
     name: Name,
@@ -149,7 +157,7 @@ def publish(
     typer.echo(f"{name} is being published{without}; `peos analyzer serve` does it")
 
 
-@app.command()
+@app.command(epilog=examples("peos analyzer status --config analyzer.toml pets"))
 def status(
     config: Config,
     name: Annotated[str | None, typer.Argument(help="Name of one collection [default: all]")] = None,
@@ -170,7 +178,7 @@ def status(
         typer.echo("no collections yet")
 
 
-@app.command()
+@app.command(epilog=examples("peos analyzer audit --config analyzer.toml --json"))
 def audit(config: Config, as_json: Json = False) -> None:
     """Verify the audit log's chain of hashes, and show the log."""
     with _workspace(config) as workspace:
@@ -186,7 +194,7 @@ def audit(config: Config, as_json: Json = False) -> None:
     typer.echo(f"{len(lines):,} lines, each chained to the one before: nothing was changed or taken out")
 
 
-@app.command()
+@app.command(epilog=examples("peos analyzer ledger --config analyzer.toml"))
 def ledger(config: Config, as_json: Json = False) -> None:
     """Show the privacy loss of all collections together, and the budget, for each population."""
     from analyzer.ledger import ledger_of, populations, shown, to_json
@@ -213,16 +221,21 @@ def ledger(config: Config, as_json: Json = False) -> None:
         typer.echo("no collections yet")
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "peos analyzer result --config analyzer.toml pets --wait 2h --html pets.html",
+        "peos analyzer result --result result.json --post-process norm_sub",
+    )
+)
 def result(
-    config: Annotated[Path | None, typer.Option("--config", help="Path of analyzer.toml.")] = None,
+    config: Annotated[Path | None, config_option("analyzer.toml")] = None,
     name: Annotated[str | None, typer.Argument(help="Name of the collection.")] = None,
     file: Annotated[
         Path | None, typer.Option("--result", help="Path of a result.json, in place of --config and a name.")
     ] = None,
     asked: PostProcess = None,
     as_json: Json = False,
-    wait: Annotated[float, typer.Option(help="Seconds to wait for the result.")] = 0.0,
+    wait: Annotated[float, seconds("--wait", help="Time to wait for the result, like 90 or 2h.")] = 0.0,
     everything: Annotated[bool, typer.Option("--all", help="Show every value [default: the most frequent]")] = False,
     html: Annotated[Path | None, typer.Option(help="File to write the report page to.")] = None,
 ) -> None:
@@ -233,12 +246,11 @@ def result(
     from analyzer.result import read, show
     from peos.cli.progress import Progress
 
-    _require_seconds(wait)
-    if (None in (config, name)) if file is None else ((config, name) != (None, None)):
+    if (None in (config, name)) if file is None else name is not None:
         raise WrongInput(
             "input.which_result",
             "which result to show is not said, or said twice",
-            hint="give --config and the collection's NAME, or --result FILE alone",
+            hint="give --config and the collection's NAME, or --result FILE and no name",
         )
     if html is not None and (html.is_dir() or not html.parent.is_dir()):
         raise WrongInput(
@@ -286,11 +298,6 @@ def _awaited(workspace: "Workspace", name: str, wait: float, progress: Any) -> d
             raise PeosError("result.not_yet", f"there is no result yet: {standing}", hint="--wait SECONDS waits for it")
         progress.waiting(standing)
         time.sleep(min(left, 1.0))
-
-
-def _require_seconds(wait: float) -> None:
-    if not wait >= 0.0:  # nor is it nan
-        raise WrongInput("input.wait", f"--wait is a number of seconds from 0, not {wait:g}", hint="0 does not wait")
 
 
 def main() -> int:

@@ -64,7 +64,7 @@ class Config(File):
 
 def _signed_card(config: Path, path: Path) -> bytes:
     data, card = configuration.read_card(config, "shufflers", path)
-    if not card.user_address or not card.user_certificate:
+    if not card.is_shuffler:
         raise WrongInput(
             "config.card_of_analyzer",
             f"shufflers: {path} is the card of a party without a port for users",

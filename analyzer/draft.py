@@ -1,34 +1,53 @@
 """From what an analyst asks to a collection in draft: planned, keyed, with its dummies, signed and kept."""
 
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
-from analyzer.ledger import ledger_of
+from analyzer.ledger import require_affordable
 from analyzer.store import CollectionRow
 from analyzer.workspace import Workspace, pack_dummies
 from peos.cli.progress import Progress
-from peos.collection.document import (
-    ID_BYTES,
-    MIN_DUMMIES,
-    Document,
-    Dummy,
-    MechanismChoice,
-    digest,
-)
+from peos.collection.document import MIN_DUMMIES, Document, Dummy, MechanismChoice, digest
+from peos.collection.ticket import StudyPart, draw_id
 from peos.errors import WrongInput
-from peos.privacy import Plan
+from peos.ldp.base import Mechanism
 from peos.privacy.composition import Release
 from peos.privacy.guarantees import rounded_up
 from peos.protocols import ShuffleProtocol, protocol_named
-from peos.spec import CollectionSpec
+from peos.spec import CollectionSpec, Terms
+from peos.tasks.views import ViewChoice
 from peos.wire.documents import encode_document, sign_document
 from peos.wire.parties import decode_card, encode_proposal
 
 _SALT_BYTES: Final = 32
 
 
+@dataclass(frozen=True)
+class Contents:
+    """What is asked, and how it is randomised: of a spec as it is planned, or of a round as its task has it."""
+
+    mechanism: Mechanism
+    fakes: int
+    labels: tuple[str, ...] = ()
+    views: tuple[ViewChoice, ...] = ()
+    study: StudyPart | None = None
+    study_name: str | None = None
+
+
 def draft(workspace: Workspace, spec: CollectionSpec, progress: Progress) -> CollectionRow:
     """The collection of that name: as it is kept, or made now."""
+
+    def planned(shufflers: int) -> Contents:
+        found = spec.plan(shufflers)
+        return Contents(found.randomizer, found.fakes, labels=spec.labels)
+
+    return drafted(workspace, spec, progress, planned)
+
+
+def drafted(workspace: Workspace, spec: Terms, progress: Progress, planned: Callable[[int], Contents]) -> CollectionRow:
+    """The same of whatever is asked, which is planned for so many shufflers."""
     known = workspace.store.named(spec.name)
     if known is not None:
         if known.request != spec.encode():
@@ -39,22 +58,23 @@ def draft(workspace: Workspace, spec: CollectionSpec, progress: Progress) -> Col
             )
         return known
     signed_cards = workspace.config.signed_cards()
-    planned = spec.plan(len(signed_cards))
+    asked = planned(len(signed_cards))
     if workspace.config.budget is not None:
-        given = ledger_of(workspace, spec.population, workspace.config.budget)
         least = max(0, spec.least - 1)
-        given.with_release(Release(spec.name, planned.randomizer, least, planned.fakes, least))
+        release = Release(spec.name, asked.mechanism, least, asked.fakes, least)
+        named = asked.study_name or spec.name
+        require_affordable(workspace, spec.population, named, [release], workspace.config.budget)
     protocol = protocol_named(spec.protocol)
     if protocol.weaker:
         progress.say(protocol.weaker)
     progress.say("drawing an encryption key")
     private, encryption = _encryption(workspace, protocol, protocol.scheme(spec.scheme), signed_cards)
-    words = planned.randomizer.words
+    words = asked.mechanism.words
     dummies = [
-        Dummy(workspace.rng.bytes(_SALT_BYTES), workspace.rng.bytes(ID_BYTES), workspace.rng.uint64(words))
+        Dummy(workspace.rng.bytes(_SALT_BYTES), draw_id(workspace.rng, asked.study), workspace.rng.uint64(words))
         for _ in range(MIN_DUMMIES)
     ]
-    document = _document(workspace, spec, planned, encryption, dummies, signed_cards)
+    document = _document(workspace, spec, asked, encryption, dummies, signed_cards)
     signed = sign_document(document, workspace.keys.identity)
     label = spec.name.encode()
     workspace.store.add(
@@ -65,6 +85,7 @@ def draft(workspace: Workspace, spec: CollectionSpec, progress: Progress) -> Col
         proposal=encode_proposal(signed, (*signed_cards, workspace.keys.signed_card)),
         key=workspace.keys.vault.seal("key", label, content=private),
         dummies=workspace.keys.vault.seal("dummies", label, content=pack_dummies(dummies)),
+        study=asked.study_name,
     )
     return workspace.kept(spec.name)
 
@@ -91,8 +112,8 @@ def _encryption(
 
 def _document(
     workspace: Workspace,
-    spec: CollectionSpec,
-    planned: Plan,
+    spec: Terms,
+    asked: Contents,
     encryption: dict[str, Any],
     dummies: list[Dummy],
     signed_cards: tuple[bytes, ...],
@@ -102,12 +123,14 @@ def _document(
     return Document(
         question=spec.question,
         epoch=spec.epoch,
-        labels=spec.labels,
-        choice=MechanismChoice.of(planned.randomizer),  # salted with analyzer, question and epoch by the document
+        labels=asked.labels,
+        views=asked.views,
+        study=asked.study,
+        choice=MechanismChoice.of(asked.mechanism),  # salted with analyzer, question and epoch by the document
         **encryption,
         shufflers=tuple(decode_card(card).member for card in signed_cards),
         analyzer=workspace.keys.card.member,
-        fakes=encryption["protocol"].fakes_for(spec.fakes, planned.fakes, len(signed_cards)),
+        fakes=encryption["protocol"].fakes_for(spec.fakes, asked.fakes, len(signed_cards)),
         minimum=spec.least,
         delta=spec.delta,
         enrolment_key=workspace.keys.enrolment.public,

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from peos.collection.submission import Part
 from peos.collection.ticket import issue
 from peos.crypto.identity import Identity
 from peos.errors import PeosError, RemoteFault
-from peos.net.retry import Retry, is_final, retrying_blocking
+from peos.net.retry import ONCE, Retry, is_final, retrying_blocking
 from peos.net.submit import Outcome, describe, send_parts
 from peos.net.tunnel import Tunnel
 from peos.wire.submissions import encode_part
@@ -32,11 +32,19 @@ PATIENCE: Final = 60.0  # seconds for one dummy; one that is not in by then is s
 _AGAIN: Final = Retry(ceiling=1.0, final=lambda error: is_final(error) and not isinstance(error, RemoteFault))
 
 
+class Look(NamedTuple):
+    """What one look at the shufflers' counts says: the dummies, by number, to be sent now, and when to look again."""
+
+    due: list[int]
+    pause: float  # seconds
+
+
 class Dummies:
     """Those of all collections of one analyzer."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
+        self._looked: dict[bytes, tuple[float, int]] = {}  # when last, and how many users had answered
 
     def keep(self, kept: CollectionRow) -> None:
         """Make the dummies' parts, once: what is kept is what is sent."""
@@ -45,14 +53,17 @@ class Dummies:
 
     def left(self, kept: CollectionRow) -> list[int]:
         """The dummies, by number, that not every shuffler has acknowledged."""
-        taken = self._workspace.store.dummies_taken(kept.digest)
+        taken = self._taken(kept)
         return [number for number in range(len(self._workspace.signed(kept).document.dummies)) if number not in taken]
 
-    def due(self, kept: CollectionRow, said: Iterable[Answer], now: float) -> list[int]:
-        """Those of them that are to be in by now."""
-        salts = [dummy.salt for dummy in self._workspace.dummies(kept)]
-        due = self._spread(kept).due(salts, now=now, answered=self._answered(kept, said))
-        return [number for number in self.left(kept) if number in due]
+    def look(self, kept: CollectionRow, said: Iterable[Answer], now: float) -> Look:
+        """What is due, now that the shufflers said how many reports they hold."""
+        here = self._answered(kept, said)
+        since, before = self._looked.get(kept.digest, (now, here))
+        self._looked[kept.digest] = now, here
+        spread, salts, taken = self._spread(kept), self._salts(kept), self._taken(kept)
+        due = spread.due(salts, taken, now=now, answered=here, before=before)
+        return Look(due, spread.pause(len(salts), came=here - before, within=now - since))
 
     def send(self, kept: CollectionRow, number: int) -> None:
         """Send one, and note it once every shuffler has acknowledged it; PeosError names whom it waits for."""
@@ -62,22 +73,23 @@ class Dummies:
         with ExitStack() as stack:
             cards = self._reached(kept, stack)
             for card in cards:  # as every client does before it sends
-                describe(card, kept.digest)
+                describe(card, kept.digest, again=ONCE)
             (outcome,) = send_parts(cards, [parts], rng=self._workspace.rng, deadline=PATIENCE)
         _require_accepted(outcome)
         self._workspace.store.dummy_taken(kept.digest, number, sum(len(encode_part(part)) for part in parts))
 
     def send_rest(self, kept: CollectionRow, said: Iterable[Answer], tell: Callable[[str], None]) -> None:
-        """Before an early freeze: those that are due at once, the others at the pace at which users came."""
-        said, now = list(said), time.time()
-        due = self.due(kept, said, now)
-        later = [number for number in self.left(kept) if number not in due]
-        arrived = self._answered(kept, said)
-        pauses = self._spread(kept).pauses(len(later), now=now, answered=arrived, rng=self._workspace.rng)
-        left = [*due, *later]
+        """Before an early freeze, what is needed of them: those that are due at once, the others at the users' pace."""
+        now, arrived, rng = time.time(), self._answered(kept, said), self._workspace.rng
+        spread, salts, taken = self._spread(kept), self._salts(kept), self._taken(kept)
+        due = spread.due(salts, taken, now=now, answered=arrived, before=arrived)
+        rest = spread.rest(salts, taken, answered=arrived)
+        at_once = [number for number in rest if number in due]
+        later = [number for number in rest if number not in due]
+        pauses = [0.0] * len(at_once) + spread.pauses(len(later), now=now, answered=arrived, rng=rng)
         give_up_at = time.monotonic() + PATIENCE
-        for done, (number, pause) in enumerate(zip(left, [0.0] * len(due) + pauses, strict=True)):
-            tell(f"submitting the last dummies, at the users' pace: {done} of {len(left)}")
+        for done, (number, pause) in enumerate(zip(at_once + later, pauses, strict=True)):
+            tell(f"submitting the last dummies, at the users' pace: {done} of {len(rest)}")
             time.sleep(pause)
             give_up_at = self._persistently(kept, number, give_up_at, tell)
 
@@ -92,12 +104,18 @@ class Dummies:
         return time.monotonic() + PATIENCE
 
     def _spread(self, kept: CollectionRow) -> Spread:
-        closes_at = self._workspace.signed(kept).document.closes_at
-        return Spread(kept.opened_at or kept.since, closes_at, kept.expected)
+        document = self._workspace.signed(kept).document
+        return Spread(kept.opened_at or kept.since, document.closes_at, kept.expected, document.minimum)
+
+    def _salts(self, kept: CollectionRow) -> list[bytes]:
+        return [dummy.salt for dummy in self._workspace.dummies(kept)]
+
+    def _taken(self, kept: CollectionRow) -> frozenset[int]:
+        return self._workspace.store.dummies_taken(kept.digest)
 
     def _answered(self, kept: CollectionRow, said: Iterable[Answer]) -> int:
         reports = [one.reports if isinstance(one, Status) else 0 for one in said]
-        return answered(reports, len(self._workspace.store.dummies_taken(kept.digest)))
+        return answered(reports, len(self._taken(kept)))
 
     def _reached(self, kept: CollectionRow, stack: ExitStack) -> tuple[Card, ...]:
         """The shufflers' cards; where there are proxies, with addresses that lead through one of them."""
@@ -115,7 +133,7 @@ class Dummies:
         encryption = document.encryption(floor=workspace.floor)
         dummies = workspace.dummies(kept)
         tickets = [
-            issue(workspace.keys.enrolment, kept.digest, dummy.id, Identity.generate(workspace.rng))
+            issue(workspace.keys.enrolment, document.scope(kept.digest), dummy.id, Identity.generate(workspace.rng))
             for dummy in dummies
         ]
         words = np.stack([dummy.words for dummy in dummies])

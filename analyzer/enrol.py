@@ -9,11 +9,13 @@ from typing import Annotated, Final
 
 import typer
 
+from analyzer import study as studies
 from analyzer.workspace import Workspace
+from peos.cli.options import config as config_option
+from peos.cli.options import examples, whole
 from peos.cli.progress import Progress
-from peos.collection.document import ID_BYTES
 from peos.collection.lifecycle import State
-from peos.collection.ticket import mint
+from peos.collection.ticket import ID_BYTES, mint
 from peos.crypto.identity import PUBLIC_BYTES, Identity, is_usable
 from peos.errors import Closed, WrongInput, in_words
 
@@ -26,29 +28,40 @@ _KEY_FORM: Final = f"one public key of {2 * PUBLIC_BYTES} hex digits a line, as 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-@app.command()
+@app.command(epilog=examples("peos enrol --config analyzer.toml --collection pets --count 20,000 --out tickets.txt"))
 def enrol(
-    config: Annotated[Path, typer.Option("--config", help="Path of analyzer.toml.")],
-    collection: Annotated[str, typer.Option(help="Name of the collection.")],
+    config: Annotated[Path, config_option("analyzer.toml")],
     out: Annotated[Path, typer.Option(help="File for the tickets, one a line; it must not exist.")],
     count: Annotated[
-        int | None, typer.Option(help="Number of tickets, each with its own key.", min=1, max=MOST)
+        int | None, whole("--count", least=1, most=MOST, help="Number of tickets, each with its own key.")
+    ] = None,
+    collection: Annotated[str | None, typer.Option(help="Name of the collection.")] = None,
+    study: Annotated[
+        str | None, typer.Option(help="Name of the study, in place of a collection: each ticket is for one round.")
     ] = None,
     keys: Annotated[
         Path | None, typer.Option(help="File with users' own public keys, one in hex a line; replaces --count.")
     ] = None,
 ) -> None:
-    """Mint tickets for a collection's users."""
+    """Mint tickets for the users of a collection, or of a study."""
     from analyzer.config import read
 
     if (count is None) == (keys is None):
         raise WrongInput("input.tickets_how", "exactly one of --count and --keys is needed", hint="give one of the two")
+    if (collection is None) == (study is None):
+        raise WrongInput(
+            "input.tickets_of", "exactly one of --collection and --study is needed", hint="give one of the two"
+        )
     users = read_keys(keys) if keys is not None else []
     count = count or len(users)
     workspace = Workspace(read(config))
     try:
         with Progress() as progress:
-            mint_tickets(workspace, collection, count, out, progress, users=users)
+            if study is not None:
+                scope = scope_of_study(workspace, study)
+            else:
+                scope = scope_of_collection(workspace, collection or "")
+            mint_tickets(workspace, scope, count, out, progress, users=users)
     finally:
         workspace.close()
     typer.echo(f"{count:,} tickets in {out}")
@@ -76,20 +89,36 @@ def read_keys(path: Path) -> list[bytes]:
     return found
 
 
+def scope_of_collection(workspace: Workspace, name: str) -> bytes:
+    """What the tickets of a collection are for; Closed if it takes no submissions any more."""
+    kept = workspace.kept(name)
+    if kept.state not in (State.DRAFT, State.OPEN):
+        raise Closed(
+            "ticket.closed", f"{name} is {kept.state}: tickets would be useless", hint="create another collection"
+        )
+    if (study := workspace.store.study_of(kept.digest)) is not None:
+        raise WrongInput(
+            "ticket.of_study",
+            f"{name} is a round of the study {study.name}, whose tickets are for all rounds",
+            hint=f"peos enrol --study {study.name}",
+        )
+    return kept.digest
+
+
+def scope_of_study(workspace: Workspace, name: str) -> bytes:
+    """What the tickets of a study are for."""
+    study = studies.kept(workspace, name)
+    studies.require_running(study)
+    return study.id
+
+
 def mint_tickets(
-    workspace: Workspace, collection: str, count: int, out: Path, progress: Progress, *, users: Sequence[bytes] = ()
+    workspace: Workspace, scope: bytes, count: int, out: Path, progress: Progress, *, users: Sequence[bytes] = ()
 ) -> None:
-    """Write `count` tickets: for the public keys of `users`, or with fresh keys if there are none.
+    """Write `count` tickets of this scope: for the public keys of `users`, or with fresh keys if there are none.
 
     A line is the id, the signature and the seed of a fresh key in hexadecimal, colons between.
     """
-    kept = workspace.kept(collection)
-    if kept.state not in (State.DRAFT, State.OPEN):
-        raise Closed(
-            "ticket.closed",
-            f"{collection} is {kept.state}: tickets would be useless",
-            hint="create another collection",
-        )
     partial = out.with_name(f".{out.name}.partial")
     if out.exists():
         raise WrongInput(
@@ -100,13 +129,13 @@ def mint_tickets(
     try:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            for number, line in enumerate(_tickets(workspace, kept.digest, users or repeat(None, count)), start=1):
+            for number, line in enumerate(_tickets(workspace, scope, users or repeat(None, count)), start=1):
                 file.write(line)
                 if number % _TELL_EVERY == 0:
                     progress.waiting(f"minting tickets: {number:,} of {count:,}")
             file.flush()
             os.fsync(descriptor)
-        workspace.store.note("tickets minted", kept.digest, count=count)  # before any is handed out
+        workspace.store.note("tickets minted", scope, count=count)  # before any is handed out
         partial.rename(out)
     except OSError as error:
         partial.unlink(missing_ok=True)

@@ -15,7 +15,7 @@ class NotMovedOn(Failure):
     sentence: ClassVar[str] = "a collection could not be moved on"
     level: ClassVar[Level] = Level.ERROR
     state: str
-    work: str = field(metadata=UNWRITTEN)
+    what: str = field(metadata=UNWRITTEN)
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class MovedOn(Event):
     """This work was done; what kept it from being done is over."""
 
     level: ClassVar[Level] = Level.NONE
-    work: str
+    what: str
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class StoreUnread(Failure):
 
     sentence: ClassVar[str] = "the collections cannot be read at the moment"
     level: ClassVar[Level] = Level.ERROR
+    work: ClassVar[str] = "store"
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class StoreRead(Event):
     """The store can be asked again."""
 
     level: ClassVar[Level] = Level.NONE
+    work: ClassVar[str] = "store"
 
 
 @dataclass(frozen=True)

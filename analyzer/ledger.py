@@ -5,22 +5,40 @@ not, and one that was aborted later is, since it is unknown what had been delive
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from analyzer.store import CollectionRow
 from analyzer.workspace import Workspace
 from peos.collection.lifecycle import State
-from peos.privacy.composition import Release
+from peos.privacy.composition import Release, Study
 from peos.privacy.ledger import Budget, Ledger
 from peos.spec import EVERYBODY
 
-"""The population of collections that name none."""
-
 
 def ledger_of(workspace: Workspace, population: str, budget: Budget) -> Ledger:
-    """The population's ledger, as it stands."""
-    known = (kept for kept in workspace.store.all() if _counts(kept))
-    return Ledger(budget, tuple(_release(workspace, kept) for kept in known if _population(kept) == population))
+    """The population's ledger, as it stands: a study is one entry, aborted rounds included."""
+    known = (kept for kept in workspace.store.all() if _counts(kept) and _population(kept) == population)
+    single: list[Release | Study] = []
+    studies: dict[str, list[Release]] = {}
+    for kept in known:
+        study = workspace.store.study_of(kept.digest)
+        if study is None:
+            single.append(_release(workspace, kept))
+        else:
+            studies.setdefault(study.name, []).append(_release(workspace, kept))
+    return Ledger(budget, (*single, *(Study(name, tuple(rounds)) for name, rounds in studies.items())))
+
+
+def require_affordable(
+    workspace: Workspace, population: str, name: str, rounds: Sequence[Release], budget: Budget
+) -> None:
+    """Refuse a collection, or rounds of a study, beyond the population's budget: of a study all rounds count once."""
+    found = ledger_of(workspace, population, budget)
+    known = [one for one in found.releases if one.name == name]
+    others = tuple(one for one in found.releases if one.name != name)
+    together = (*(part for one in known for part in one.rounds), *rounds)
+    Ledger(budget, others).with_release(together[0] if len(together) == 1 else Study(name, together))
 
 
 def together(workspace: Workspace, kept: CollectionRow, users: int) -> dict[str, Any] | None:

@@ -15,17 +15,26 @@ from peos.collection.lifecycle import State
 from peos.errors import PeosError
 
 
-def freeze(workspace: Workspace, kept: CollectionRow, tell: Callable[[str], None] = lambda _: None) -> None:
-    """Have the last dummies sent, then tell every shuffler to close now; PeosError names those not reached."""
+def freeze(
+    workspace: Workspace,
+    kept: CollectionRow,
+    tell: Callable[[str], None] = lambda _: None,
+    say: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Have the last dummies sent, then tell every shuffler to close now; PeosError names those not reached.
+
+    The serving process repeats the order to those: from here on the collection is closed. `tell` hears of every dummy,
+    `say` of each step.
+    """
     analysis.check_close(kept.name, kept.state)
     if kept.state is State.OPEN:
         dummies = Dummies(workspace)
         if dummies.left(kept):
             dummies.send_rest(kept, asyncio.run(_statuses(workspace, kept)), tell)
-    tell("telling every shuffler to close")
-    _tell(workspace, kept, abort=False)
+    say("telling every shuffler to close")
     if kept.state is State.OPEN:
         workspace.store.move(kept.digest, State.CLOSED)
+    _tell(workspace, kept, abort=False)
 
 
 def abort(workspace: Workspace, kept: CollectionRow, reason: str = "the analyst aborted it") -> None:
@@ -65,5 +74,6 @@ def _tell(workspace: Workspace, kept: CollectionRow, *, abort: bool) -> None:
         raise PeosError(
             "collection.order_missed",
             f"not every shuffler received the order to {what} {kept.name}: {'; '.join(map(str, missed))}",
-            hint="repeat the order; the other shufflers have carried it out",
+            hint="the other shufflers have carried it out"
+            + ("; repeat the order" if abort else "; `peos analyzer serve` repeats it until all have"),
         )

@@ -22,8 +22,9 @@ from analyzer.inspection_runner import Inspected, InspectionRunner
 from analyzer.ledger import together
 from analyzer.lists import lists_of
 from analyzer.report import REPORT, write_report
-from analyzer.result import result_json
+from analyzer.result import Found, result_json
 from analyzer.store import CollectionRow
+from analyzer.study import decoded, task_of
 from analyzer.workspace import Workspace
 from peos.collection import publication
 from peos.collection.document import Document
@@ -172,13 +173,19 @@ class Publisher:
     def _result(self, output: _Output, users: int) -> str:
         assert output.reports is not None, "the dummies are taken out first"
         kept, document, observer = output.kept, output.document, self._observer.of(output.kept.digest)
-        mechanism, frozen = document.mechanism, self._workspace.store.deliveries(kept.digest)[0].header.context.frozen
-        estimate = mechanism.estimate(mechanism.tally(output.reports), users=users, fakes=document.fakes)
+        frozen = self._workspace.store.deliveries(kept.digest)[0].header.context.frozen
+        reports = document.mechanism.reports(output.reports, users, document.fakes)
+        study = self._workspace.store.study_of(kept.digest)
+        if study is None:
+            found = Found.of_values(document, reports.estimate())
+        else:
+            found = Found.of_table(decoded(self._workspace, study, kept, reports), reports.sizes)
         result = result_json(
             kept.digest,
             document,
-            estimate,
+            found,
             document.claims(users),
+            name=kept.name,
             seconds=round(time.monotonic() - output.begun, 3),
             sent=len(document.shufflers) * len(kept.proposal) + self._workspace.store.dummy_bytes(kept.digest),
             received=output.received,
@@ -186,6 +193,7 @@ class Publisher:
             inspected=output.inspected,
             lists=lists_of(self._workspace, kept, frozen, observer),
             together=together(self._workspace, kept, users),
+            task=None if study is None else task_of(study),
         )
         return json.dumps(result, ensure_ascii=False)
 

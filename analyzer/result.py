@@ -2,10 +2,14 @@
 
 import json
 import resource
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
+import numpy as np
 from jinja2 import TemplateError
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -14,25 +18,81 @@ from analyzer.inspection_runner import Inspected
 from analyzer.report import page
 from analyzer.report.formatting import CERTAIN, FOUND
 from peos.collection.document import Document
+from peos.collection.lifecycle import State
 from peos.errors import WrongInput, in_words
-from peos.estimate.frequency import Frequencies
+from peos.estimate.frequency import Floats, Frequencies
+from peos.estimate.grouped import odd_sizes
 from peos.estimate.post_processing import OF_THE_RAW
 from peos.ldp.base import Mechanism
 from peos.privacy.guarantees import Guarantees, rounded_up
 from peos.protocols import protocol_named
+from peos.tasks import base as tasks
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 _KIB: Final = 1024
 _SHOWN: Final = 20
 _PUBLISHED: Final = "name the result.json that the analyzer published"
 
 
+@dataclass(frozen=True)
+class Found:
+    """What the reports of a collection show, and of how many reports of each group."""
+
+    labels: Sequence[str]
+    frequency: Floats
+    stderr: Floats
+    interval95: Floats
+    significant: NDArray[np.bool_] | None
+    tested: int
+    users: int
+    sizes: tuple[int, ...]
+    note: str = ""
+    law: Mapping[str, object] = field(default_factory=lambda: {"oracle": None, "bits": None})
+
+    @classmethod
+    def of_values(cls, document: Document, estimate: Frequencies) -> Self:
+        """Every value of a list."""
+        return cls(
+            document.labels or [str(value) for value in range(document.mechanism.domain)],
+            estimate.frequency,
+            estimate.stderr,
+            estimate.interval(0.95),
+            estimate.significant(),
+            estimate.tested,
+            estimate.users,
+            (estimate.users + estimate.fakes,),
+            law=estimate.to_json(),
+        )
+
+    @classmethod
+    def of_table(cls, table: tasks.Table, sizes: tuple[int, ...]) -> Self:
+        """What a task's round made of them."""
+        shown = (table.labels, table.frequency, table.stderr, table.interval95, table.significant)
+        return cls(*shown, table.tested, table.users, sizes, table.note)
+
+    def to_json(self) -> dict[str, Any]:
+        """Every number exactly: what a study asks next follows from them."""
+        significant = None if self.significant is None else self.significant.tolist()
+        return {
+            "labels": list(self.labels),
+            "frequency": self.frequency.tolist(),
+            "stderr": self.stderr.tolist(),
+            "interval95": self.interval95.tolist(),
+            "significant": significant,
+            "tested": self.tested,
+            "note": self.note,
+            "sizes": list(self.sizes),  # reports of each group
+            **self.law,
+        }
+
+
 def result_json(
     digest: bytes,
     document: Document,
-    estimate: Frequencies,
+    found: Found,
     claims: Guarantees,
     *,
+    name: str,
     seconds: float,
     sent: int,
     received: int,
@@ -40,13 +100,18 @@ def result_json(
     inspected: Inspected | None,
     lists: dict[str, Any] | None,
     together: dict[str, Any] | None,
+    task: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The published result. It is made only if every dummy came out and all final vectors were of one transcript."""
     mechanism: Mechanism = document.mechanism
-    significant = estimate.significant()
     checks: dict[str, bool | None] = {"dummies": True, "digests": True}
     if inspected is not None:  # not every protocol has something to open
         checks["inspection"] = None if inspected.missing else not inspected.findings
+    shares = mechanism.shares_among(found.users, document.fakes).tolist()
+    if len(shares) > 1:
+        checks["groups"] = not odd_sizes(found.sizes, shares)
+    guarantees = {**claims.to_json(), "coalitions": list(claims.in_words())}
+    groups = [{"size": size, "share": share} for size, share in zip(found.sizes, shares, strict=True)]
     return {
         "schema": SCHEMA,
         "ok": all(checks.values()),
@@ -54,15 +119,16 @@ def result_json(
         "collection": {
             "question": document.question,
             "epoch": document.epoch,
+            "asked": [view.in_words for view in document.asked] if document.views else [],
             "analyzer": document.analyzer.name,
             "shufflers": [member.name for member in document.shufflers],
             "minimum": document.minimum,
             "closes_at": document.closes_at,
             "published_at": published_at,
         },
-        "users": estimate.users,
+        "users": found.users,
         "dropped": None,  # who gave up before the freeze, the analyzer cannot know
-        "fakes": estimate.fakes,
+        "fakes": document.fakes,
         "parameters": {
             "mechanism": mechanism.name,
             "eps_local": mechanism.epsilon_local,
@@ -75,16 +141,24 @@ def result_json(
             "fakes": document.fakes,
             "delta": document.delta,
         },
-        "labels": list(document.labels) or [str(value) for value in range(mechanism.domain)],
-        "frequency": estimate.frequency.tolist(),
-        "stderr": estimate.stderr.tolist(),
-        "interval95": estimate.interval(0.95).tolist(),
-        "significant": None if significant is None else significant.tolist(),
-        **estimate.to_json(),
+        **found.to_json(),
         "post_processed": None,  # next to the raw estimates, never in their place; if a reader asks for it
         "truth": None,
-        "guarantees": {**claims.to_json(), "coalitions": list(claims.in_words())},
+        "guarantees": guarantees,
         "together": together,
+        "task": task,  # of a study
+        "complete": True,
+        "rounds": [
+            {
+                "name": name,
+                "digest": digest.hex(),
+                "state": State.PUBLISHED,
+                "users": found.users,
+                "fakes": document.fakes,
+                "groups": groups,
+                "guarantees": guarantees,
+            }
+        ],
         "cost": [
             {"party": "analyzer", "seconds": seconds, "sent": sent, "received": received, "peak_rss": peak_rss()},
         ],

@@ -50,7 +50,6 @@ class Scheduler:
         self._receiver = receiver
         self._publisher = publisher
         self._observer = observer
-        self._trouble = ""  # of the store, as it was noted last
         self._clock = clock
         self._sessions: dict[bytes, analysis.Session] = {}
         self._failed: Counter[bytes] = Counter()  # how often, one after another
@@ -81,14 +80,12 @@ class Scheduler:
                 due = self._clock() + GLANCE
                 try:
                     due = min(due, await self._turn(noticed))
-                    self._trouble, failures = "", 0
+                    failures = 0
                     self._observer.note(StoreRead())
                 except Exception as error:  # of the store: it is asked again, and nothing ends by it
                     failures += 1
                     due = self._clock() + ERRORS.pause(failures, self._workspace.rng)
-                    if str(error) != self._trouble:
-                        self._trouble = str(error)
-                        self._observer.note(StoreUnread(error))
+                    self._observer.note(StoreUnread(error))
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(max(0.0, due - self._clock())):
                         await self._changed.wait()
@@ -152,6 +149,11 @@ class Scheduler:
                     due = self._clock()
                 case analysis.Ask():
                     due = min(due, await self._ask(kept))
+                case analysis.Close():
+                    async with ShufflerClients(
+                        self._workspace.keys, self._workspace.proposal(kept).cards[:-1]
+                    ) as peers:
+                        await peers.order(kept.digest, abort=False)  # no retry: the next look repeats it
                 case analysis.SendDummies():
                     self._send_dummies(kept)
                 case analysis.Publish():
@@ -177,19 +179,25 @@ class Scheduler:
             self._sending[kept.digest] = asyncio.ensure_future(self._or_rest(kept, _DUMMIES, self._send_due(kept)))
 
     async def _send_due(self, kept: CollectionRow) -> float:
-        if not await asyncio.to_thread(self._dummies.left, kept):
-            return math.inf
+        """Look, and send what is due; again by itself, for as long as users come faster than the session looks."""
         async with ShufflerClients(self._workspace.keys, self._workspace.proposal(kept).cards[:-1]) as peers:
-            said = await peers.statuses(kept.digest)
-        due = await asyncio.to_thread(self._dummies.due, kept, said, self._clock())
-        for number in due:  # not all at one moment, nor so slowly that the next look finds them still due
-            await asyncio.sleep(self._workspace.rng.integer_below(1000) / 1000 / len(due))
-            try:
-                await asyncio.to_thread(self._dummies.send, kept, number)
-            except PeosError as error:
-                self._observer.of(kept.digest).note(DummyNotIn(error))
-                break
+            while await asyncio.to_thread(self._are_wanted, kept):
+                said = await peers.statuses(kept.digest)
+                due, pause = await asyncio.to_thread(self._dummies.look, kept, said, self._clock())
+                for number in due:  # at no moment that a look tells, nor so slowly that the next finds them still due
+                    await asyncio.sleep(self._workspace.rng.integer_below(1000) / 1000 * min(1.0, pause) / len(due))
+                    try:
+                        await asyncio.to_thread(self._dummies.send, kept, number)
+                    except PeosError as error:
+                        self._observer.of(kept.digest).note(DummyNotIn(error))
+                        return math.inf
+                if pause >= ASK_EVERY:
+                    break
+                await asyncio.sleep(pause)
         return math.inf
+
+    def _are_wanted(self, kept: CollectionRow) -> bool:
+        return self._workspace.store.get(kept.digest).state is State.OPEN and bool(self._dummies.left(kept))
 
     def _publish(self, kept: CollectionRow) -> float:
         """In the background, one at a time; when to try again what could not be published yet."""

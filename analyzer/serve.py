@@ -49,7 +49,7 @@ async def run(
             )
     finally:
         os.close(held)
-        Observer(log).note(Stopped())
+    Observer(log).note(Stopped())  # not after an error, which says itself that it has
 
 
 def _on_signals() -> asyncio.Event:

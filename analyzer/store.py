@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from peos.collection.lifecycle import OVER, State, way
+from peos.collection.study import StudyState
 from peos.crypto.kdf import Context
 from peos.errors import Conflict, Unknown, WrongInput
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
@@ -21,6 +22,19 @@ from peos.store import audit
 from peos.store.base import AuditEntry, Plain
 from peos.store.database import Database, Layout
 
+_STUDIES: Final = (
+    """
+    CREATE TABLE study (
+        name TEXT PRIMARY KEY, id BLOB NOT NULL UNIQUE, request TEXT NOT NULL, words TEXT NOT NULL,
+        state TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '', created REAL NOT NULL, result TEXT
+    ) STRICT
+    """,
+    """
+    CREATE TABLE round (  -- the collections of a study, in the order in which they were asked
+        digest BLOB PRIMARY KEY REFERENCES collection, study TEXT NOT NULL REFERENCES study
+    ) STRICT
+    """,
+)
 _TABLES: Final = (
     """
     CREATE TABLE collection (
@@ -59,10 +73,10 @@ _TABLES: Final = (
 )
 LAYOUT: Final = Layout(
     what="the analyzer's database",
-    version=1,
+    version=2,
     application=0x70656F61,
-    tables=(*_TABLES, *audit.TABLES),
-    steps={0: audit.TRIGGERS},
+    tables=(*_TABLES, *_STUDIES, *audit.TABLES),
+    steps={0: audit.TRIGGERS, 1: _STUDIES},
     unmarked=frozenset({"collection", "dummy", "delivery", "erasing", "unopened", "audit"}),
 )
 _ANALYZER: Final = 0
@@ -95,6 +109,20 @@ class CollectionRow:
         return int(json.loads(self.request)["users"])
 
 
+@dataclass(frozen=True)
+class StudyRow:
+    """One study as the store has it. `request` is the spec that it was asked with."""
+
+    name: str
+    id: bytes
+    request: str
+    words: str
+    state: StudyState
+    reason: str
+    created: float
+    result: str | None = field(repr=False)
+
+
 class Store:
     """The analyzer's database. Any thread may call; each call is short."""
 
@@ -117,8 +145,9 @@ class Store:
         proposal: bytes,
         key: bytes,
         dummies: bytes,
+        study: str | None = None,
     ) -> None:
-        """A new collection, in draft."""
+        """A new collection, in draft; of a study the next round."""
         row = (digest, name, request, words, proposal, key, dummies, State.DRAFT.value, time.time())
         with self._base.transaction():
             if self._base.row("SELECT 1 FROM collection WHERE name = ?", name):
@@ -130,7 +159,51 @@ class Store:
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 *row,
             )
+            if study is not None:
+                self._base.run("INSERT INTO round VALUES (?, ?)", digest, study)
             self._line("created", {"collection": digest.hex(), "name": name})
+
+    # Studies.
+
+    def add_study(self, name: str, id_: bytes, request: str, words: str) -> None:
+        """A new study, of which nothing was asked yet."""
+        with self._base.transaction():
+            if self._base.row("SELECT 1 FROM study WHERE name = ?", name):
+                raise WrongInput("input.name_taken", f"there is a study {name} already", hint="choose another name")
+            self._base.run(
+                "INSERT INTO study (name, id, request, words, state, created) VALUES (?, ?, ?, ?, ?, ?)",
+                *(name, id_, request, words, StudyState.RUNNING, time.time()),
+            )
+            self._line("study created", {"study": id_.hex(), "name": name})
+
+    def study(self, name: str) -> StudyRow | None:
+        """The study of that name, if there is one."""
+        row = self._base.row("SELECT * FROM study WHERE name = ?", name)
+        return None if row is None else _study(row)
+
+    def studies(self) -> list[StudyRow]:
+        """Every study, by name."""
+        return [_study(row) for row in self._base.rows("SELECT * FROM study ORDER BY name")]
+
+    def rounds(self, study: str) -> list[CollectionRow]:
+        """The collections of a study, in the order in which they were asked."""
+        query = "SELECT collection.* FROM collection JOIN round USING (digest) WHERE study = ? ORDER BY round.rowid"
+        return [_kept(row) for row in self._base.rows(query, study)]
+
+    def study_of(self, digest: bytes) -> StudyRow | None:
+        """The study that a collection is a round of."""
+        row = self._base.row("SELECT study.* FROM study JOIN round ON study = name WHERE digest = ?", digest)
+        return None if row is None else _study(row)
+
+    def end_study(self, name: str, state: StudyState, reason: str = "", result: str | None = None) -> None:
+        """Nothing more is asked of it; what it ended with stays."""
+        with self._base.transaction():
+            done = self._base.run(
+                "UPDATE study SET state = ?, reason = ?, result = ? WHERE name = ? AND state = ?",
+                *(state, reason, result, name, StudyState.RUNNING),
+            )
+            if done.rowcount:
+                self._line("study ended", {"study": name, "state": state, "reason": reason})
 
     def all(self) -> list[CollectionRow]:
         """Every collection, by name."""
@@ -308,6 +381,11 @@ def _move(base: Database, digest: bytes, there: State, reason: str) -> bool:
         base.run("UPDATE collection SET opened_at = ? WHERE digest = ?", now, digest)
     audit.append(base, time.time(), "state", {"collection": digest.hex(), "state": there.value, "reason": reason})
     return True
+
+
+def _study(row: Any) -> StudyRow:
+    fields = {name: row[name] for name in row.keys()}  # noqa: SIM118 - a row is not a mapping
+    return StudyRow(**{**fields, "state": StudyState(row["state"])})
 
 
 def _kept(row: Any) -> CollectionRow:

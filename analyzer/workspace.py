@@ -12,9 +12,10 @@ import numpy as np
 from analyzer import keys as keys_
 from analyzer.config import Config
 from analyzer.store import CollectionRow, Store
-from peos.collection.document import ID_BYTES, Dummy
+from peos.collection.document import Dummy
 from peos.collection.lifecycle import OVER
 from peos.collection.submission import Part
+from peos.collection.ticket import ID_BYTES
 from peos.crypto.randomness import Randomness, system
 from peos.crypto.schemes.base import KEY_BITS_FLOOR
 from peos.errors import LocalFault, WrongInput

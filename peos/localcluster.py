@@ -26,6 +26,7 @@ from peos.registry import DEFAULT_PROTOCOL
 START_SECONDS: Final = 120.0  # of a loaded machine; one that ends meanwhile is noticed at once
 STOP_SECONDS: Final = 20.0
 HOST: Final = "127.0.0.1"
+_PORTS: Final = "ports.json"
 _CHOOSE: Final = "choose a folder that does not exist yet"
 PORTS: Final = (20_000, 32_000)
 _given: set[int] = set()
@@ -157,7 +158,9 @@ class LocalCluster:
         analyzer_card: Path | None = None,
         protocols: Sequence[str] = (DEFAULT_PROTOCOL,),
         host: Callable[[str], str] = lambda _: HOST,
+        resumes: bool = False,
     ) -> None:
+        self.ports: dict[str, list[int]] = {}
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             is_empty = not any(folder.iterdir())
@@ -165,10 +168,13 @@ class LocalCluster:
             raise WrongInput(
                 "localcluster.folder", f"the folder {folder} cannot be made: {in_words(error)}", hint=_CHOOSE
             ) from None
-        if not is_empty:
+        self.is_resumed = resumes and (folder / _PORTS).is_file()
+        if self.is_resumed:
+            self.ports = json.loads((folder / _PORTS).read_text(encoding="utf-8"))
+            shufflers = len(self.ports)
+        elif not is_empty:
             raise WrongInput("localcluster.folder", f"{folder} is not empty", hint=_CHOOSE)
         self.folder = folder
-        self.ports: dict[str, list[int]] = {}
         self._host = host  # of a party, by its name
         self._protocols = json.dumps(list(protocols))  # TOML writes such a list in the same way
         self.analyzer = None if analyzer_card else self._party("analyzer", "analyzer")
@@ -188,6 +194,7 @@ class LocalCluster:
 
     def init(self, *, most_eps_local: float = 16.0, least_reports: int = 1) -> None:
         """Write the configurations, draw the keys, exchange the cards."""
+        _write(self.folder / _PORTS, json.dumps({party.name: self.ports[party.name] for party in self.shufflers}))
         for party in self.shufflers:
             users, peers = (f"{self._host(party.name)}:{port}" for port in self.ports[party.name])
             self._write_passphrase(party)
@@ -271,9 +278,11 @@ class LocalCluster:
 
     def _party(self, name: str, module: str) -> Party:
         folder = self.folder / name
-        folder.mkdir(mode=0o700)
-        self.ports[name] = [free_port() for _ in range(2 if module == "shuffler" else 1)]
-        return Party(name, module, folder, folder / f"{module}.toml")
+        card = self.folder / f"{name}.card"
+        if name not in self.ports:
+            folder.mkdir(mode=0o700)
+            self.ports[name] = [free_port() for _ in range(2 if module == "shuffler" else 1)]
+        return Party(name, module, folder, folder / f"{module}.toml", card if self.is_resumed else None)
 
     def _publish(self, party: Party, card: str) -> Path:
         """Copy a card to where the others find it; their folders are closed to one another."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from peos.estimate.post_processing.method import Method
     from peos.ldp.base import Mechanism
     from peos.protocols.base import ShuffleProtocol
+    from peos.tasks.kinds import TaskKind
+    from peos.tasks.views import View
 
 T = TypeVar("T")
 
@@ -71,8 +73,15 @@ MECHANISMS: Final[Registry[type["Mechanism"]]] = Registry(
 """By the name that planners are asked for. It is the one in documents too, but for one that makes another's members
 only, such as olh those of solh: documents name what anybody can make of their integers."""
 
-KEYED: Final[Registry[type["Mechanism"]]] = Registry({"grouped_hash": "peos.ldp.grouped_hash:GroupedHash"})
-"""Whose reports are of keys and not of a list's values: for tasks (`peos.tasks`), which count at candidates only."""
+KEYED: Final[Registry[type["Mechanism"]]] = Registry(
+    {
+        "grouped_hash": "peos.ldp.grouped_hash:GroupedHash",
+        "grouped_tables": "peos.ldp.grouped_tables:GroupedTables",
+        "sampled_grr": "peos.ldp.sampled:SampledGRR",
+        "sampled_hash": "peos.ldp.sampled:SampledHash",
+    }
+)
+"""Whose reports are of keys, cells or sets and not of a list's values: for tasks (`peos.tasks`)."""
 
 LOCAL_ONLY: Final[Registry[type["Mechanism"]]] = Registry({"she": "peos.ldp.she:SHE"})
 """For Python alone: no document may name them, and each says why."""
@@ -114,3 +123,34 @@ POST_PROCESSING: Final[Registry["Method"]] = Registry(
     }
 )
 """What may be done to published frequencies."""
+
+VIEWS: Final[Registry[type["View"]]] = Registry(
+    {
+        "value": "peos.tasks.views:ValueView",
+        "candidates": "peos.tasks.views:CandidatesView",
+        "prefix": "peos.tasks.text_views:PrefixView",
+        "segment": "peos.tasks.text_views:SegmentView",
+        "pair": "peos.tasks.text_views:PairView",
+        "channel": "peos.tasks.text_views:ChannelView",
+        "items": "peos.tasks.items.views:ItemsView",
+        "size": "peos.tasks.items.views:SizeView",
+        "subsets": "peos.tasks.items.views:SubsetsView",
+        "attributes": "peos.tasks.cell_views:AttributesView",
+        "level": "peos.tasks.cell_views:LevelView",
+        "grid": "peos.tasks.cell_views:GridView",
+        "rounded": "peos.tasks.measure_views:RoundedView",
+        "packed": "peos.tasks.measure_views:PackedView",
+    }
+)
+"""What may be asked of a record, by the kinds that documents name."""
+
+TASKS: Final[Registry["TaskKind"]] = Registry(
+    {
+        "heavy-hitters": "peos.tasks.frequent_texts:HEAVY_HITTERS",
+        "items": "peos.tasks.items.kinds:ITEMS",
+        "item-sets": "peos.tasks.items.kinds:ITEM_SETS",
+        "marginals": "peos.tasks.marginals.kind:MARGINALS",
+        "ranges": "peos.tasks.ranges.kind:RANGES",
+    }
+)
+"""What a study may ask."""

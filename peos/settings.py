@@ -14,13 +14,14 @@ and the key, and shows what was written there: nothing secret stands in a config
 """
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
+from peos import typed
 from peos.errors import WrongInput, in_words
 
 T = TypeVar("T")
@@ -30,6 +31,11 @@ _KEYS: Final = "keys"
 _MAKE: Final = "make"
 TEXT_LIMIT: Final = 200
 _SHOWN: Final = 60  # characters of a wrong value
+_ONLY_OF: Final = {
+    "a shuffler": {"policy.analyzers", "listen.users"},
+    "a user's client": {"most_eps_local"},
+    "an analyzer": {"listen.peers", "shufflers"},
+}
 _NOT_GIVEN: Final[Any] = object()
 
 
@@ -40,6 +46,7 @@ class Kind(Generic[T_co]):
     words: str
     take: Callable[[Any], T_co]
     are_paths: bool = False  # relative to the file's own folder
+    metavar: str = ""  # of the option
 
 
 @dataclass(frozen=True)
@@ -88,6 +95,10 @@ def read(path: Path | None, keys: Iterable[Key[Any]], options: Mapping[str, Any]
     """
     known = {key.name: key for key in keys}
     given = {} if path is None else dict(_flat(path, _content(path), known))
+    if role := _role_of(given.keys() - known.keys()):
+        raise WrongInput(
+            "config.other_role", f"{path} is the configuration of {role}", hint="name the one of this command's role"
+        )
     for name in given:
         if name not in known:
             raise WrongInput(
@@ -200,6 +211,14 @@ def _flat(path: Path, content: Mapping[str, Any], known: Iterable[str]) -> Itera
             )
 
 
+def _role_of(unknown: Set[str]) -> str:
+    """Whose configuration it is, if it is another role's, by settings that only the other has."""
+    for role, settings in _ONLY_OF.items():
+        if unknown & settings:
+            return role
+    return ""
+
+
 def _nearest(name: str, known: Iterable[str]) -> str:
     """Which setting was meant, if one is near: by its whole name, or by its last part in another table."""
     by_last = {one.rpartition(".")[2]: one for one in known}
@@ -265,14 +284,20 @@ def _prose(value: Any) -> str:
     return str(value)
 
 
+def _table(value: Any) -> Mapping[str, Any]:
+    _require(isinstance(value, dict) and len(value) > 0)
+    return dict(value)
+
+
 TEXT: Final = Kind("a text", _text)
 PROSE: Final = Kind("a text", _prose)  # what people write, whatever is in it
 NAME: Final = Kind(f"a text of 1 to {TEXT_LIMIT} printable characters", _short)
 TEXTS: Final = Kind("a list of at least one text", _texts)
 PATH: Final = Kind("a text", _text, are_paths=True)
 PATHS: Final = Kind("a list of at least one text", _texts, are_paths=True)
+TABLE: Final = Kind("a table", _table)  # whose names another says
 FLAG: Final = Kind("true or false", _flag)
-POSITIVE: Final = Kind("a number above zero", _positive)
+POSITIVE: Final = Kind("a number above zero", _positive, metavar="X")
 ADDRESS: Final = Kind("host:port with a port from 1 to 65535", _address)
 
 
@@ -284,19 +309,41 @@ def count(least: int, most: int | None = None) -> Kind[int]:
         _require(most is None or value <= most)
         return int(value)
 
-    return Kind(
-        f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}", take
-    )
+    words = f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}"
+    return Kind(words, take, metavar="N")
 
 
-def at_least(least: float) -> Kind[float]:
-    """Finite numbers from `least` on."""
+def duration(least: float, most: float | None = None) -> Kind[float]:
+    """Seconds, as a number or as people write them."""
+    return _measured(typed.seconds, least, most, 'seconds, or a text like "2h"')
 
+
+def whole_seconds(least: int, most: int) -> Kind[int]:
+    """The same in whole seconds."""
+    kind = duration(least, most)
+
+    def take(value: Any) -> int:
+        found = kind.take(value)
+        _require(found == int(found))
+        return int(found)
+
+    return Kind(kind.words, take, metavar=kind.metavar)
+
+
+def megabytes(least: int) -> Kind[float]:
+    """A size in megabytes, as a number or as people write it."""
+    return replace(_measured(typed.megabytes, least, None, 'megabytes, or a text like "2 GB"'), metavar="SIZE")
+
+
+def _measured(read: Callable[[str], float], least: float, most: float | None, unit: str) -> Kind[float]:
     def take(value: Any) -> float:
-        _require(_positive(value) >= least)
-        return float(value)
+        found = read(value) if isinstance(value, str) else value
+        _require(isinstance(found, int | float) and not isinstance(found, bool) and isfinite(found))
+        _require(found >= least and (most is None or found <= most))
+        return float(found)
 
-    return Kind(f"a number of at least {least:g}", take)
+    within = f"of at least {least:g}" if most is None else f"from {least:g} to {most:.10g}"
+    return Kind(f"a number {within} {unit}", take, metavar="TIME")
 
 
 def one_of(*words: str) -> Kind[str]:

@@ -8,17 +8,18 @@ It is read from a file (`peos analyzer create --spec pets.toml`), from options, 
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
-from peos.collection.labels import require_labels
 from peos.errors import WrongInput
-from peos.registry import DEFAULT_PROTOCOL, DEFAULT_SCHEME, LOCAL_ONLY, MECHANISMS, PROTOCOLS, SCHEMES, Registry
-from peos.settings import POSITIVE, PROSE, TEXTS, File, Kind, count, one_of, require, setting
+from peos.registry import DEFAULT_PROTOCOL, DEFAULT_SCHEME, LOCAL_ONLY, MECHANISMS, PROTOCOLS, SCHEMES, TASKS, Registry
+from peos.settings import POSITIVE, PROSE, TABLE, TEXTS, File, Kind, count, one_of, require, setting, whole_seconds
+from peos.tasks.labels import require_labels
 
 if TYPE_CHECKING:
     from peos.privacy import Plan
+    from peos.tasks.base import Task
 
 EVERYBODY: Final = ""
 """The population of a collection that names none."""
@@ -67,18 +68,25 @@ def _local_only(name: str) -> None:
 
 
 _NAMED: Final = Kind("a text", require_name)
-_SECONDS: Final = count(1, _MOST_SECONDS)
+_SECONDS: Final = whole_seconds(1, _MOST_SECONDS)
 _ACCOUNTINGS: Final = ("exact", "theorem")
 
 
+def _toml(value: Any) -> str:
+    """A JSON value as TOML writes it."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(name)} = {_toml(one)}" for name, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
 @dataclass(frozen=True, kw_only=True)
-class CollectionSpec(File):
-    """A collection as an analyst asks for it. The same one again continues; another of the same name is refused."""
+class Terms(File):
+    """What a collection and a study have in common. The same again continues; another of the same name is refused."""
 
     name: str = setting("name", _NAMED, about="Name of the collection, its folder and its files.")
     question: str = setting("question", PROSE, about="Question, as users see it.")
-    labels: tuple[str, ...] = setting("labels", TEXTS, (), about="Answer; repeat it for each, in order.")
-    domain: int = setting("domain", count(2), 0, about="Number of answers, where they have no labels.")
     epoch: str = setting(
         "epoch", PROSE, "", about="Text that sets repetitions of a question apart; a user answers once an epoch."
     )
@@ -104,26 +112,7 @@ class CollectionSpec(File):
         about="Number of fake reports that the shufflers add.",
         choices="auto|K",
     )
-    mechanism: str = setting(
-        "mechanism",
-        _of(MECHANISMS, "auto", refuse=_local_only),
-        "auto",
-        about="Local mechanism.",
-        choices=f"auto|{MECHANISMS.choices}",
-    )
     d_prime: int | None = setting("d_prime", count(2), None, about="Number of hash values, of local hashing.")
-    signs: int | None = setting("signs", count(1), None, about="Number of signs, of Hadamard response.")
-    size: int | None = setting("size", count(1), None, about="Number of values in a set, of subset selection.")
-    field_bits: int | None = setting(
-        "field_bits", count(1), None, about="Number of bits of a field, of unary encoding."
-    )
-    accounting: str = setting(
-        "accounting",
-        one_of(*_ACCOUNTINGS),
-        _ACCOUNTINGS[0],
-        about="How the plan meets its targets: see peos plan.",
-        choices="|".join(_ACCOUNTINGS),
-    )
     scheme: str | None = setting(
         "scheme",
         _of(SCHEMES),
@@ -138,12 +127,57 @@ class CollectionSpec(File):
         about="Shuffle protocol; ss is a baseline that protects less (docs/protocol.md §9).",
         choices=PROTOCOLS.choices,
     )
-    closes_in: int = setting("closes_in", _SECONDS, 3600, about="Seconds until the collection closes.")
+    closes_in: int = setting("closes_in", _SECONDS, 3600, about="Time until it closes, like 90 (seconds), 2h or 3d.")
     shuffle_within: int = setting(
-        "shuffle_within", _SECONDS, 86_400, about="Seconds from closing to the shuffle's deadline."
+        "shuffle_within", _SECONDS, 86_400, about="Time from closing to the shuffle's deadline."
     )
     erase_within: int = setting(
-        "erase_within", _SECONDS, 604_800, about="Seconds from that deadline until everything is erased."
+        "erase_within", _SECONDS, 604_800, about="Time from that deadline until everything is erased."
+    )
+
+    @property
+    def least(self) -> int:
+        """The fewest reports that are shuffled: so many are sure to hide each other, and no more."""
+        return self.minimum if self.minimum is not None else max(1, self.users // 2)
+
+    def encode(self) -> str:
+        """What was asked, for comparison: what is left out and what is given as the default are the same."""
+        given = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "path"}
+        defaults = {one.name: one.default for one in fields(self)}
+        return json.dumps({name: value for name, value in given.items() if value != defaults[name]}, sort_keys=True)
+
+    def to_toml(self) -> str:
+        """The file that it could have been read from."""
+        given = json.loads(self.encode())
+        if given.get("labels"):
+            del given["domain"]
+        return "".join(f"{name} = {_toml(value)}\n" for name, value in given.items())
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectionSpec(Terms):
+    """A collection as an analyst asks for it."""
+
+    labels: tuple[str, ...] = setting("labels", TEXTS, (), about="Answer; repeat it for each, in order.")
+    domain: int = setting("domain", count(2), 0, about="Number of answers, where they have no labels.")
+    mechanism: str = setting(
+        "mechanism",
+        _of(MECHANISMS, "auto", refuse=_local_only),
+        "auto",
+        about="Local mechanism.",
+        choices=f"auto|{MECHANISMS.choices}",
+    )
+    signs: int | None = setting("signs", count(1), None, about="Number of signs, of Hadamard response.")
+    size: int | None = setting("size", count(1), None, about="Number of values in a set, of subset selection.")
+    field_bits: int | None = setting(
+        "field_bits", count(1), None, about="Number of bits of a field, of unary encoding."
+    )
+    accounting: str = setting(
+        "accounting",
+        one_of(*_ACCOUNTINGS),
+        _ACCOUNTINGS[0],
+        about="How the plan meets its targets: see peos plan.",
+        choices="|".join(_ACCOUNTINGS),
     )
 
     def __post_init__(self) -> None:
@@ -157,11 +191,6 @@ class CollectionSpec(File):
                 )
             object.__setattr__(self, "domain", len(self.labels))
         require_labels(self.labels, self.domain)
-
-    @property
-    def least(self) -> int:
-        """The fewest reports that are shuffled: so many are sure to hide each other, and no more."""
-        return self.minimum if self.minimum is not None else max(1, self.users // 2)
 
     def plan(self, shufflers: int) -> "Plan":
         """The parameters of least error that keep to every target; Refused if none do."""
@@ -187,15 +216,50 @@ class CollectionSpec(File):
             accounting=self.accounting,
         )
 
-    def encode(self) -> str:
-        """What was asked, for comparison: what is left out and what is given as the default are the same."""
-        given = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "path"}
-        defaults = {one.name: one.default for one in fields(self)}
-        return json.dumps({name: value for name, value in given.items() if value != defaults[name]}, sort_keys=True)
 
-    def to_toml(self) -> str:
-        """The file that it could have been read from."""
-        given = json.loads(self.encode())
-        if self.labels:
-            del given["domain"]
-        return "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in given.items())
+@dataclass(frozen=True, kw_only=True)
+class StudySpec(Terms):
+    """A study as an analyst asks for it: a task, asked in one collection or in several one after another."""
+
+    question: str = setting("question", PROSE, "", about="Question, as users see it [default: the task's]")
+    task: str = setting("task", _of(TASKS), about="What is asked.", choices=TASKS.choices)
+    options: Mapping[str, Any] | None = setting("options", TABLE, None)  # of the task
+
+    def __post_init__(self) -> None:
+        require(self)
+        if self.protocol != DEFAULT_PROTOCOL:
+            raise WrongInput(
+                "study.protocol",
+                f"a study is shuffled by {DEFAULT_PROTOCOL}, not by {self.protocol}",
+                hint="leave --protocol out",
+            )
+
+    def build(self, shufflers: int) -> "Task":
+        """The task, its rounds planned; Refused if the targets cannot be met."""
+        from peos.tasks.kinds import kind_of  # takes a moment to load, which a command's --help need not wait for
+
+        return kind_of(self.task).task(
+            self.options or {},
+            {
+                "users": self.users,
+                "delta": self.delta,
+                "eps_server": self.eps_server,
+                "eps_users": self.eps_users,
+                "eps_local": self.eps_local,
+                "d_prime": self.d_prime,
+                "fakes": self.fakes if self.fakes == "auto" else int(self.fakes),
+                "shufflers": shufflers,
+            },
+        )
+
+    def round(self, name: str, users: int, epoch: str, *, number: int = 0) -> Terms:
+        """The terms of one round: as the study's, for its share of the users; its number is said if there are several.
+
+        So each round is a question of its own where a shuffler's operator limits how often one is asked a day.
+        """
+        from peos.tasks.kinds import kind_of
+
+        given = {one.name: getattr(self, one.name) for one in fields(Terms)}
+        least = None if self.minimum is None else max(1, self.minimum * users // self.users)
+        asked = (self.question or kind_of(self.task).question) + (f" (round {number})" if number else "")
+        return Terms(**given | {"name": name, "question": asked, "users": users, "minimum": least, "epoch": epoch})

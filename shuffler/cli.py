@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from peos.cli.options import config as config_option
+from peos.cli.options import examples
 from peos.errors import WrongInput
 
 if TYPE_CHECKING:
@@ -28,11 +30,11 @@ _SHOWN: Final = {"collection", "state", "reason", "reports", "sent", "received",
 }
 PATIENCE: Final = 10.0  # seconds for a running process to write its status
 _GLANCE: Final = 0.02
-Config = Annotated[Path, typer.Option("--config", help="Path of shuffler.toml.")]
+Config = Annotated[Path, config_option("shuffler.toml")]
 Digest = Annotated[str, typer.Argument(help="Digest of the collection, or its first digits.")]
 
 
-@app.command()
+@app.command(epilog=examples("peos shuffler init --config shuffler.toml"))
 def init(config: Config) -> None:
     """Generate this shuffler's keys, and write its card."""
     from shuffler import keys
@@ -44,7 +46,7 @@ def init(config: Config) -> None:
     typer.echo(f"identity  {made.identity.public.hex()}")
 
 
-@app.command()
+@app.command(epilog=examples("peos shuffler serve --config shuffler.toml --log shuffler.log"))
 def serve(
     config: Config,
     log: Annotated[Path | None, typer.Option(help="Log file [default: stderr]")] = None,
@@ -68,7 +70,7 @@ def serve(
         os._exit(0)
 
 
-@app.command()
+@app.command(epilog=examples("peos shuffler show --config shuffler.toml 61c671"))
 def show(
     config: Config,
     collection: Digest,
@@ -85,7 +87,7 @@ def show(
         typer.echo(_document(line))
 
 
-@app.command()
+@app.command(epilog=examples("peos shuffler accept --config shuffler.toml 61c671"))
 def accept(config: Config, collection: Digest) -> None:
     """Print what a collection asks, and accept it."""
     from peos.store.bell import ring
@@ -102,12 +104,13 @@ def accept(config: Config, collection: Digest) -> None:
 
 def _found(lines: list[dict[str, Any]], collection: str) -> dict[str, Any]:
     """The one collection that is meant."""
-    found = [line for line in lines if line["collection"].startswith(collection)]
-    if len(found) != 1 or len(collection) < 8:
+    found = [line for line in lines if line["collection"].startswith(collection)] if collection else lines
+    if len(found) != 1:
+        many = f"{len(found)} collections of this shuffler begin" if found else "no collection of this shuffler begins"
         raise WrongInput(
             "collection.ambiguous",
-            f"{len(found)} collections of this shuffler begin with {collection!r}",
-            hint="give at least 8 digits; `peos shuffler status` lists them",
+            f"{many} with {collection[:64]!r}",
+            hint=f"{'give more of its digits; ' * bool(found)}`peos shuffler status` lists them",
         )
     return found[0]
 
@@ -118,7 +121,7 @@ def _document(line: dict[str, Any]) -> str:
     return str(Summary.from_json(line["document"])) if line["document"] else "  it is over: what it asked is not shown"
 
 
-@app.command()
+@app.command(epilog=examples("PEOS_CONFIG=shuffler.toml peos shuffler status"))
 def status(config: Config, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """Show each collection's state, what it waits for, what was refused, and what one to accept asks."""
     from peos.collection.lifecycle import State

@@ -10,7 +10,7 @@ from peos.collection.policy import PER_ANALYZER, PER_QUESTION, Policy
 from peos.compute import PROCESSES, Choice
 from peos.errors import WrongInput
 from peos.protocols import NEEDS_NO_LEAVE
-from peos.registry import PROTOCOLS
+from peos.registry import PROTOCOLS, VIEWS
 from peos.settings import (
     ADDRESS,
     FLAG,
@@ -19,14 +19,16 @@ from peos.settings import (
     PATHS,
     POSITIVE,
     File,
-    at_least,
     count,
+    duration,
     group,
     load,
+    megabytes,
     one_of,
     setting,
     some_of,
 )
+from shuffler.web_config import KEYS, Web, web
 from shuffler.zero_pool import MEGABYTES
 
 SILENCE: Final = 30.0  # seconds
@@ -41,6 +43,7 @@ class Config(File):
     passphrase_file: Path | None = setting("passphrase_file", PATH, None)  # without one, keys lie there as they are
     users: str = setting("listen.users", ADDRESS)
     peers: str = setting("listen.peers", ADDRESS)
+    web: Web | None = group(KEYS, web, None)  # for browsers
 
     analyzers: tuple[Path, ...] = setting("policy.analyzers", PATHS)
     accept: str = setting("policy.accept", one_of("auto", "ask"), "ask")
@@ -49,6 +52,7 @@ class Config(File):
     least_fakes: int = setting("policy.least_fakes", count(0), 0)
     most_fakes: int = setting("policy.most_fakes", count(0), 100_000_000)
     protocols: tuple[str, ...] = setting("policy.protocols", some_of(*PROTOCOLS), NEEDS_NO_LEAVE)
+    views: tuple[str, ...] | None = setting("policy.views", some_of(*VIEWS), None)  # what may be asked of a record
     most_eps_server: float | None = setting("policy.most_eps_server", POSITIVE, None)
     most_eps_users: float | None = setting("policy.most_eps_users", POSITIVE, None)
     most_days: float = setting("policy.most_days", POSITIVE, 90.0)  # from acceptance to the erasure
@@ -60,21 +64,22 @@ class Config(File):
     statistical: bool = setting("encryption.statistical", FLAG, False)
 
     step_seconds: float = setting(
-        "limits.step_seconds", at_least(1.0), 60.0
+        "limits.step_seconds", duration(1.0), 60.0
     )  # of a step, on top of the time for its rows
     workers: int | None = setting("limits.workers", count(1), None)  # for passes over ciphertexts; else one a core
-    zeros_megabytes: int = setting("limits.zeros_megabytes", count(0), MEGABYTES)  # of zeros made ahead, in memory
+    zeros_megabytes: float = setting("limits.zeros_megabytes", megabytes(0), MEGABYTES)  # made ahead, in memory
     user_connections: int = setting("limits.user_connections", count(1), 1000)  # fewer where descriptors are few
     connections_per_address: int = setting("limits.connections_per_address", count(1), 32)  # of them
-    silent_seconds: float = setting("limits.silent_seconds", at_least(1.0), SILENCE)  # of a stream without a part
+    silent_seconds: float = setting("limits.silent_seconds", duration(1.0), SILENCE)  # of a stream without a part
     peer_connections: int = setting(*configuration.PEER_CONNECTIONS)
     compute: Choice = group(configuration.COMPUTE, configuration.compute, PROCESSES)  # where the passes are worked
 
     def __post_init__(self) -> None:
-        if self.users == self.peers:
+        ports = [self.users, self.peers, *([self.web.address] if self.web else [])]
+        if len(set(ports)) < len(ports):
             raise WrongInput(
                 "config.same_port",
-                "listen.users and listen.peers are two ports, not one",
+                "each of listen.users, listen.peers and listen.web is a port of its own",
                 hint="give one of them another port",
                 where=str(self.path),
             )
@@ -99,11 +104,21 @@ class Config(File):
             self.most_open,
             most_per_question_and_day=self.most_per_question_and_day,
             most_per_analyzer_and_day=self.most_per_analyzer_and_day,
+            views=self.views,
         )
 
     def analyzer_cards(self) -> list[Card]:
         """The cards of the analyzers that may ask."""
-        return [configuration.read_card(self.path, "policy.analyzers", path)[1] for path in self.analyzers]
+        found = [configuration.read_card(self.path, "policy.analyzers", path)[1] for path in self.analyzers]
+        for path, card in zip(self.analyzers, found, strict=True):
+            if card.is_shuffler:
+                raise WrongInput(
+                    "config.card_of_shuffler",
+                    f"policy.analyzers: {path} is the card of a shuffler",
+                    hint="name the card that the analyzer's `peos analyzer init` made",
+                    where=str(self.path),
+                )
+        return found
 
 
 def read(path: Path) -> Config:

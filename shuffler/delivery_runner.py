@@ -8,9 +8,9 @@ from typing import Final
 from peos.collection.document import Document
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import system
-from peos.errors import NotYet, PeosError
+from peos.errors import NotYet
 from peos.net.calls import Caller
-from peos.net.observer import Failure, Observer
+from peos.net.observer import Observer
 from peos.net.retry import FOREVER, retrying
 from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.effects import Receipt
@@ -20,6 +20,7 @@ from peos.wire.methods import DELIVER, GET_RECEIPT
 from shuffler.events import (
     Delivered,
     NoReceipt,
+    ReceiptAnswered,
     ReceiptNotSigned,
     ReceiptOfAnotherAttempt,
     ReceiptOfAnotherList,
@@ -47,7 +48,6 @@ class DeliveryRunner:
     ) -> None:
         self.rows = 0  # that have left
         self.total = 0
-        self.trouble = ""  # of the last try
         self.receipt: SignedReceipt | None = None
         self._number = number
         self._document = document
@@ -60,7 +60,7 @@ class DeliveryRunner:
         """Send the stored vector until the analyzer has it whole; LocalFault if it cannot be read any more."""
         collection = self._context.collection
         rows = await self._store.persistently(
-            lambda store: store.final_vector(collection), lambda error: self._note(VectorNotRead(error))
+            lambda store: store.final_vector(collection), lambda error: self._observer.note(VectorNotRead(error))
         )
         context = Context(self._context.collection, self._context.frozen, delivery_state.attempt)
         header = Header(context, Step(len(self._document.schedule.rounds), Kind.DELIVERY), self._number, ANALYZER)
@@ -72,9 +72,8 @@ class DeliveryRunner:
             ),
             _UNTIL_THERE,
             rng=system(),
-            on_failure=lambda error, _: self._note(VectorNotSent(error)),
+            on_failure=lambda error, _: self._observer.note(VectorNotSent(error)),
         )
-        self.trouble = ""
         self._observer.note(Delivered(delivery_state.attempt, int(rows.nbytes)))
 
     async def watch(
@@ -93,10 +92,12 @@ class DeliveryRunner:
         try:
             receipt: SignedReceipt = await self._analyzer.ask(GET_RECEIPT, self._context.collection, step="receipt")
         except NotYet:
+            self._observer.note(ReceiptAnswered())
             return
         except Exception as error:
-            self._note(NoReceipt(error))
+            self._observer.note(NoReceipt(error))
             return
+        self._observer.note(ReceiptAnswered())
         of = receipt.context
         if (of.collection, of.frozen) != (self._context.collection, self._context.frozen):
             self._observer.note(ReceiptOfAnotherList())
@@ -110,10 +111,3 @@ class DeliveryRunner:
 
     def _left(self, rows: int) -> None:
         self.rows = rows
-
-    def _note(self, event: Failure) -> None:
-        """Each trouble once: a delivery may be tried for days."""
-        trouble = str(event.error) if isinstance(event.error, PeosError) else type(event.error).__name__
-        if trouble != self.trouble:
-            self.trouble = trouble
-            self._observer.note(event)

@@ -2,9 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Final
 
-from peos.net.observer import UNWRITTEN, Event, Failure, Level
+from peos.errors import Full
+from peos.net.observer import EVERYTHING, UNWRITTEN, Event, Failure, Level
+
+# What may be hindered, as `status` tells it.
+SUBMISSIONS: Final = "submissions"
+ATTEMPTS: Final = "attempts"
+DELIVERY: Final = "delivery"
+RECEIPT: Final = "receipt"
+INSPECTION: Final = "inspection"
+STATUS: Final = "status"
 
 # The life of a collection.
 
@@ -88,6 +97,7 @@ class Finished(Event):
     """Nothing is left to do for it here."""
 
     sentence: ClassVar[str] = "nothing is left to do"
+    work: ClassVar[str] = EVERYTHING
 
 
 # Submissions.
@@ -98,6 +108,7 @@ class SubmissionsKept(Event):
     """The store takes submissions."""
 
     level: ClassVar[Level] = Level.NONE
+    work: ClassVar[str] = SUBMISSIONS
 
 
 @dataclass(frozen=True)
@@ -106,7 +117,14 @@ class SubmissionsNotKept(Failure):
 
     sentence: ClassVar[str] = "submissions could not be kept"
     level: ClassVar[Level] = Level.ERROR
+    work: ClassVar[str] = SUBMISSIONS
     count: int
+
+    @property
+    def trouble(self) -> str:
+        """As status shows it: a fault of the store is for the operator of this shuffler alone."""
+        later = self.error if isinstance(self.error, Full) else "internal error; details are in its log"
+        return f"submissions cannot be kept at the moment: {later}"
 
 
 @dataclass(frozen=True)
@@ -150,6 +168,7 @@ class EvidenceKept(Event):
 class AttemptWaits(Waits):
     """An attempt waits for room on this machine, or for its store."""
 
+    work: ClassVar[str] = ATTEMPTS
     attempt: int
 
 
@@ -159,8 +178,14 @@ class AttemptLeft(Event):
 
     sentence: ClassVar[str] = "an attempt is left"
     level: ClassVar[Level] = Level.WARNING
+    work: ClassVar[str] = ATTEMPTS
     reason: str
     attempt: int
+
+    @property
+    def trouble(self) -> str:
+        """Why."""
+        return self.reason
 
 
 @dataclass(frozen=True)
@@ -224,6 +249,7 @@ class Delivered(Event):
     """The analyzer has the whole of this shuffler's vector."""
 
     sentence: ClassVar[str] = "delivered"
+    work: ClassVar[str] = DELIVERY
     attempt: int
     bytes: int
 
@@ -233,6 +259,7 @@ class VectorNotRead(Failure):
     """The store does not give the final vector, and is asked again."""
 
     sentence: ClassVar[str] = "the vector cannot be read"
+    work: ClassVar[str] = DELIVERY
 
 
 @dataclass(frozen=True)
@@ -248,6 +275,7 @@ class VectorNotSent(Failure):
     """The analyzer did not take the final vector, which is sent again."""
 
     sentence: ClassVar[str] = "not delivered yet"
+    work: ClassVar[str] = DELIVERY
 
 
 @dataclass(frozen=True)
@@ -255,6 +283,15 @@ class NoReceipt(Failure):
     """The analyzer does not answer whether it has the output, and is asked again."""
 
     sentence: ClassVar[str] = "no receipt"
+    work: ClassVar[str] = RECEIPT
+
+
+@dataclass(frozen=True)
+class ReceiptAnswered(Event):
+    """The analyzer answers whether it has the output."""
+
+    level: ClassVar[Level] = Level.NONE
+    work: ClassVar[str] = RECEIPT
 
 
 @dataclass(frozen=True)
@@ -283,6 +320,21 @@ class ReceiptOfAnotherAttempt(Event):
 
 
 # The inspection.
+
+
+@dataclass(frozen=True)
+class InspectionWaits(Waits):
+    """The analyzer does not take part now, and is asked again."""
+
+    work: ClassVar[str] = INSPECTION
+
+
+@dataclass(frozen=True)
+class InspectionGoesOn(Event):
+    """The analyzer takes part."""
+
+    level: ClassVar[Level] = Level.NONE
+    work: ClassVar[str] = INSPECTION
 
 
 @dataclass(frozen=True)
@@ -316,7 +368,13 @@ class InspectionIncomplete(Event):
 
     sentence: ClassVar[str] = "the inspection is not complete"
     level: ClassVar[Level] = Level.WARNING
+    work: ClassVar[str] = INSPECTION
     reason: str
+
+    @property
+    def trouble(self) -> str:
+        """Which."""
+        return self.reason
 
 
 @dataclass(frozen=True)
@@ -324,6 +382,7 @@ class NotInspected(Failure):
     """This shuffler cannot take part."""
 
     sentence: ClassVar[str] = "the inspection cannot be made"
+    work: ClassVar[str] = INSPECTION
 
 
 @dataclass(frozen=True)
@@ -331,8 +390,14 @@ class InspectionOver(Event):
     """The analyzer has ended the collection."""
 
     sentence: ClassVar[str] = "the inspection is over"
+    work: ClassVar[str] = INSPECTION
     id: str
     reason: str
+
+    @property
+    def trouble(self) -> str:
+        """How it ended the collection."""
+        return self.reason
 
 
 @dataclass(frozen=True)
@@ -361,6 +426,15 @@ class StatusUnwritten(Failure):
 
     sentence: ClassVar[str] = "the status could not be written"
     level: ClassVar[Level] = Level.ERROR
+    work: ClassVar[str] = STATUS
+
+
+@dataclass(frozen=True)
+class StatusWritten(Event):
+    """It can be written."""
+
+    level: ClassVar[Level] = Level.NONE
+    work: ClassVar[str] = STATUS
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ what was kept for the inspection is forgotten.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -36,8 +36,10 @@ from peos.wire.shuffles import VectorReader
 from shuffler.background import in_background
 from shuffler.events import (
     DummiesNotShown,
+    InspectionGoesOn,
     InspectionIncomplete,
     InspectionOver,
+    InspectionWaits,
     NothingToOpen,
     NotInspected,
     OpeningUnread,
@@ -71,7 +73,6 @@ class InspectionRunner:
     ) -> None:
         self.context: Context = receipt.context
         self.findings: list[str] = []
-        self.trouble = ""
         self.since = time.monotonic()
         self._number = number
         self._document = document
@@ -108,18 +109,17 @@ class InspectionRunner:
                 else:
                     await self._inspect(self._record, self._bench, frozen)
         except TimeoutError:
-            self._say_incomplete("the analyzer did not take part in the inspection in time")
+            self._observer.note(InspectionIncomplete("the analyzer did not take part in the inspection in time"))
         except Closed as over:
-            self.trouble = str(over)
             self._observer.note(InspectionOver(over.id, str(over)))
         except Exception as error:
-            self._cannot(error)
+            self._observer.note(NotInspected(error))
             await self._show_nothing()
         if self._inspection is not None:
             try:
                 await in_background(self._judge)
             except Exception as error:
-                self._cannot(error)
+                self._observer.note(NotInspected(error))
 
     async def _show_nothing(self) -> None:
         """What cannot be opened any more, for whatever reason, is as good as lost, and not waited for."""
@@ -127,11 +127,7 @@ class InspectionRunner:
             async with asyncio.timeout(self._patience):
                 await self._show(Opening(self._number, nothing=Nothing.LOST))
         except (TimeoutError, PeosError) as error:
-            self._cannot(error)
-
-    def _say_incomplete(self, why: str) -> None:
-        self.trouble = why
-        self._observer.note(InspectionIncomplete(why))
+            self._observer.note(NotInspected(error))
 
     async def take(self, vector: VectorHeader, chunks: AsyncIterator[bytes]) -> None:
         """A path or an opening from another shuffler; acknowledged once it is whole."""
@@ -160,7 +156,8 @@ class InspectionRunner:
                     header, rows = await self._came.get()
             except TimeoutError:
                 missing = ", ".join(f"shuffler {who}" for who in inspection.waiting)
-                self._say_incomplete(f"the inspection took longer than {self._patience:.0f} s, waiting for {missing}")
+                late = f"the inspection took longer than {self._patience:.0f} s, waiting for {missing}"
+                self._observer.note(InspectionIncomplete(late))
                 await self._carry_out(inspection.given_up(), inspection, record, bench)
                 break
             try:
@@ -215,7 +212,7 @@ class InspectionRunner:
 
         policy = replace(_AGAIN, final=lambda error: is_refused(error) or isinstance(error, BadEncoding))
         parts = await retrying(streamed, policy, rng=system(), on_failure=self._failed)
-        self.trouble = ""
+        self._observer.note(InspectionGoesOn())
         return parts
 
     async def _carry_out(self, effects: list[Effect], inspection: Inspection, record: Record, bench: InProcess) -> None:
@@ -265,16 +262,12 @@ class InspectionRunner:
             )
         except Closed:
             return  # it has published without it
-        self.trouble = ""
+        self._observer.note(InspectionGoesOn())
         if opening.nothing:
             await self._sent()
 
     def _failed(self, error: Exception, _: float) -> None:
-        self.trouble = str(error)
-
-    def _cannot(self, error: Exception) -> None:
-        self.trouble = str(error) if isinstance(error, PeosError) else type(error).__name__
-        self._observer.note(NotInspected(error))
+        self._observer.note(InspectionWaits(error))
 
     def _judge(self) -> None:
         assert self._inspection is not None, "there is something to judge"
@@ -291,7 +284,7 @@ class InspectionRunner:
 
 
 async def receipt_of(
-    analyzer: Caller, document: Document, collection: bytes, patience: float, stalled: Callable[[str], None]
+    analyzer: Caller, document: Document, collection: bytes, patience: float, observer: Observer
 ) -> SignedReceipt | None:
     """The analyzer's receipt, asked for again for as long as `patience` lasts; None if there is none to be had."""
     try:
@@ -299,8 +292,9 @@ async def receipt_of(
             lambda: analyzer.ask(GET_RECEIPT, collection, step="inspection"),
             replace(_AGAIN, seconds=patience),
             rng=system(),
-            on_failure=lambda error, _: stalled(str(error)),
+            on_failure=lambda error, _: observer.note(InspectionWaits(error)),
         )
     except PeosError:
         return None
+    observer.note(InspectionGoesOn())
     return found if found.verifies(document.analyzer.identity) else None

@@ -12,10 +12,11 @@ from collections import Counter
 from functools import partial
 from typing import Final, NamedTuple
 
-from peos.collection.document import ID_BYTES, Document
+from peos.collection.document import Document
 from peos.collection.receipts import Acknowledged, Receipt, receipts
 from peos.collection.replies import Answer
 from peos.collection.submission import Part, Verdict, check_part
+from peos.collection.ticket import ID_BYTES
 from peos.crypto.identity import Identity
 from peos.errors import Closed, Full, NotYet, PeosError, RemoteFault, Unknown
 from peos.net.observer import Observer

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from peos.collection.cards import Card, check_roster
+from peos.collection.document import Document
 from peos.collection.lifecycle import OVER, State
 from peos.collection.policy import DAY
 from peos.collection.replies import Status
@@ -29,7 +30,7 @@ from peos.net.observer import Observer
 from peos.net.retry import FOREVER, retrying
 from peos.net.tls import Trust
 from peos.store.base import Collection, ShufflerStore
-from peos.wire.documents import SignedDocument, decode_signed_document, erase_by_of
+from peos.wire.documents import SignedDocument, decode_signed_document, erase_by_of, study_of
 from peos.wire.parties import Proposal, decode_proposal, encode_proposal
 from shuffler.config import Config
 from shuffler.events import Finished, RowsKept, StoppedSession, Unreadable
@@ -68,7 +69,7 @@ class CollectionRegistry:
         self._engine = engine
         self._ahead = ZeroPool(
             statistical=config.statistical,
-            megabytes=config.zeros_megabytes,
+            megabytes=int(config.zeros_megabytes),
             workers=lambda: Background(config.workers),
         )
         self._observer = observer
@@ -180,7 +181,8 @@ class CollectionRegistry:
                 raise Refused(
                     "policy.certificates", f"the collection is not accepted: {wrong}", hint="make the certificates anew"
                 ) from None
-        state = State.DRAFT if self._config.ask_operator else State.OPEN
+        is_open = is_known or not self._config.ask_operator or await self._was_accepted(document)
+        state = State.OPEN if is_open else State.DRAFT
         question = Question(document.analyzer.identity, document.question, document.epoch)
         roster = encode_proposal(proposal.document, proposal.signed_cards)
         await self.store(lambda store: self._keep(store, signed, proposal.document, roster, question, state))
@@ -188,6 +190,22 @@ class CollectionRegistry:
         if digest not in self.live and not (is_known and kept.state in OVER):
             self._trust.admit(self._others(proposal.cards), digest)
             self._start(self._session(signed, proposal.cards, kept))
+
+    async def _was_accepted(self, document: Document) -> bool:
+        """Whether the operator has accepted the study that it is a round of, by accepting another round."""
+        if document.study is None:
+            return False
+        study = document.study.id
+        others = await self.store(
+            lambda store: [one for one in store.collections() if _was_open(one) and study_of(one.signed) == study]
+        )
+
+        def is_so() -> bool:
+            return any(
+                self._policy.needs_no_word(document, decode_signed_document(one.signed).document) for one in others
+            )
+
+        return await asyncio.to_thread(is_so)
 
     def _keep(
         self,
@@ -328,6 +346,11 @@ def _line(found: Status, meter: Meter, summary: Summary | None = None) -> dict[s
     sizes = {"sent": meter.sent, "received": meter.received}
     asked = summary.to_json() if summary else None
     return asdict(found) | {"collection": found.collection.hex(), "document": asked} | sizes
+
+
+def _was_open(kept: Collection) -> bool:
+    """Whether a collection was accepted here; of one that was aborted, what users sent shows it."""
+    return kept.state not in (State.DRAFT, State.ABORTED) or kept.count > 0 or kept.frozen is not None
 
 
 def _is_kept(digest: bytes, store: ShufflerStore) -> bool:

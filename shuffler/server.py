@@ -1,4 +1,4 @@
-"""The shuffler, started and drained: its store, its two ports, its collections."""
+"""The shuffler, started and drained: its store, its ports, its collections."""
 
 import asyncio
 import contextlib
@@ -20,6 +20,7 @@ from peos.net.logs import Log
 from peos.net.observer import DescriptorsFound, Drains, Event, FewDescriptors, Observer, StateReached, Stopped
 from peos.net.server import Running, serve
 from peos.net.tls import Trust, peer_port, user_port
+from peos.net.web import RunningWeb, serve_web
 from peos.store.bell import Bell
 from peos.store.sqlite import SqliteStore
 from shuffler import keys as keys_
@@ -29,8 +30,7 @@ from shuffler.events import (
     Finished,
     NoPassphrase,
     StatusUnwritten,
-    SubmissionsKept,
-    SubmissionsNotKept,
+    StatusWritten,
 )
 from shuffler.intake import Intake
 from shuffler.peer_service import PeerService
@@ -38,6 +38,7 @@ from shuffler.proving import Proving
 from shuffler.registry import CollectionRegistry, read_cards
 from shuffler.store_thread import StoreThread
 from shuffler.user_service import UserService
+from shuffler.web import WebPort
 
 GRACE: Final = 2.0  # seconds for calls and for work that are under way
 AGAIN: Final = 2.0  # seconds, after an error
@@ -68,9 +69,7 @@ async def run(config: Config, log: Log, *, restored: bool = False) -> None:
         raise
     try:
         attendant = Attendant(config.folder, Observer(log))
-        changes, keeping = (StateReached, Finished), (SubmissionsKept, SubmissionsNotKept)
-        followers = dict.fromkeys(changes, (attendant.follow,)) | dict.fromkeys(keeping, (store.follow,))
-        observer = Observer(log, followers)
+        observer = Observer(log, dict.fromkeys((StateReached, Finished), (attendant.follow,)), store.keep)
         registry = CollectionRegistry(
             config=config, keys=keys, store=store, trust=trust, engine=workers, observer=observer
         )
@@ -82,7 +81,7 @@ async def run(config: Config, log: Log, *, restored: bool = False) -> None:
     finally:
         _end(workers)
         store.close()
-        Observer(log).note(Stopped())
+    Observer(log).note(Stopped())  # not after an error, which says itself that it has
 
 
 async def _serve(
@@ -99,16 +98,19 @@ async def _serve(
     await registry.resume()  # before the ports open: no caller hears that a known collection is unknown
     running = (intake.run(), attendant.run(registry), registry.forget(proving.forget))
     beside = [asyncio.ensure_future(one) for one in running]
-    ports: list[Running] = []
+    ports: list[Running | RunningWeb] = []
     try:
-        to_users, to_peers = _limits(config, observer)
-        users, peers = (
-            UserService(registry, intake, proving, config.silent_seconds).service(),
+        to_users, to_peers, *to_web = _limits(config, observer)
+        of_users, peers = (
+            UserService(registry, intake, proving, config.silent_seconds),
             PeerService(registry, proving).service(),
         )
-        ports.append(await serve(config.users, user_port(keys.users), [users], observer=observer, limits=to_users))
+        users, shown = of_users.service(), user_port(keys.users)
+        ports.append(await serve(config.users, shown, [users], observer=observer, limits=to_users))
         mutual = peer_port(keys.peers, trust)
         ports.append(await serve(config.peers, mutual, [peers], observer=observer, trust=trust, limits=to_peers))
+        for limits in to_web:
+            ports.append(await _serve_web(config, of_users, registry, limits, observer))
         if config.passphrase_file is None:
             observer.note(NoPassphrase(UNLOCKED))
             sys.stderr.write(f"{config.path} sets no passphrase_file: {UNLOCKED}\n")
@@ -123,16 +125,37 @@ async def _serve(
             (config.folder / STATUS).unlink()
 
 
-def _limits(config: Config, observer: Observer) -> tuple[Limits, Limits]:
-    """Limits of the two ports, which together leave descriptors for the disk and for calls to others."""
+async def _serve_web(
+    config: Config, users: UserService, registry: CollectionRegistry, limits: Limits, observer: Observer
+) -> RunningWeb:
+    """The port for browsers: what it is asked, the port for users answers."""
+    assert config.web is not None, "it has limits"
+    port = WebPort(
+        config.web,
+        users.describe,
+        users.submit,
+        limits=limits,
+        silence=config.silent_seconds,
+        observer=observer,
+        meter=registry.count,
+    )
+    pair, proxies = config.web.pair, config.web.callers
+    return await serve_web(
+        port.application, config.web.address, pair, observer=observer, limits=limits, proxies=proxies
+    )
+
+
+def _limits(config: Config, observer: Observer) -> tuple[Limits, ...]:
+    """Limits of the ports, which together leave descriptors for the disk and for calls to others."""
     found = descriptors()
-    wanted = Limits.for_users(config.user_connections, config.connections_per_address), Limits(config.peer_connections)
-    users, peers = fitted(found, *wanted)
+    to_users = Limits.for_users(config.user_connections, config.connections_per_address)
+    wanted = {"users": to_users, "peers": Limits(config.peer_connections)} | ({"web": to_users} if config.web else {})
+    limits = fitted(found, *wanted.values())
     observer.note(DescriptorsFound(found))
-    for port, asked, given in zip(("users", "peers"), wanted, (users, peers), strict=True):
+    for (port, asked), given in zip(wanted.items(), limits, strict=True):
         if given.connections < asked.connections:
             observer.note(FewDescriptors(port, given.connections))
-    return users, peers
+    return limits
 
 
 def _end(workers: Engine) -> None:
@@ -168,18 +191,15 @@ class Attendant:
         """Until it is cancelled."""
         bell = Bell(self._folder, self._ring)
         self._look.set()  # for orders left before the bell was heard
-        trouble = ""
         try:
             while True:
                 await self._look.wait()
                 self._look.clear()
                 try:
                     await self._attend(registry)
-                    trouble = ""
+                    self._observer.note(StatusWritten())
                 except Exception as error:  # the collections go on without it
-                    if str(error) != trouble:
-                        trouble = str(error)
-                        self._observer.note(StatusUnwritten(error))
+                    self._observer.note(StatusUnwritten(error))
                     self._look.set()
                     await asyncio.sleep(AGAIN)  # no retry: what is written then is the status of then
         finally:

@@ -104,7 +104,6 @@ class CollectionSession:
         self._kept = kept  # as it was read last
         self._counted: tuple[bytes, ...] = ()  # the rows that all lists have
         self._laid: InProcess | None = None
-        self._stalled = ""  # why an effect that is under way does not go on
         self._changed = asyncio.Event()
         self._finished = asyncio.Event()
         self._moving = asyncio.Lock()
@@ -123,7 +122,11 @@ class CollectionSession:
     @property
     def stalled(self) -> str:
         """Why the next step was not taken yet."""
-        return "" if self.shuffle_runner is not None else self._stalled or self._machine.stalled
+        return "" if self.shuffle_runner is not None else self._machine.stalled
+
+    def trouble(self, work: str) -> str:
+        """What hinders this work here now."""
+        return self._observer.trouble(work)
 
     async def run(self) -> None:
         """Go on until nothing is left to do: no error ends it, whatever it is."""
@@ -191,7 +194,6 @@ class CollectionSession:
         """Each after the one before it, and what follows from it before the next."""
         for effect in effects:
             event = await self._one(effect)
-            self._stalled = ""
             if event is not None:
                 await self._carry_out(self._on(event))
 
@@ -221,9 +223,7 @@ class CollectionSession:
             case life.NoteEvidence():
                 assert isinstance(self.freeze_runner, FreezeRunner), "the proof comes from the freeze"
                 proof = self.freeze_runner.evidence_fields
-                event = TwoListsSigned(f"shuffler {proof['shuffler']}", proof)
-                await self.store(lambda store: store.audit(event.sentence, event.proof))
-                self._observer.note(event)
+                await self._observer.keep(TwoListsSigned(f"shuffler {proof['shuffler']}", proof))
                 return life.Noted()
             case life.ForgetEvidence():
                 await self._forget_evidence()
@@ -249,7 +249,6 @@ class CollectionSession:
             self._observer.note(Waits(error))
         else:
             self._observer.note(StepFailed(error))
-        self._stalled = ""
         freeze_runner = self.freeze_runner if isinstance(self.freeze_runner, FreezeRunner) else None
         is_broken = freeze_runner is not None and freeze_runner.is_hopeless
         proof = freeze_runner is not None and bool(freeze_runner.evidence)
@@ -441,7 +440,7 @@ class CollectionSession:
             patience = max(0.0, self.document.shuffle_by - time.time())  # as long as there is something to show
             if not is_kept:
                 patience = 0.0 if is_erased else min(self._step_seconds, patience)
-            receipt = await receipt_of(self._analyzer, self.document, digest, patience, self._say_stalled)
+            receipt = await receipt_of(self._analyzer, self.document, digest, patience, self._observer)
             if receipt is None:
                 return  # no other party to answer
             self.inspection_runner = await self._resumed(receipt)
@@ -476,9 +475,6 @@ class CollectionSession:
             await asyncio.sleep(min(GLANCE, left))
         if self._evidence is not None:
             await in_background(self._evidence.erase)
-
-    def _say_stalled(self, why: str) -> None:
-        self._stalled = why
 
 
 def _durable(kept: Collection) -> life.Durable:

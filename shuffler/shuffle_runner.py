@@ -36,7 +36,15 @@ from peos.shuffle.messages import Header, Notice, NoticeKind, SignedNotice, Stat
 from peos.shuffle.vectors import in_rows
 from shuffler.background import in_background
 from shuffler.delivery_runner import DeliveryRunner
-from shuffler.events import AttemptLeft, AttemptWaits, DeliveryStateReached, EvidenceKept, TaskFailed, VectorLost
+from shuffler.events import (
+    ATTEMPTS,
+    AttemptLeft,
+    AttemptWaits,
+    DeliveryStateReached,
+    EvidenceKept,
+    TaskFailed,
+    VectorLost,
+)
 from shuffler.evidence import Evidence
 from shuffler.inbox import Inbox
 from shuffler.outbox import Outbox
@@ -75,7 +83,6 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
         self.machine = machine
         self.bench = bench
         self.context = context
-        self.trouble = ""  # why the last attempt was left
         self.reason = ""  # why it ended, if not with a receipt
         self.arrivals = Inbox(bench, document.schedule, number)
         self.delivery_runner = DeliveryRunner(number, document, context, store, analyzer, observer)
@@ -91,6 +98,7 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
         self._pause = tick
         self._events: asyncio.Queue[Event | Exception] = asyncio.Queue()  # an error ends `run`
         self._ordered = ""  # the reason of an end that was ordered
+        self._unmet = ""  # what was awaited when another shuffler or the clock ended it
         self._passed: set[str] = set()
         self._seen: tuple[object, ...] = ()
         self._moved = time.monotonic()
@@ -162,7 +170,7 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
         if isinstance(event, _MOVES):
             self._moved = time.monotonic()
         if isinstance(event, Heard) and event.notice.kind is NoticeKind.TOMBSTONE:
-            self.trouble = self.trouble or self._awaited()
+            self._unmet = self._unmet or self._awaited()
         effects = self.machine.handle(event)
         await self._keep_evidence()
         for effect in effects:
@@ -171,7 +179,8 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
             await self._forget_evidence()
         if self.machine.delivery_state.phase in (Phase.DEAD, Phase.ABORTED):
             why = self._ordered or _end(event)
-            self.reason = f"{why}; before that, {self.trouble}" if self.trouble else why
+            before = self._observer.trouble(ATTEMPTS) or self._unmet
+            self.reason = f"{why}; before that, {before}" if before else why
 
     async def _keep_evidence(self) -> None:
         """Persist the evidence before any message that may lead to a delivery: a restart is no excuse from then on."""
@@ -224,7 +233,7 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
 
     async def on_report(self, sentence: str) -> None:
         """For status and log."""
-        self._note(sentence)
+        self._observer.note(AttemptLeft(sentence, self.machine.delivery_state.attempt))
 
     async def on_persist(self, delivery_state: DeliveryState, vector: Handle | None) -> None:
         """Durable when this returns, however long the store takes."""
@@ -240,7 +249,6 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
             await self._forget_evidence()  # not when an attempt is left: others may deliver it all the same
 
     def _wait(self, error: Exception) -> None:
-        self.trouble = str(error) if isinstance(error, PeosError) else type(error).__name__
         self._observer.note(AttemptWaits(error, self.machine.delivery_state.attempt))
 
     async def _work(self, task: Task, attempt: int) -> None:
@@ -300,7 +308,7 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
             if now >= due and name not in self._passed:
                 self._passed.add(name)
                 if self._helpers:  # else it has just begun, and no message can have come yet
-                    self.trouble = self.trouble or self._awaited()
+                    self._unmet = self._unmet or self._awaited()
                 self.give(event)
 
     def _awaited(self) -> str:
@@ -317,12 +325,8 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
         return f"{what} from {', '.join(f'shuffler {who}' for who in parties)}" if parties else ""
 
     def _leave(self, why: str) -> None:
-        self._note(why)
-        self.give(TimedOut())
-
-    def _note(self, why: str) -> None:
-        self.trouble = why
         self._observer.note(AttemptLeft(why, self.machine.delivery_state.attempt))
+        self.give(TimedOut())
 
     def _help(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(self._watched(work))

@@ -8,6 +8,7 @@ from peos.collection.replies import Status
 from peos.collection.status import LIMIT, Waiting
 from peos.shuffle.delivery_state import Phase
 from peos.shuffle.messages import Kind, Step
+from shuffler.events import ATTEMPTS, DELIVERY, INSPECTION, RECEIPT, SUBMISSIONS
 from shuffler.freeze_runner import FreezeRunner
 from shuffler.session import CollectionSession
 from shuffler.shuffle_runner import ShuffleRunner
@@ -62,14 +63,12 @@ def _trouble(session: CollectionSession) -> str:
     if session.stalled:
         return session.stalled
     if session.state is State.OPEN:
-        return session.store.trouble
-    if session.inspection_runner is not None:
-        return session.inspection_runner.trouble
+        return session.trouble(SUBMISSIONS)
     if session.shuffle_runner is None:
-        return ""
+        return session.trouble(INSPECTION)
     if session.shuffle_runner.machine.delivery_state.phase is Phase.SENDING:
-        return session.shuffle_runner.delivery_runner.trouble
-    left = session.shuffle_runner.trouble
+        return session.trouble(DELIVERY) or session.trouble(RECEIPT)
+    left = session.trouble(ATTEMPTS)
     return f"the attempt before was left: {left}" if left else ""
 
 
@@ -87,8 +86,9 @@ def _waiting(session: CollectionSession, count: int) -> Waiting:
             return Waiting("acceptance (peos shuffler accept)", (f"the operator of {_me(session)[0]}",), seconds=since)
         case State.OPEN:
             left = max(0, int(session.document.closes_at - time.time()))
-            minimum = session.document.minimum + len(session.document.dummies)
-            return Waiting(f"submissions (closing in {left:,} s)", ("users",), count, minimum, since)
+            dummies = len(session.document.dummies)
+            step = f"submissions, {dummies} dummies among them (closing in {left:,} s)"
+            return Waiting(step, ("users",), count, session.document.minimum + dummies, since)
         case State.CLOSED if isinstance(session.freeze_runner, FreezeRunner) and session.freeze_runner.waited_for:
             here = session.freeze_runner
             seconds = time.monotonic() - here.since

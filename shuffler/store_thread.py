@@ -12,7 +12,7 @@ from peos.errors import Full, Refused
 from peos.net.observer import Event
 from peos.net.retry import FOREVER, retrying
 from peos.store.base import ShufflerStore
-from shuffler.events import SubmissionsKept, SubmissionsNotKept
+from shuffler.events import TwoListsSigned
 
 R = TypeVar("R")
 PERSISTENT = FOREVER  # as long as `persistently` does not call an error final
@@ -22,11 +22,9 @@ class StoreThread:
     """Runs calls on the store, one after another, in the thread that opened it.
 
     A caller that is cancelled does not wait any more, but what had begun is finished: nothing durable is half done.
-    `trouble` says why it keeps no submissions at the moment, if it does not.
     """
 
     def __init__(self, open_: Callable[[], ShufflerStore]) -> None:
-        self.trouble = ""
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
         try:
             self._store = self._thread.submit(open_).result()
@@ -55,14 +53,10 @@ class StoreThread:
         policy = replace(PERSISTENT, final=is_final)
         return await retrying(lambda: self(work), policy, rng=system(), on_failure=lambda error, _: on_failure(error))
 
-    def follow(self, _: bytes, event: Event) -> None:
-        """Whether submissions are kept is part of the status."""
-        match event:
-            case SubmissionsNotKept(error):
-                later = error if isinstance(error, Full) else "internal error; details are in its log"
-                self.trouble = f"submissions cannot be kept at the moment: {later}"
-            case SubmissionsKept():
-                self.trouble = ""
+    async def keep(self, _: bytes, event: Event) -> None:
+        """Put an event into the audit log: the observer's keeper."""
+        assert isinstance(event, TwoListsSigned), f"{type(event).__name__} has no entry in the audit log"
+        await self(lambda store: store.audit(event.sentence, event.proof))
 
     def close(self) -> None:
         """Finish what was begun and let go."""

@@ -42,14 +42,14 @@ class UserService:
         }
         return service(calls, meter=self._registry.count)
 
-    async def describe(self, digest: bytes, _: Context) -> bytes:
+    async def describe(self, digest: bytes, _: Context | None = None) -> bytes:
         """The signed document, as it was received."""
         session = self._registry.live.get(digest)
         if session is not None and session.state is State.DRAFT:
             raise _draft()
         return await self._registry.signed_bytes(digest)
 
-    async def submit(self, part: Part, _: Context) -> Answer:
+    async def submit(self, part: Part, _: Context | None = None) -> Answer:
         """One part."""
         answer = self._take(part)
         return answer if isinstance(answer, Answer) else await answer

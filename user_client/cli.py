@@ -1,4 +1,4 @@
-"""`peos client`: key, submit, submit-file, verify, status, ledger."""
+"""`peos client`: key, show, submit, submit-file, verify, status, ledger."""
 
 import json
 import sys
@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from peos.cli.options import config as config_option
+from peos.cli.options import examples
 from peos.errors import BadEncoding, Refused, WrongInput, in_words
 
 if TYPE_CHECKING:
+    from peos.client.ledger import Charge
     from peos.collection.cards import Invitation
-    from user_client.client import Client
+    from user_client.client import Client, Collection
+    from user_client.input_files import Given
     from user_client.results import Result
 
 app = typer.Typer(
@@ -23,14 +27,20 @@ app = typer.Typer(
 )
 REFUSED: Final = Refused.exit_code
 _INVITED: Final = "name the file that the analyzer gave out for this question"
-Config = Annotated[Path, typer.Option("--config", help="Path of client.toml.")]
+Config = Annotated[Path, config_option("client.toml")]
 InvitationFile = Annotated[
     Path, typer.Option("--invitation", help="Invitation file for this question, from the analyzer.")
+]
+CatalogueFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--catalogue", help="List that came with the invitation [default: NAME.catalogue next to NAME.invitation]"
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@app.command()
+@app.command(epilog=examples("peos client key --out my.key"))
 def key(out: Annotated[Path, typer.Option(help="File for the key; it must not exist.")]) -> None:
     """Generate your own key, and print its public half; a ticket made for it is useless without the file."""
     from peos.crypto.identity import Identity
@@ -42,7 +52,12 @@ def key(out: Annotated[Path, typer.Option(help="File for the key; it must not ex
     typer.echo(made.public.hex())
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "peos client submit --config client.toml --invitation pets.invitation \\",
+        "    --ticket-file ticket.txt",
+    )
+)
 def submit(
     config: Config,
     invitation: InvitationFile,
@@ -59,12 +74,17 @@ def submit(
     ] = None,
     value: Annotated[
         str,
-        typer.Option(help="Answer: a label, or 0 … d−1 where there are none; - prompts for it."),
+        typer.Option(help="Answer: a label, or 0 … d−1 where there are none; - prompts for it, or for a record."),
     ] = "-",
+    record_file: Annotated[
+        Path | None, typer.Option(help="File with your record: one JSON value, or the text of a .txt file.")
+    ] = None,
+    catalogue: CatalogueFile = None,
     as_json: Json = False,
 ) -> None:
     """Answer a question. Run it again to resume; it sends the same report."""
-    from user_client.input_files import read_key, read_one_ticket, read_ticket
+    from peos.net.submit import in_one
+    from user_client.input_files import read_key, read_one_ticket, read_record, read_ticket
 
     if (ticket is None) == (ticket_file is None):
         raise WrongInput(
@@ -72,11 +92,24 @@ def submit(
         )
     key = read_key(key_file) if key_file is not None else None
     own = read_one_ticket(ticket_file, key) if ticket_file is not None else read_ticket(ticket or "", key)
-    invited = _invited(invitation)
+    if record_file is not None and value != "-":
+        raise WrongInput("input.one_record", "a value and a record were given", hint="leave one of them out")
+    record, is_words = read_record(record_file) if record_file is not None else (value, True)
     with _client(config) as client:
-        collection = client.open(invited)
-        answer = _asked(collection.question, collection.expected) if value == "-" else value
-        result = collection.submit(answer, own, waiting=_tell)
+        collection = _opened(client, invitation, catalogue)
+        if record_file is None and value != "-" and not collection.has_values:
+            raise WrongInput(
+                "input.record_shown",
+                "this collection asks for a record, which is not given on the command line, where others may see it",
+                hint="type it when asked, or name a file by --record-file",
+            )
+        if value == "-" and record_file is None and sys.stdin.isatty():
+            _tell(collection.terms)
+        else:
+            _say_what(collection, as_json=as_json)
+        if record_file is None and value == "-":
+            record = _asked(collection)
+        result = collection.submit(collection.record_of(str(record)) if is_words else record, own, waiting=_tell)
     if as_json:
         typer.echo(json.dumps(_shown(result, collection.digest), ensure_ascii=False))
     elif result.accepted:
@@ -86,52 +119,91 @@ def submit(
             typer.echo(f"This device has forgotten your ticket; delete {ticket_file}{unless}.")
     if result.repeated and not as_json:
         typer.echo(
-            "An answer was given already: that one was sent, or was there; the value given now was not used.", err=True
+            "An answer was given already: that one was sent, or was there; what was given now was not used.", err=True
         )
     if not result.accepted:
         ids = {refusal.error_id for refusal in result.refusals}
         refused_id = ids.pop() if len(ids) == 1 else "submit.refused"
         raise Refused(
             refused_id,
-            "not accepted: " + "; ".join(map(str, result.refusals)),
+            f"not accepted: {in_one(result.refusals)}",
             hint="; ".join(dict.fromkeys(refusal.hint for refusal in result.refusals if refusal.hint)),
         )
 
 
-@app.command("submit-file")
+@app.command(epilog=examples("peos client show --config client.toml --invitation pets.invitation"))
+def show(config: Config, invitation: InvitationFile, catalogue: CatalogueFile = None, as_json: Json = False) -> None:
+    """Show what is asked, what is guaranteed to you and who shuffles; nothing is sent."""
+    with _client(config) as client:
+        collection = _opened(client, invitation, catalogue)
+        typer.echo(json.dumps(collection.terms_json, ensure_ascii=False) if as_json else collection.terms)
+
+
+@app.command(
+    "submit-file",
+    epilog=examples(
+        "peos client submit-file --config client.toml --invitation pets.invitation \\",
+        "    --tickets tickets.txt --values answers.txt",
+    ),
+)
 def submit_file(
     config: Config,
     invitation: InvitationFile,
     tickets: Annotated[Path, typer.Option(help="File with a ticket a line, as written by peos enrol.")],
-    values: Annotated[Path, typer.Option(help="File with an answer a line, in the tickets' order.")],
+    values: Annotated[Path | None, typer.Option(help="File with an answer a line, in the tickets' order.")] = None,
+    records: Annotated[
+        Path | None,
+        typer.Option(help="File with a record a line: JSON; texts in a .txt file; a column of a .csv file."),
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of the .csv file with the records.")
+    ] = None,
+    users: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Column of the .csv file with the users' names [default: a user is her ticket]"
+        ),
+    ] = None,
+    catalogue: CatalogueFile = None,
     as_json: Json = False,
 ) -> None:
     """Answer for many users, each with her own ticket, store, budget and randomness."""
     from peos.cli.progress import bar
+    from peos.net.submit import in_one
     from user_client.client import BadAnswers
     from user_client.input_files import located, read_answers
 
-    answers = read_answers(tickets, values)
-    invited = _invited(invitation)
+    given, own, unused = read_answers(tickets, lambda: _given(values, records, column, users))
     with _client(config) as client:
-        collection = client.open(invited)
+        collection = _opened(client, invitation, catalogue)
+        _say_what(collection, as_json=as_json)
+        meant = [collection.record_of(str(one)) if given.are_words else one for one in given.records]
         try:
             with bar("submissions") as progress:
-                results = collection.submit_many(answers, progress=progress, waiting=_tell)
+                results = collection.submit_many(
+                    list(zip(meant, own, strict=True)), users=given.users, progress=progress, waiting=_tell
+                )
         except BadAnswers as bad:
-            raise WrongInput(bad.id, located(bad.faults, values, tickets), hint=bad.hint) from None
-    refused = [(line, result) for line, result in enumerate(results, start=1) if not result.accepted]
+            raise WrongInput(bad.id, located(bad.faults, given, tickets), hint=bad.hint) from None
+    numbered = list(zip(given.lines, results, strict=True))
+    asked = [(line, result) for line, result in numbered if result.is_asked]
+    refused = [(line, result) for line, result in asked if not result.accepted]
+    others = len(numbered) - len(asked)
     if as_json:
-        typer.echo(json.dumps(_summary(results, collection.digest, collection.sent), ensure_ascii=False))
+        typer.echo(json.dumps(_summary(numbered, collection), ensure_ascii=False))
     else:
-        typer.echo(f"{len(results) - len(refused):,} of {len(results):,} accepted by all shufflers")
+        typer.echo(f"{len(asked) - len(refused):,} of {len(asked):,} accepted by all shufflers")
+        if others:
+            typer.echo(f"{others:,} have tickets for other rounds of this study, and were not asked")
+        if unused:
+            typer.echo(f"the last {unused:,} tickets were not used: there are no records for them", err=True)
         for line, result in refused:
-            typer.echo(f"{values}, line {line}: {'; '.join(map(str, result.refusals))}", err=True)
+            typer.echo(f"{given.path}, line {line}: {in_one(result.refusals)}", err=True)
     if refused:
         raise typer.Exit(REFUSED)
 
 
-@app.command()
+@app.command(epilog=examples("peos client status --config client.toml"))
 def status(
     config: Config,
     invitation: Annotated[
@@ -159,7 +231,12 @@ def status(
             typer.echo(f"  refused: {line}")
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "peos client verify --config client.toml --invitation pets.invitation \\",
+        "    --result result.json",
+    )
+)
 def verify(
     config: Config,
     invitation: InvitationFile,
@@ -195,7 +272,7 @@ def verify(
         raise typer.Exit(REFUSED)
 
 
-@app.command()
+@app.command(epilog=examples("peos client ledger --config client.toml"))
 def ledger(config: Config, as_json: Json = False) -> None:
     """Show what was spent of the budget, and on which questions."""
     from peos.client.ledger import shown
@@ -207,11 +284,12 @@ def ledger(config: Config, as_json: Json = False) -> None:
         return
     typer.echo(f"spent {shown(book.own_spent)} of {shown(book.budget)}")
     for charge in book.own:
-        typer.echo(f"  {charge.collection.hex()[:16]}…  {charge.question}: {shown(charge.cost)}")
+        typer.echo(f"  {charge.collection.hex()[:16]}…  {charge.question}: {shown(charge.cost)}{_of_study(charge)}")
     for charge in book.others:
+        known = "name" if charge.is_named else "ticket"
         typer.echo(
             f"  {charge.collection.hex()[:16]}…  {charge.question}: {shown(charge.cost)} by each of {charge.users:,} "
-            "users of submit-file"
+            f"users of submit-file, known by {known}{_of_study(charge)}"
         )
 
 
@@ -229,6 +307,24 @@ def _client(config: Path) -> "Client":
     return Client(read(config))
 
 
+def _opened(client: "Client", invitation: Path, catalogue: Path | None) -> "Collection":
+    from user_client.input_files import read_catalogue
+
+    return client.open(_invited(invitation), read_catalogue(catalogue, invitation))
+
+
+def _given(values: Path | None, records: Path | None, column: str | None, users: str | None) -> "Given":
+    from user_client.input_files import read_records, read_values
+
+    if (values is None) == (records is None):
+        raise WrongInput("input.one_file", "one file is needed, by --values or by --records", hint="leave one out")
+    if records is not None:
+        return read_records(records, column, users)
+    if values is None or column is not None or users is not None:
+        raise WrongInput("input.column", "a file of values has no columns", hint="name a .csv file by --records")
+    return read_values(values)
+
+
 def _invited(path: Path) -> "Invitation":
     from peos.wire.parties import decode_invitation
 
@@ -242,13 +338,27 @@ def _invited(path: Path) -> "Invitation":
         raise WrongInput("input.invitation", f"{path} is not an invitation: {bad}", hint=_INVITED) from None
 
 
-def _asked(question: str, expected: str) -> str:
+def _say_what(collection: "Collection", *, as_json: bool) -> None:
+    """What is asked of a record, before anything is sent; scripts have `show --json`."""
+    if collection.has_values or as_json:
+        return
+    typer.echo(f"{collection.question} You are asked for:", err=True)
+    for words in collection.asked:
+        typer.echo(f"  {words}", err=True)
+
+
+def _asked(collection: "Collection") -> str:
     if sys.stdin.isatty():
-        return str(typer.prompt(f"{question} ({expected})", err=True))
+        what = collection.asked[0] if collection.has_values else "your record"
+        return str(typer.prompt(f"{collection.question} ({what})", err=True))
     line = sys.stdin.readline()
     if not line:
         raise WrongInput("input.no_value", "no value was given", hint="type it when asked, or pipe it in")
-    return line
+    return line.removesuffix("\n")
+
+
+def _of_study(charge: "Charge") -> str:
+    return f", in round {charge.round} of study {charge.study.hex()[:16]}…" if charge.study else ""
 
 
 def _tell(sentence: str) -> None:
@@ -265,19 +375,16 @@ def _shown(result: "Result", collection: bytes) -> dict[str, Any]:
     }
 
 
-def _summary(results: "list[Result]", collection: bytes, sent: int) -> dict[str, Any]:
-    accepted = sum(result.accepted for result in results)
+def _summary(numbered: "list[tuple[int, Result]]", collection: "Collection") -> dict[str, Any]:
+    asked = [(line, result) for line, result in numbered if result.is_asked]
     return {
-        "collection": collection.hex(),
-        "submitted": len(results),
-        "accepted": accepted,
-        "repeated": sum(result.repeated for result in results),
-        "sent": sent,
-        "refused": [
-            {"line": line, **_refusal(refusal)}
-            for line, result in enumerate(results, start=1)
-            for refusal in result.refusals
-        ],
+        "collection": collection.digest.hex(),
+        "submitted": len(asked),
+        "accepted": sum(result.accepted for _, result in asked),
+        "repeated": sum(result.repeated for _, result in asked),
+        "other_rounds": [line for line, result in numbered if not result.is_asked],
+        "sent": collection.sent,
+        "refused": [{"line": line, **_refusal(refusal)} for line, result in asked for refusal in result.refusals],
     }
 
 

@@ -3,30 +3,29 @@
 import time
 from collections.abc import Callable, Container, Sequence
 from functools import partial
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from peos.chunks import chunks
-from peos.client.answering import is_ticket_of, values_of
+from peos.client.answering import faults_of, is_asked, is_ticket_of, record_of
 from peos.client.consent import Consent, check, require_open, require_pinned
 from peos.client.ledger import budget_of
 from peos.collection.cards import Card, Invitation, plain_text
-from peos.collection.labels import expected
 from peos.collection.ticket import Ticket
 from peos.crypto.randomness import Randomness, system
 from peos.errors import Refused, WrongInput
 from peos.net.submit import describe
+from peos.tasks.views import Record
 from peos.wire.parties import decode_invitation
 from user_client.config import Config
 from user_client.proofs import Checked
 from user_client.proofs import check as check_proofs
 from user_client.results import CollectionStatus, Ledger, Result
-from user_client.store import OWNER, ClientStore
+from user_client.store import OWNER, ClientStore, named
 from user_client.submitter import BATCH, OURSELVES, Preparer, Respondent, Sending
 
 Clock = Callable[[], float]
 Describe = Callable[[Card, bytes], bytes]
-Answer = int | str  # a value's number, or words: its label, or its number where values have none
-Answers = Sequence[tuple[Answer, Ticket]]
+Answers = Sequence[tuple[Record, Ticket]]  # of a value its number, or words: its label, or its number if it has none
 Progress = Callable[[int, int], None]
 Waiting = Callable[[str], None]
 CHUNK: Final = 4096  # submissions between two looks at how it went; bounds memory
@@ -72,13 +71,16 @@ class Client:
         """Close the store."""
         self._memory.close()
 
-    def open(self, invitation: bytes | Invitation) -> "Collection":
-        """The collection, once every shuffler has described it alike and nothing in it is against her limits."""
+    def open(self, invitation: bytes | Invitation, catalogue: bytes | None = None) -> "Collection":
+        """The collection, once every shuffler has described it alike and nothing in it is against her limits.
+
+        `catalogue` is the file that came with the invitation, where one did.
+        """
         invited = decode_invitation(invitation) if isinstance(invitation, bytes) else invitation
         config = self._config
         require_pinned(invited, config.shufflers)  # before any shuffler is asked
         documents = [self._describe(card, invited.collection) for card in invited.shufflers]
-        consent = check(invited, documents, config.shufflers, config.limits, self._clock())
+        consent = check(invited, documents, config.shufflers, config.limits, self._clock(), catalogue)
         budget = budget_of(self._config.budget)
         return Collection(self._memory, consent, budget=budget, clock=self._clock, fresh=self._fresh)
 
@@ -126,19 +128,30 @@ class Collection:
         return plain_text(self._consent.document.question)
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        """The labels of the values, printable; none where values are numbers."""
-        return self._consent.document.labels
+    def asked(self) -> tuple[str, ...]:
+        """What is asked of a record, in words: one line for each of the questions that are asked at once."""
+        return tuple(plain_text(view.in_words) for view in self._consent.views)
 
     @property
-    def expected(self) -> str:
-        """The accepted answers, in words."""
-        return expected(self.labels, self.domain)
+    def has_values(self) -> bool:
+        """Whether a record is one value of a list."""
+        return not self._consent.document.views
 
     @property
-    def domain(self) -> int:
-        """Values are 0 … domain − 1."""
-        return self._consent.document.mechanism.domain
+    def terms(self) -> str:
+        """What a user should know before she answers: question, answers, guarantees, crowd, shufflers."""
+        from peos.collection.summary import in_words  # computes what is guaranteed, which only some ask for
+
+        return in_words(self._consent.document, self._consent.views)
+
+    @property
+    def terms_json(self) -> dict[str, Any]:
+        """The same for scripts."""
+        from peos.collection.summary import Summary, guaranteed
+
+        document = self._consent.document
+        shown = {"collection": self.digest.hex(), **Summary.of(document, self._consent.views).to_json()}
+        return {**shown, "shufflers": list(self.shufflers), "guarantees": list(guaranteed(document))}
 
     @property
     def shufflers(self) -> tuple[str, ...]:
@@ -149,15 +162,25 @@ class Collection:
         """Whether the ticket is one of this collection's, and the key the one that it names."""
         return is_ticket_of(self._consent, ticket)
 
+    def record_of(self, words: str) -> Record:
+        """The record that words stand for: themselves, or where a list or an object is asked for, the one in JSON."""
+        return record_of(self._consent, words)
+
     def submit(
-        self, value: Answer, ticket: Ticket, *, waiting: Waiting = _untold, deadline: float | None = None
+        self, record: Record, ticket: Ticket, *, waiting: Waiting = _untold, deadline: float | None = None
     ) -> Result:
-        """The owner's answer. A repeat sends what was prepared the first time, whatever `value` says now.
+        """The owner's answer. A repeat sends what was prepared the first time, whatever `record` says now.
 
         What shufflers refuse is in the result; what this client refuses (budget, answered before) is raised.
         """
-        (number,) = self._values([(value, ticket)], frozenset(), _untold)
-        (result,) = self._send([Respondent(OWNER, number, ticket)], expected=1, waiting=waiting, deadline=deadline)
+        self._check([(record, ticket)], frozenset(), _untold)
+        if not is_asked(self._consent, ticket):
+            raise Refused(
+                "ticket.other_round",
+                "this round asks others; your ticket is not for it",
+                hint="nothing was sent; wait for the invitation of another round of the study",
+            )
+        (result,) = self._send([Respondent(OWNER, record, ticket)], expected=1, waiting=waiting, deadline=deadline)
         for refusal in result.refusals:
             if refusal.name == OURSELVES:
                 raise Refused(refusal.error_id, refusal.sentence, hint=refusal.hint)
@@ -167,36 +190,48 @@ class Collection:
         self,
         answers: Answers,
         *,
+        users: Sequence[str] | None = None,
         progress: Progress = _untold,
         waiting: Waiting = _untold,
         deadline: float | None = None,
     ) -> list[Result]:
         """The answers of many users, each with memory, budget and randomness of her own; results in their order.
 
-        What all shufflers have acknowledged is not sent again: whatever broke off is resumed by the same call.
-        `progress` gets the number done and the total; `waiting`, a sentence about the shuffler awaited.
+        `users` names each of them; without names a user is her ticket. Who has a ticket of another round of the study
+        is not asked. What all shufflers have acknowledged is not sent again: whatever broke off is resumed by the same
+        call. `progress` gets the number done and the total; `waiting`, a sentence about the shuffler awaited.
         """
         known = self._memory.tickets(self.digest)
-        values = self._values(answers, known, progress)
-        given = [(value, ticket) for value, (_, ticket) in zip(values, answers, strict=True)]
+        self._check(answers, known, progress, users)
+        names = [ticket.id for _, ticket in answers] if users is None else [named(user) for user in users]
         accepted = self._memory.accepted(self.digest)
-        expected = sum(ticket.id not in known for _, ticket in answers)
+        asked = [is_asked(self._consent, ticket) for _, ticket in answers]
+        given = [
+            Respondent(name, record, ticket)
+            for name, (record, ticket), is_here in zip(names, answers, asked, strict=True)
+            if is_here
+        ]
+        expected = sum(one.ticket.id not in known for one in given)
         results: list[Result] = []
         for chunk in (given[part] for part in chunks(len(given), CHUNK)):
-            fresh = [Respondent(ticket.id, value, ticket) for value, ticket in chunk if ticket.id not in accepted]
+            fresh = [one for one in chunk if one.ticket.id not in accepted]
             before = len(results) + len(chunk) - len(fresh)
 
             def told(done: int, before: int = before) -> None:
-                progress(before + done, len(answers))
+                progress(before + done, len(given))
 
             told(0)
             run = partial(self._send, expected=expected, told=told, waiting=waiting, deadline=deadline)
             sent = iter(run(fresh) if fresh else ())
             results += [
-                Result(ticket.id, accepted=True, repeated=True) if ticket.id in accepted else next(sent)
-                for _, ticket in chunk
+                Result(one.ticket.id, accepted=True, repeated=True) if one.ticket.id in accepted else next(sent)
+                for one in chunk
             ]
-        return results
+        here = iter(results)
+        return [
+            next(here) if is_here else Result(ticket.id, accepted=False, repeated=False, is_asked=False)
+            for is_here, (_, ticket) in zip(asked, answers, strict=True)
+        ]
 
     def _send(
         self,
@@ -214,14 +249,19 @@ class Collection:
         finally:
             self.sent += sending.sent
 
-    def _values(self, answers: Answers, known: Container[bytes], progress: Progress) -> list[int]:
-        """The answers as numbers; BadAnswers names every one that is wrong."""
+    def _check(
+        self, answers: Answers, known: Container[bytes], progress: Progress, users: Sequence[str] | None = None
+    ) -> None:
+        """BadAnswers names every answer that is wrong, before anything is randomised."""
 
         def looked_at(position: int) -> None:
             if not position % BATCH:
                 progress(0, len(answers))
 
-        found, faults = values_of(self._consent, answers, known, looked_at)
+        faults = faults_of(self._consent, answers, known, looked_at)
+        if users is not None:
+            first: dict[str, int] = {}
+            twice = [at for at, user in enumerate(users) if first.setdefault(user, at) != at]
+            faults += [(position, "the user is there twice") for position in twice]
         if faults:
             raise BadAnswers(faults)
-        return found

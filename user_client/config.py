@@ -8,7 +8,7 @@ from peos.client.consent import Limits
 from peos.crypto.identity import PUBLIC_BYTES
 from peos.errors import WrongInput
 from peos.protocols import NEEDS_NO_LEAVE
-from peos.registry import PROTOCOLS
+from peos.registry import PROTOCOLS, VIEWS
 from peos.settings import PATH, POSITIVE, TEXTS, File, Kind, count, load, setting, some_of
 from peos.shuffle.schedule import MIN_SHUFFLERS
 
@@ -50,11 +50,22 @@ class Config(File):
     budget: float = setting("budget", POSITIVE)  # of ε_l, over all that she will ever answer
     # The sequential shuffle protects less (protocol.md §9).
     protocols: tuple[str, ...] = setting("protocols", some_of(*PROTOCOLS), NEEDS_NO_LEAVE)
+    views: tuple[str, ...] | None = setting("views", some_of(*VIEWS), None)  # what may be asked; else all that is known
+    attributes: tuple[str, ...] | None = setting("attributes", TEXTS, None)  # of her record; else all
+    most_cells: int | None = setting("most_cells", count(2), None)  # of a table of them
 
     @property
     def limits(self) -> Limits:
         """The least protection with which she answers."""
-        return Limits(self.most_eps_local, self.least_reports, self.least_fakes, self.protocols)
+        return Limits(
+            self.most_eps_local,
+            self.least_reports,
+            self.least_fakes,
+            self.protocols,
+            self.views,
+            self.attributes,
+            self.most_cells,
+        )
 
 
 def read(path: Path) -> Config:

@@ -11,13 +11,15 @@ from peos.net.submit import Refusal
 class Result:
     """The outcome of one submission.
 
-    `repeated` says that the answer had been given before: the value was not used, and nothing was randomised again.
+    `repeated` says that the answer had been given before: the record was not used, and nothing was randomised again.
+    `is_asked` is false of a ticket that is for another round of the study: nothing was sent, nor should be.
     """
 
     ticket: bytes  # its id
     accepted: bool
     repeated: bool
     refusals: tuple[Refusal, ...] = ()
+    is_asked: bool = True
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class CollectionStatus:
 
 @dataclass(frozen=True)
 class Ledger:
-    """All that was ever charged here. `own` is the folder's owner; others are users of `submit-file`, by ticket."""
+    """All that was ever charged here: to the folder's owner, and to others, who are users of `submit-file`."""
 
     budget: int
     own_spent: int
@@ -74,4 +76,7 @@ def _charge(charge: Charge) -> dict[str, Any]:
         "question": charge.question,
         "users": charge.users,
         "eps_local": charge.cost / MILLIONTHS,
+        "known_by": "name" if charge.is_named else "ticket",
+        "study": charge.study.hex() if charge.study else None,
+        "round": charge.round or None,
     }

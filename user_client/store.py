@@ -7,9 +7,11 @@ Once every shuffler has acknowledged a submission, its parts (shares, salts, tic
 the output they would tell her answer to who takes her device. What stays says that she took part, and lets her ask
 whether she was counted: her row, the shufflers' receipts, and a signature that is good for asking alone.
 
-A user is the folder's owner (`OWNER`), or in `submit-file` a ticket's holder, by the ticket's id.
+A user is the folder's owner (`OWNER`), or in `submit-file` who the file says (`named`), else a ticket's holder, by the
+ticket's id. Of a study she answers one round.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -21,6 +23,7 @@ from peos.client.answering import Submission
 from peos.client.ledger import Charge, Ledger
 from peos.collection.receipts import Receipt
 from peos.collection.submission import Part
+from peos.collection.ticket import StudyPart
 from peos.errors import PeosError
 from peos.store.database import Database, Layout
 from peos.store.private_files import private_folder
@@ -28,15 +31,18 @@ from peos.wire.submissions import decode_part, decode_receipt
 from user_client.results import CollectionStatus
 
 OWNER: Final = b"owner"
+_NAMED: Final = b"name:"
 NAME: Final = "memory.sqlite"
+_ONE_ROUND: Final = "CREATE UNIQUE INDEX one_round ON submissions (user, study)"  # of a study; without one, no matter
 LAYOUT: Final = Layout(
     what="the memory",
-    version=3,
+    version=4,
     application=0x70656F63,
     tables=(
         """
         CREATE TABLE collections (
-            digest BLOB PRIMARY KEY, question TEXT NOT NULL, shufflers TEXT NOT NULL, closes_at INTEGER NOT NULL
+            digest BLOB PRIMARY KEY, question TEXT NOT NULL, shufflers TEXT NOT NULL, closes_at INTEGER NOT NULL,
+            study BLOB, round INTEGER NOT NULL DEFAULT 0  -- where it is a round of one
         ) STRICT, WITHOUT ROWID
         """,
         """
@@ -44,6 +50,7 @@ LAYOUT: Final = Layout(
             collection BLOB NOT NULL REFERENCES collections, ticket BLOB NOT NULL, user BLOB NOT NULL,
             mechanism BLOB NOT NULL, cost INTEGER NOT NULL,
             row BLOB NOT NULL, user_key BLOB NOT NULL, asking BLOB NOT NULL,  -- the signature of a membership request
+            study BLOB,  -- the collection's
             PRIMARY KEY (collection, ticket),
             UNIQUE (user, mechanism)  -- one report a user and question, whatever else goes wrong
         ) STRICT
@@ -61,10 +68,24 @@ LAYOUT: Final = Layout(
             PRIMARY KEY (collection, ticket, shuffler)
         ) STRICT, WITHOUT ROWID
         """,
+        _ONE_ROUND,
     ),
-    steps={2: ()},  # it bears the application from 3 on
+    steps={
+        2: (),  # it bears the application from 3 on
+        3: (
+            "ALTER TABLE collections ADD COLUMN study BLOB",
+            "ALTER TABLE collections ADD COLUMN round INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE submissions ADD COLUMN study BLOB",
+            _ONE_ROUND,
+        ),
+    },
     unmarked=frozenset({"collections", "submissions", "parts", "answers"}),
 )
+
+
+def named(name: str) -> bytes:
+    """The user of that name, as she is remembered: her name is not kept."""
+    return _NAMED + hashlib.sha256(name.encode()).digest()
 
 
 @dataclass(frozen=True, repr=False)
@@ -127,10 +148,13 @@ class ClientStore:
 
     # What she was asked, and what she answered.
 
-    def note_collection(self, digest: bytes, question: str, shufflers: Sequence[str], closes_at: int) -> None:
+    def note_collection(
+        self, digest: bytes, question: str, shufflers: Sequence[str], closes_at: int, study: StudyPart | None = None
+    ) -> None:
         """A collection that something is kept for."""
-        row = (digest, question, json.dumps(list(shufflers)), closes_at)
-        self._base.run("INSERT OR IGNORE INTO collections VALUES (?, ?, ?, ?)", *row)
+        part = (None, 0) if study is None else (study.id, study.round)
+        row = (digest, question, json.dumps(list(shufflers)), closes_at, *part)
+        self._base.run("INSERT OR IGNORE INTO collections VALUES (?, ?, ?, ?, ?, ?)", *row)
 
     def find(self, collection: bytes, ticket: bytes) -> StoredSubmission | None:
         """The submission stored under a ticket."""
@@ -169,12 +193,24 @@ class ClientStore:
         )
         return (rows[0][0], rows[0][1]) if rows else None
 
-    def keep(self, collection: bytes, mechanism: bytes, user: bytes, one: Submission) -> None:
+    def round_of(self, user: bytes, study: bytes) -> tuple[bytes, int] | None:
+        """The collection and round of a study that a user has answered."""
+        row = self._base.row(
+            "SELECT collection, round FROM submissions JOIN collections ON digest = collection "
+            "WHERE user = ? AND submissions.study = ?",
+            user,
+            study,
+        )
+        return None if row is None else (row[0], row[1])
+
+    def keep(
+        self, collection: bytes, mechanism: bytes, user: bytes, one: Submission, study: StudyPart | None = None
+    ) -> None:
         """A user's new submission with what it cost; inside a transaction."""
         self._base.run(
-            "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *(collection, one.ticket, user, mechanism, one.cost),
-            *(one.parts[0].row, one.parts[0].user_key, one.asking),
+            *(one.parts[0].row, one.parts[0].user_key, one.asking, None if study is None else study.id),
         )
         self._base.run_many(
             "INSERT INTO parts VALUES (?, ?, ?, ?)",
@@ -184,10 +220,11 @@ class ClientStore:
             ],
         )
 
-    def ledger(self, user: bytes, mechanism: bytes, budget: int) -> Ledger:
+    def ledger(self, user: bytes, mechanism: bytes, budget: int, study: StudyPart | None = None) -> Ledger:
         """A user's charges and answers, which decide whether she may answer a question."""
         spent = self.spent(user)
-        return Ledger(budget, spent, self.answered(user, mechanism), self.charges(user) if spent else ())
+        in_study = None if study is None else self.round_of(user, study.id)
+        return Ledger(budget, spent, self.answered(user, mechanism), self.charges(user) if spent else (), in_study)
 
     def note_answers(self, collection: bytes, answers: Sequence[tuple[bytes, int, str, bytes | None]]) -> None:
         """Final answers: ticket, shuffler, the refusal, which is empty for an acknowledgement, and its receipt.
@@ -226,17 +263,17 @@ class ClientStore:
 
     def charges(self, user: bytes) -> tuple[Charge, ...]:
         """A user's charges."""
-        return self._charges("user = ?", user)
+        return self._charges("user = ?2", user)
 
     def charges_of_others(self) -> tuple[Charge, ...]:
-        """The charges of all users but the owner, by collection."""
-        return self._charges("user <> ?", OWNER)
+        """The charges of all users but the owner, by collection and by how the users are known."""
+        return self._charges("user <> ?2", OWNER)
 
     def standings(self) -> tuple[CollectionStatus, ...]:
         """Where every collection stands."""
         found = []
         for digest, question, names, closes_at in self._base.rows(
-            "SELECT * FROM collections ORDER BY closes_at, digest"
+            "SELECT digest, question, shufflers, closes_at FROM collections ORDER BY closes_at, digest"
         ):
             prepared = len(self.tickets(digest))
             counted = dict(
@@ -257,8 +294,10 @@ class ClientStore:
 
     def _charges(self, condition: str, user: bytes) -> tuple[Charge, ...]:
         rows = self._base.rows(
-            "SELECT collection, question, count(*), max(cost) FROM submissions JOIN collections ON digest = collection "  # noqa: S608 - two fixed texts
-            f"WHERE {condition} GROUP BY collection ORDER BY min(submissions.rowid)",
+            "SELECT collection, question, count(*) AS users, max(cost) AS cost, collections.study, round, "  # noqa: S608 - two fixed texts
+            "substr(user, 1, length(?1)) = ?1 AS is_named FROM submissions JOIN collections ON digest = collection "
+            f"WHERE {condition} GROUP BY collection, is_named ORDER BY min(submissions.rowid)",
+            _NAMED,
             user,
         )
-        return tuple(Charge(*row) for row in rows)
+        return tuple(Charge(**{**dict(row), "is_named": bool(row["is_named"])}) for row in rows)

@@ -16,6 +16,7 @@ from peos.crypto.randomness import Randomness
 from peos.errors import Refused
 from peos.net.submit import Refusal, send_parts
 from peos.protocols import Splitter
+from peos.tasks.views import Record
 from peos.wire.submissions import encode_receipt
 from user_client.results import Result
 from user_client.store import ClientStore, StoredSubmission
@@ -27,10 +28,10 @@ OURSELVES: Final = "this client"
 
 @dataclass(frozen=True, repr=False)
 class Respondent:
-    """A user with a value and a ticket; `user` is whose memory and budget it is."""
+    """A user with a record and a ticket; `user` is whose memory and budget it is."""
 
     user: bytes
-    value: int
+    record: Record
     ticket: Ticket
 
     def __repr__(self) -> str:
@@ -39,7 +40,7 @@ class Respondent:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A submission to send; `repeated` if it was prepared before, whatever the value now."""
+    """A submission to send; `repeated` if it was prepared before, whatever the record now."""
 
     remembered: StoredSubmission
     repeated: bool
@@ -59,7 +60,9 @@ class Preparer:
         with self._memory.transaction():
             document = self._consent.document
             names = [plain_text(member.name) for member in document.shufflers]
-            self._memory.note_collection(self._consent.digest, plain_text(document.question), names, document.closes_at)
+            self._memory.note_collection(
+                self._consent.digest, plain_text(document.question), names, document.closes_at, document.study
+            )
             for respondent in respondents:
                 try:
                     found.append(self._one(respondent, expected))
@@ -72,11 +75,11 @@ class Preparer:
         known = self._memory.find(digest, ticket.id)
         if known is not None:
             return Prepared(known, repeated=True)
-        ledger = self._memory.ledger(user, self._mechanism.digest, self._budget)
+        ledger = self._memory.ledger(user, self._mechanism.digest, self._budget, self._consent.document.study)
         charge(self._consent, ledger)  # before a splitter is made, which takes seconds
         own = self._fresh()  # one user's randomness is independent of another's
-        made = answer(self._consent, respondent.value, ticket, ledger, own, self._split_by(expected))
-        self._memory.keep(digest, self._mechanism.digest, user, made)
+        made = answer(self._consent, respondent.record, ticket, ledger, own, self._split_by(expected))
+        self._memory.keep(digest, self._mechanism.digest, user, made, self._consent.document.study)
         return Prepared(StoredSubmission(ticket.id, made.parts, made.encoded, frozenset()), repeated=False)
 
     def _split_by(self, expected: int) -> Splitter:

@@ -82,7 +82,7 @@ def drawing(selection: Selection) -> Drawing:
     scale = _Scale(selection)
     is_short = all(len(value.label) <= _SHORT for value in selection.shown)
     return Drawing(
-        order="the largest estimates first" if selection.left_out else "in the order of the question",
+        order="in the order of the question" if selection.is_of_the_question else "the largest estimates first",
         ticks=tuple(scale.ticks()),
         rows=tuple(_row(value, place, scale, selection.places) for place, value in enumerate(selection.shown)),
         height=_TOP + _PITCH * len(selection.shown) + 6,

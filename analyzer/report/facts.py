@@ -8,9 +8,10 @@ from analyzer.report.formatting import NOT_RECORDED, moment, whole
 from peos.ldp.base import symbol
 from peos.privacy.guarantees import rounded_up
 from peos.protocols import protocol_named
-from peos.registry import MECHANISMS, POST_PROCESSING
+from peos.registry import KEYED, MECHANISMS, POST_PROCESSING
 
 _NOT_MEASURED: Final[dict[str, Any]] = dict.fromkeys(("seconds", "sent", "received", "peak_rss"))
+_GROUPS: Final = 8  # as many as a line holds
 _ROLES: Final = ("analyzer", "users")
 _CHECKS: Final = {
     "dummies": "Every dummy came out of the shuffle exactly. The analyzer had put these reports in and committed to "
@@ -22,6 +23,10 @@ _CHECKS: Final = {
     "inspection": "What the shufflers opened of their work, the dummies' rows step by step, shows no fault of any "
     "of them.",
     "everybody_counted": "Every user of the demonstration was counted.",
+    "groups": "Each group of reports has as many as chance gives it. Users draw for themselves which question they "
+    "answer; a group that is too large was flooded on purpose.",
+    "complete": "The study was done before there were no users left to ask.",
+    "found": "Everything that is frequent enough to be missed in one of a million runs only was found.",
     "estimates": "Every estimate lies within its bound of the truth.",
 }
 _OF_BITS: Final = (
@@ -59,12 +64,12 @@ class Processed:
 def facts(found: Mapping[str, Any]) -> dict[str, str]:
     """The question, its dates and the parties; the page lists the shufflers' names where they are recorded."""
     about, parameters = found.get("collection") or {}, found["parameters"]
-    mechanism = MECHANISMS.get(parameters["mechanism"])
+    mechanism = MECHANISMS.get(parameters["mechanism"]) or KEYED.get(parameters["mechanism"])
     protocol = protocol_named(parameters["protocol"])
     return {
         "Question": about.get("question", NOT_RECORDED),
         "Epoch": about.get("epoch") or "none was named",
-        "Values": f"{whole(parameters['domain'])} possible answers",
+        **_asked(found),
         "Published": moment(about.get("published_at")),
         "Open until": f"{moment(about.get('closes_at'))}, or until the analyst closed it",
         "Analyzer": about.get("analyzer", NOT_RECORDED),
@@ -79,6 +84,51 @@ def facts(found: Mapping[str, Any]) -> dict[str, str]:
         "Parameters": f"ε_l = {rounded_up(parameters['eps_local'])}, δ = {parameters['delta']:g}"
         + "".join(f", {symbol(name)} = {whole(value)}" for name, value in _shown(parameters).items()),
         "Encryption": f"{parameters['scheme']}; shuffle protocol {protocol.about.kind}{protocol.name}",
+    }
+
+
+@dataclass(frozen=True)
+class RoundShown:
+    """One collection of a study, as the page shows it."""
+
+    name: str
+    state: str
+    users: str
+    groups: str
+    epsilons: tuple[str, ...]
+
+
+def rounds(found: Mapping[str, Any]) -> list[RoundShown]:
+    """Every round of a study, those that were aborted too; nothing for a collection of its own."""
+    return [_round(one) for one in found.get("rounds", ())] if found.get("task") else []
+
+
+def _round(one: Mapping[str, Any]) -> RoundShown:
+    if "guarantees" not in one:
+        return RoundShown(one["name"], f"{one['state']}: {one['reason']}", "", "", ())
+    claims = one["guarantees"]
+    epsilons = [
+        min(value for value in (claim["theorem"], claim["exact"], claims["local"]) if value is not None)
+        for claim in (claims["server"], claims["users"])
+    ]
+    groups = ", ".join(f"{group['size']:,} ({100 * group['share']:.0f} %)" for group in one["groups"][:_GROUPS])
+    more = len(one["groups"]) - _GROUPS
+    groups = groups + (f" and {more} more" if more > 0 else "") if len(one["groups"]) > 1 else ""
+    shown = (*map(rounded_up, epsilons), rounded_up(claims["local"]))
+    return RoundShown(one["name"], one["state"], whole(one["users"]), groups, shown)
+
+
+def _asked(found: Mapping[str, Any]) -> dict[str, str]:
+    """What was asked of a record: one value of a list, or what a study asks."""
+    task = found.get("task")
+    if not task:
+        return {"Values": f"{whole(found['parameters']['domain'])} possible answers"}
+    given = ", ".join(f"{name} {str(value)[:60]}" for name, value in task["parameters"].items())
+    asked = (found.get("collection") or {}).get("asked", ())
+    return {
+        "Task": f"{task['name']}, with {given}" if given else task["name"],
+        "Asked of each user": "one of: " + "; ".join(asked) if len(asked) > 1 else "".join(asked),
+        "Tested": f"{whole(found['tested'])} candidates in the last level",
     }
 
 

@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from analyzer.report import facts, formatting, guarantees
 from analyzer.report.chart import drawing
+from analyzer.report.tables import tables
 from analyzer.report.values import select
 from peos.estimate.post_processing import OF_THE_RAW
 from peos.privacy.guarantees import rounded_up
@@ -52,6 +53,10 @@ def page(found: Mapping[str, Any]) -> str:
             of_the_raw=OF_THE_RAW,
             failed=[str(name).replace("_", " ") for name, held in found["checks"].items() if held is False],
             facts=facts.facts(found),
+            rounds=facts.rounds(found),
+            tables=tables(found),
+            tested=found.get("tested") if found.get("task") else None,
+            unfinished="" if found.get("complete", True) else str(found.get("reason", "")),
             costs=facts.costs(found),
             checks=facts.checks(found),
             inspected=facts.inspected(found),

@@ -48,6 +48,12 @@ class Selection:
     found: int | None
     typical_error: float
     places: int
+    is_found: bool  # by a study, and no list that was asked
+
+    @property
+    def is_of_the_question(self) -> bool:
+        """Whether all values of a list are shown, as it has them; what a study found is in its own order."""
+        return not (self.left_out or self.is_found)
 
     @property
     def domain(self) -> int:
@@ -75,11 +81,12 @@ def select(found: Mapping[str, Any]) -> Selection:
         ordered = sorted(values, key=lambda value: -value.frequency)
         shown, rest = ordered[:SHOWN], ordered[SHOWN:]
     return Selection(
+        is_found=bool(found.get("task")),
         shown=tuple(shown),
         left_out=len(rest),
         largest_left=rest[0].frequency if rest else 0.0,
         found_left=sum(bool(value.found) for value in rest),
-        found=None if significant[0] is None else sum(bool(value.found) for value in values),
+        found=None if significant and significant[0] is None else sum(bool(value.found) for value in values),
         typical_error=median(value.stderr for value in values),
         places=min(places_for(value.stderr for value in values), _PLACES_BESIDE_TRUTH if found["truth"] else _PLACES),
     )

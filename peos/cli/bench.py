@@ -1,6 +1,7 @@
 """`peos bench`: what a collection costs, measured on this machine.
 
-`end-to-end` and `ingest` run real processes; `schemes`, `overhead` and `count` measure processor time in this one.
+`end-to-end` and `ingest` run real processes; `schemes`, `overhead`, `count` and `search` measure processor time in this
+one.
 """
 
 import json
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from peos.bench.machine import machine
+from peos.cli.options import examples, whole
 from peos.registry import DEFAULT_SCHEME, SCHEMES
 
 if TYPE_CHECKING:
@@ -20,12 +22,12 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=T
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@app.command("end-to-end")
+@app.command("end-to-end", epilog=examples("peos bench end-to-end --users 20,000"))
 def end_to_end(
-    users: Annotated[int, typer.Option(help="Number of reports.", min=1)] = 20_000,
-    shufflers: Annotated[int, typer.Option(help="Number of shufflers.")] = 3,
-    fakes: Annotated[int, typer.Option(help="Number of fake reports.", min=0)] = 1000,
-    domain: Annotated[int, typer.Option(help="Number of values.", min=2)] = 64,
+    users: Annotated[int, whole("--users", help="Number of reports.", least=1)] = 20_000,
+    shufflers: Annotated[int, whole("--shufflers", help="Number of shufflers.")] = 3,
+    fakes: Annotated[int, whole("--fakes", help="Number of fake reports.", least=0)] = 1000,
+    domain: Annotated[int, whole("--domain", help="Number of values.", least=2)] = 64,
     scheme: Annotated[str, typer.Option(help="Encryption scheme.", metavar=SCHEMES.choices)] = DEFAULT_SCHEME,
     as_json: Json = False,
 ) -> None:
@@ -57,10 +59,10 @@ def end_to_end(
     _print(report, result["cost"], console, as_json=as_json)
 
 
-@app.command()
+@app.command(epilog=examples("peos bench ingest --streams 4"))
 def ingest(
-    users: Annotated[int, typer.Option(help="Number of submissions to each shuffler measured.", min=100)] = 10_000,
-    streams: Annotated[int, typer.Option(help="Number of clients that submit at the same time.", min=1)] = 4,
+    users: Annotated[int, whole("--users", help="Number of submissions to each shuffler.", least=100)] = 10_000,
+    streams: Annotated[int, whole("--streams", help="Number of clients that submit at the same time.", least=1)] = 4,
     as_json: Json = False,
 ) -> None:
     """Count durable acknowledged submissions per second of one shuffler, and time acknowledgements."""
@@ -73,9 +75,9 @@ def ingest(
     _print(report, rows, console, as_json=as_json)
 
 
-@app.command()
+@app.command(epilog=examples("peos bench schemes --json"))
 def schemes(
-    count: Annotated[int, typer.Option(help="Number of operations in a batch.", min=64)] = 1500,
+    count: Annotated[int, whole("--count", help="Number of operations in a batch.", least=64)] = 1500,
     as_json: Json = False,
 ) -> None:
     """Time each operation of each scheme on one core, compared with phe, and with HEU where it is installed."""
@@ -89,9 +91,9 @@ def schemes(
         lines(report, typer.echo)
 
 
-@app.command()
+@app.command(epilog=examples("peos bench overhead --users 4000 --shufflers 3 --schemes jl"))
 def overhead(
-    users: Annotated[int, typer.Option(help="Number of reports of the larger of two collections.", min=1000)] = 4000,
+    users: Annotated[int, whole("--users", help="Number of reports of the larger collection.", least=1000)] = 4000,
     shufflers: Annotated[list[int] | None, typer.Option(help="Number of shufflers; may be repeated.")] = None,
     schemes: Annotated[
         list[str] | None,
@@ -115,9 +117,9 @@ def overhead(
         )
 
 
-@app.command("count")
+@app.command("count", epilog=examples("peos bench count --reports 1e6"))
 def count_supports(
-    reports: Annotated[int, typer.Option(help="Number of reports to count.", min=1)] = 1_000_000,
+    reports: Annotated[int, whole("--reports", help="Number of reports to count.", least=1)] = 1_000_000,
     as_json: Json = False,
 ) -> None:
     """Time support counts of local hashing (d = 42178, d' = 705) and a vectorised xxhash over all pairs."""
@@ -128,6 +130,27 @@ def count_supports(
     _print(report, report["rows"], console, as_json=as_json)
     if not as_json:
         typer.echo(f"{report['times_faster']:.0f} times faster; the bar is {report['bar']}")
+
+
+@app.command(epilog=examples("peos bench search --json"))
+def search(
+    users: Annotated[int, typer.Option(help="Number of users of the search.", min=1000)] = 1_000_000,
+    reports: Annotated[int, typer.Option(help="Number of reports to count candidates of.", min=200)] = 20_000,
+    as_json: Json = False,
+) -> None:
+    """Time candidates of keys, and the default search for the 32 most frequent texts of six bytes."""
+    from peos.bench.search import measure
+
+    console = _console(as_json)
+    named: set[int] = set()
+
+    def progress(level: int, _done: int, _pieces: int) -> None:
+        if level not in named:
+            named.add(level)
+            console.print(f"level {level + 1}")
+
+    report = {"bench": "search", **measure(users, reports=reports, progress=progress)}
+    _print(report, report["rows"], console, as_json=as_json)
 
 
 def _console(as_json: bool) -> "Console":

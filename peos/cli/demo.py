@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from peos.cli.options import POST_PROCESS
-from peos.errors import PeosError
-from peos.registry import DEFAULT_PROTOCOL, DEFAULT_SCHEME, MECHANISMS, PROTOCOLS, SCHEMES
+from peos.cli.demo_task import demo_task
+from peos.cli.options import POST_PROCESS, real, require_no_more, whole
+from peos.errors import PeosError, WrongInput
+from peos.registry import DEFAULT_PROTOCOL, DEFAULT_SCHEME, MECHANISMS, PROTOCOLS, SCHEMES, TASKS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,17 +26,19 @@ _UNLESS: Final = f"[default: {TARGET}; none of a mechanism that claims its local
 
 
 def demo(
-    users: Annotated[int, typer.Option(help="Number of users.", min=1)] = 2000,
-    shufflers: Annotated[int, typer.Option(help="Number of shufflers.")] = 3,
-    domain: Annotated[int, typer.Option(help="Number of values.")] = 64,
-    delta: Annotated[float, typer.Option(help="Probability with which a guarantee may fail.")] = 1e-6,
+    context: typer.Context,
+    users: Annotated[int, whole("--users", help="Number of users.", least=1)] = 2000,
+    shufflers: Annotated[int, whole("--shufflers", help="Number of shufflers.")] = 3,
+    domain: Annotated[int, whole("--domain", help="Number of values.")] = 64,
+    delta: Annotated[float, real("--delta", help="Probability with which a guarantee may fail.")] = 1e-6,
     eps_server: Annotated[
-        float | None, typer.Option(help=f"Target ε against the analyzer, alone or with few shufflers. {_UNLESS}")
+        float | None,
+        real("--eps-server", help=f"Target ε against the analyzer, alone or with few shufflers. {_UNLESS}"),
     ] = None,
     eps_users: Annotated[
-        float | None, typer.Option(help=f"Target ε against the analyzer and all other users. {_UNLESS}")
+        float | None, real("--eps-users", help=f"Target ε against the analyzer and all other users. {_UNLESS}")
     ] = None,
-    eps_local: Annotated[float, typer.Option(help="Target ε if everyone else colludes.")] = 4.0,
+    eps_local: Annotated[float, real("--eps-local", help="Target ε if everyone else colludes.")] = 4.0,
     fakes: Annotated[str, typer.Option(help="Number of fake reports.", metavar="auto|K")] = "auto",
     mechanism: Annotated[str, typer.Option(help="Local mechanism.", metavar=f"auto|{MECHANISMS.choices}")] = "auto",
     scheme: Annotated[
@@ -48,15 +51,40 @@ def demo(
     asked: Annotated[
         str | None, typer.Option("--post-process", help=POST_PROCESS, metavar="METHOD|auto[:GOAL]")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the users' true values, and of nothing else.")] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(
+            help="Task to run as a study, in place of one question over a list; its own options follow: --bytes 3.",
+            metavar=TASKS.choices,
+        ),
+    ] = None,
+    records: Annotated[
+        Path | None, typer.Option(help="File of what users hold: one JSON value a line, or a .txt of texts.")
+    ] = None,
+    seed: Annotated[int | None, whole("--seed", help="Seed of the users' true values, and of nothing else.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the results; created if missing.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print result.json.")] = False,
 ) -> None:
     """Run a whole collection on this machine (separate processes, TLS, real encryption); print estimates and truth."""
+    if task is not None:
+        _refuse_flat(context, task, ("domain", "mechanism", "asked", "protocol"))
+        shared = ("users", "delta", "eps_server", "eps_users", "eps_local", "fakes", "scheme")
+        typed = {name: context.params[name] for name in shared if _is_typed(context, name)}
+        demo_task(
+            *(task, context.args, typed),
+            records=records,
+            shufflers=shufflers,
+            seed=seed,
+            out=out,
+            as_json=as_json,
+        )
+        return
+    require_no_more(context)
     from rich.console import Console
 
     from peos.localrun import local_spec, run_locally, zipf_values
     from peos.protocols import NEEDS_NO_LEAVE
+    from peos.store.private_files import writable_folder
 
     if asked is not None:
         from peos.estimate.post_processing.published import post_processed, require
@@ -69,6 +97,7 @@ def demo(
     chosen = {"fakes": fakes, "mechanism": mechanism, "scheme": scheme, "protocol": protocol}
     spec = local_spec(users, domain, **wanted, **chosen)
     spec.plan(shufflers)  # what cannot be met is said before anything is started
+    folder = writable_folder(out or Path("peos-demo"))  # nor is it run for nothing
     values = zipf_values(users, domain, seed)
     with tempfile.TemporaryDirectory(prefix="peos-demo-") as scratch:
         published, clock = run_locally(
@@ -82,7 +111,6 @@ def demo(
     result = _compare(published, values, clock)
     if asked is not None:
         result["post_processed"] = post_processed(result, asked)
-    folder = out or Path("peos-demo")
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(result, indent=2, ensure_ascii=False)
     (folder / "result.json").write_text(text, encoding="utf-8")
@@ -96,6 +124,23 @@ def demo(
     if not result["ok"]:
         failed = ", ".join(name for name, held in result["checks"].items() if not held)
         raise PeosError("demo.failed", f"the demo failed its check: {failed}", hint=f"see {folder / 'result.json'}")
+
+
+def _is_typed(context: typer.Context, name: str) -> bool:
+    """Whether an option was given, and not left at its default."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _refuse_flat(context: typer.Context, task: str, names: tuple[str, ...]) -> None:
+    for name in names:
+        if _is_typed(context, name):
+            option = "post-process" if name == "asked" else name
+            raise WrongInput(
+                "plan.not_of_a_task",
+                f"--{option} is of one question over a list, and {task[:80]} is asked",
+                hint="leave one of them out",
+            )
 
 
 def _is_accounted(mechanism: str, domain: int) -> bool:

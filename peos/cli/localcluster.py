@@ -7,6 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
+from peos.cli.options import whole
 from peos.errors import BadEncoding, WrongInput
 
 _CARD: Final = "`peos analyzer init` writes the card and says where"
@@ -14,8 +15,11 @@ _CARD: Final = "`peos analyzer init` writes the card and says where"
 
 def localcluster(
     analyzer: Annotated[Path, typer.Option(help="Card of the analyzer whose collections are accepted.")],
-    out: Annotated[Path, typer.Option("--dir", help="Folder for the shufflers; it must not exist yet.")],
-    shufflers: Annotated[int, typer.Option(help="Number of shufflers.", min=3, max=9)] = 3,
+    out: Annotated[
+        Path,
+        typer.Option("--dir", help="Folder for the shufflers, new or of an earlier run."),
+    ],
+    shufflers: Annotated[int, whole("--shufflers", least=3, most=9, help="Number of shufflers.")] = 3,
 ) -> None:
     """Start shufflers as processes, print the paths of their cards, write a client.toml; Ctrl-C stops them."""
     from peos.ending import ending_signals
@@ -25,17 +29,21 @@ def localcluster(
     if not analyzer.is_file():
         raise WrongInput("card.missing", f"{analyzer} is not a file", hint=_CARD)
     try:
-        decode_card(analyzer.read_bytes())
+        card = decode_card(analyzer.read_bytes())
     except BadEncoding as bad:
         raise WrongInput("card.unreadable", f"{analyzer} is not a card: {bad}", hint=_CARD) from None
+    if card.is_shuffler:
+        raise WrongInput("config.card_of_shuffler", f"{analyzer} is the card of a shuffler", hint=_CARD)
     stop = threading.Event()
     for number in ending_signals():
         signal.signal(number, lambda *_: stop.set())
-    with LocalCluster(out.absolute(), shufflers=shufflers, analyzer_card=analyzer.absolute()) as cluster:
-        cluster.init()
+    card_file = analyzer.absolute()
+    with LocalCluster(out.absolute(), shufflers=shufflers, analyzer_card=card_file, resumes=True) as cluster:
+        if not cluster.is_resumed:
+            cluster.init()
+            cluster.write_client(cluster.folder / "client.toml", most_eps_local=4.0, least_reports=10, budget=8.0)
         cluster.start()
         for party, identity in zip(cluster.shufflers, cluster.identities(), strict=True):
             typer.echo(f"{party.name}  card {party.card}  identity {identity}")
-        cluster.write_client(cluster.folder / "client.toml", most_eps_local=4.0, least_reports=10, budget=8.0)
         typer.echo("running, and pinned in client.toml there; Ctrl-C stops them")
         stop.wait()

@@ -2,38 +2,56 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from peos.cli.options import real, require_no_more, whole
+from peos.cli.plan_task import plan_task
 from peos.errors import WrongInput
-from peos.registry import DEFAULT_SCHEME, MECHANISMS, SCHEMES
+from peos.registry import DEFAULT_SCHEME, MECHANISMS, SCHEMES, TASKS
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from peos.privacy import Claim, Plan
+    from peos.privacy.guarantees import Guarantees
+
+
+OF_A_TASK: Final = {"allow_extra_args": True, "ignore_unknown_options": True}  # which has options of its own
 
 
 def plan(
-    users: Annotated[int, typer.Option(help="Number of honest users expected.")],
-    domain: Annotated[int, typer.Option(help="Number of values.")],
-    delta: Annotated[float, typer.Option(help="Probability with which a guarantee may fail.")],
-    eps_server: Annotated[
-        float | None, typer.Option(help="Target ε against the analyzer, alone or with few shufflers.")
+    context: typer.Context,
+    users: Annotated[int, whole("--users", help="Number of honest users expected.")],
+    delta: Annotated[float, real("--delta", help="Probability with which a guarantee may fail.")],
+    domain: Annotated[int | None, whole("--domain", help="Number of values, unless a task is planned.")] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(
+            help="Task to plan in place of one question over a list; its own options follow, as --bytes 6 --top 8.",
+            metavar=TASKS.choices,
+        ),
     ] = None,
-    eps_users: Annotated[float | None, typer.Option(help="Target ε against the analyzer and all other users.")] = None,
-    eps_local: Annotated[float | None, typer.Option(help="Target ε if everyone else colludes.")] = None,
+    eps_server: Annotated[
+        float | None, real("--eps-server", help="Target ε against the analyzer, alone or with few shufflers.")
+    ] = None,
+    eps_users: Annotated[
+        float | None, real("--eps-users", help="Target ε against the analyzer and all other users.")
+    ] = None,
+    eps_local: Annotated[float | None, real("--eps-local", help="Target ε if everyone else colludes.")] = None,
     fakes: Annotated[
         str, typer.Option(help="Number of fake reports that the shufflers add.", metavar="auto|K")
     ] = "auto",
     mechanism: Annotated[str, typer.Option(help="Local mechanism.", metavar=f"auto|{MECHANISMS.choices}")] = "auto",
-    d_prime: Annotated[int | None, typer.Option(help="Number of hash values, of local hashing.")] = None,
-    signs: Annotated[int | None, typer.Option(help="Number of signs, of Hadamard response.")] = None,
-    size: Annotated[int | None, typer.Option(help="Number of values in a set, of subset selection.")] = None,
-    field_bits: Annotated[int | None, typer.Option(help="Number of bits of a field, of unary encoding.")] = None,
+    d_prime: Annotated[int | None, whole("--d-prime", help="Number of hash values, of local hashing.")] = None,
+    signs: Annotated[int | None, whole("--signs", help="Number of signs, of Hadamard response.")] = None,
+    size: Annotated[int | None, whole("--size", help="Number of values in a set, of subset selection.")] = None,
+    field_bits: Annotated[
+        int | None, whole("--field-bits", help="Number of bits of a field, of unary encoding.")
+    ] = None,
     accounting: Annotated[str, typer.Option(help="How guarantees are computed.", metavar="exact|theorem")] = "exact",
-    shufflers: Annotated[int, typer.Option(help="Number of shufflers.")] = 3,
+    shufflers: Annotated[int, whole("--shufflers", help="Number of shufflers.")] = 3,
     scheme: Annotated[
         str, typer.Option(help="Encryption scheme; decides the costs.", metavar=SCHEMES.choices)
     ] = DEFAULT_SCHEME,
@@ -43,6 +61,35 @@ def plan(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Choose mechanism, ε, d' and fakes of least error for given privacy targets."""
+    if task is not None:
+        flat = ("domain", "mechanism", "signs", "size", "field_bits", "accounting", "scheme", "plot")
+        for name in flat:
+            source = context.get_parameter_source(name)
+            if source is not None and source.name == "COMMANDLINE":
+                raise WrongInput(
+                    "plan.not_of_a_task",
+                    f"--{name.replace('_', '-')} is of one question over a list, and {task[:80]} is planned",
+                    hint="leave one of them out",
+                )
+        plan_task(
+            task,
+            context.args,
+            {
+                "users": users,
+                "delta": delta,
+                "eps_server": eps_server,
+                "eps_users": eps_users,
+                "eps_local": eps_local,
+                "d_prime": d_prime,
+                "fakes": int(fakes) if fakes.isdecimal() else fakes,
+                "shufflers": shufflers,
+            },
+            as_json=as_json,
+        )
+        return
+    require_no_more(context)
+    if domain is None:
+        raise WrongInput("input.command", "either --domain or --task is needed", hint="see peos plan --help")
     # Arrays and special functions take a moment to load, which --help need not spend.
     from peos.privacy import plan as find_plan
 
@@ -118,7 +165,6 @@ def _print(found: "Plan", console: "Console") -> None:
     from rich.table import Table
 
     from peos.ldp.base import symbol
-    from peos.privacy.guarantees import rounded_up
 
     choice = Table(show_header=False, box=None, pad_edge=False)
     shown = "".join(f", {symbol(name)} = {value:,}" for name, value in found.randomizer.shown.items())
@@ -134,22 +180,29 @@ def _print(found: "Plan", console: "Console") -> None:
         other = found.runner_up
         choice.add_row("runner-up", f"{_named(other.mechanism)}, {other.fakes:,} fake reports, MSE {other.mse:.3g}")
 
-    held = Table(box=None, pad_edge=False)
-    for heading in ("what holds against", "ε", "δ", "because of"):
-        held.add_column(heading, overflow="fold")
-    claims = found.guarantees
-    for claim in (claims.server, claims.users):
-        held.add_row(claim.coalition, rounded_up(claim.epsilon), *_ground(claim))
-    held.add_row(claims.anyone, rounded_up(claims.local), "0", "each user's own randomness")
-
     console.print(f"{found.users:,} users, {found.domain:,} values, {found.shufflers} shufflers", style="bold")
     console.print(choice)
     console.print()
+    print_claims(found.guarantees, console)
+    for note in found.notes:
+        console.print(f"\nNote: {note}.")
+
+
+def print_claims(claims: "Guarantees", console: "Console") -> None:
+    """What holds against whom, and because of what."""
+    from rich.table import Table
+
+    from peos.privacy.guarantees import rounded_up
+
+    held = Table(box=None, pad_edge=False)
+    for heading in ("what holds against", "ε", "δ", "because of"):
+        held.add_column(heading, overflow="fold")
+    for claim in (claims.server, claims.users):
+        held.add_row(claim.coalition, rounded_up(claim.epsilon), *_ground(claim))
+    held.add_row(claims.anyone, rounded_up(claims.local), "0", "each user's own randomness")
     console.print(held)
     if claims.server.assumed:
         console.print(f"\n{claims.server.assumed}", soft_wrap=True)
-    for note in found.notes:
-        console.print(f"\nNote: {note}.")
 
 
 def _named(mechanism: str) -> str:

@@ -12,7 +12,8 @@ MODULES: Final = {
     "analyzer": ("analyzer.cli", "Create collections, receive the shuffled reports, publish estimates."),
     "shuffler": ("shuffler.cli", "Run a shuffler: accept submissions, shuffle with the others, deliver."),
     "client": ("user_client.cli", "Answer questions: randomise once, store the report, submit it."),
-    "enrol": ("analyzer.enrol", "Mint tickets for a collection's users."),
+    "study": ("analyzer.study_cli", "Ask more than one value of a list, in one collection or in several."),
+    "enrol": ("analyzer.enrol", "Mint tickets for the users of a collection, or of a study."),
 }
 
 # Options and --help belong to the role's own command line.

@@ -27,6 +27,7 @@ PEOS: Final = "peos"  # the command above the roles: it plans and measures, and 
 INTERRUPTED: Final = 130
 FAILED: Final = PeosError.exit_code
 WRONG_INPUT: Final = WrongInput.exit_code
+_HELP: Final = ["-h", "--help"]
 _OURS: Final = frozenset({"peos", "analyzer", "shuffler", "user_client"})
 
 # The library under typer has moved between releases; the root of its errors is reached through a public name.
@@ -50,7 +51,7 @@ def run(app: typer.Typer, given: Sequence[str], name: str) -> int:
     where = f"{name} {given[0]}" if given and given[0] in getattr(command, "commands", {}) else name
     try:
         with _terminated():
-            outcome = command.main(args=list(given), prog_name=name, standalone_mode=False)
+            outcome = command.main(args=list(given), prog_name=name, standalone_mode=False, help_option_names=_HELP)
             sys.stdout.flush()  # what cannot be written is an error too
     except Ended as ended:
         return ended.code
@@ -60,7 +61,8 @@ def run(app: typer.Typer, given: Sequence[str], name: str) -> int:
         _report(given, where, error)
         return error.exit_code
     except _MISUSE as error:
-        _report(given, where, WrongInput("input.command", _misuse(error), hint=f"see {where} --help"))
+        own = _own(error)  # of an option that we read ourselves
+        _report(given, where, own or WrongInput("input.command", _misuse(error), hint=f"see {where} --help"))
         return WRONG_INPUT
     except (KeyboardInterrupt, typer.Abort):
         outcome = INTERRUPTED
@@ -127,6 +129,19 @@ def _terminated() -> Iterator[None]:
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
+
+
+def _own(error: BaseException | None) -> PeosError | None:
+    """Our error behind one of the library's, which holds it in one way or another."""
+    while error is not None:
+        if isinstance(error, PeosError):
+            return error
+        listed: Any = getattr(error, "errors", list)
+        for one in listed() if callable(listed) else ():
+            if isinstance(found := one.get("ctx", {}).get("error"), PeosError):
+                return found
+        error = error.__cause__ or error.__context__
+    return None
 
 
 def _misuse(error: Any) -> str:

@@ -2,7 +2,7 @@
 
 consent    check(invitation, documents, pins, limits, now): the collection that she may answer, or why not
 ledger     what she has answered and spent, and her budget
-answering  answer(consent, value, ticket, ledger, rng): her submission, randomised once
+answering  answer(consent, record, ticket, ledger, rng): her submission, randomised once
 
 Pure: a store, a network and a command line are around it, in `user_client` or elsewhere.
 """

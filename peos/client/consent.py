@@ -6,12 +6,15 @@ collection is asked about.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from peos.collection.cards import Card, Invitation, check_shufflers_keys, party
 from peos.collection.document import Document
-from peos.errors import BadEncoding, Refused, RemoteFault
+from peos.errors import BadEncoding, Refused, RemoteFault, WrongInput
 from peos.protocols import Encryption
+from peos.tasks.cell_views import require_allowed
+from peos.tasks.views import View
 from peos.wire.documents import SignedDocument, decode_signed_document
 
 _STEP: Final = "document"
@@ -25,6 +28,9 @@ class Limits:
     least_reports: int
     least_fakes: int
     protocols: tuple[str, ...]
+    views: tuple[str, ...] | None = None  # kinds of what may be asked of her record; None: all that are known
+    attributes: tuple[str, ...] | None = None  # of her record, that may be asked for; None: all
+    most_cells: int | None = None  # of a table of attributes
 
 
 @dataclass(frozen=True)
@@ -35,10 +41,30 @@ class Consent:
     document: Document
     encryption: Encryption
     cards: tuple[Card, ...]
+    catalogue: bytes | None = None  # the file that came with the invitation, where the document names one
+
+    @cached_property
+    def views(self) -> tuple[View, ...]:
+        """What is asked of her record, with the texts of the catalogue."""
+        asked = self.document.asked
+        if not any(choice.catalogue for choice in self.document.views):
+            return asked
+        if self.catalogue is None:
+            raise WrongInput(
+                "view.no_catalogue",
+                "the collection asks by a catalogue, and there is none next to the invitation",
+                hint="fetch the file that the analyzer gave out with the invitation, and name it by --catalogue",
+            )
+        return tuple(view.listing(self.catalogue) for view in asked)
 
 
 def check(
-    invitation: Invitation, documents: Sequence[bytes], pins: Collection[bytes], limits: Limits, now: float
+    invitation: Invitation,
+    documents: Sequence[bytes],
+    pins: Collection[bytes],
+    limits: Limits,
+    now: float,
+    catalogue: bytes | None = None,
 ) -> Consent:
     """The collection that she may answer, by the document that each shuffler of the invitation gives; or why not.
 
@@ -62,7 +88,9 @@ def check(
     check_shufflers_keys(document, invitation.shufflers)
     _require_limits(document, limits)
     require_open(document, now)
-    return Consent(signed.digest, document, document.encryption(), invitation.shufflers)
+    consent = Consent(signed.digest, document, document.encryption(), invitation.shufflers, catalogue)
+    _require_views(consent.views, limits)
+    return consent
 
 
 def require_open(document: Document, now: float) -> None:
@@ -143,6 +171,15 @@ def _require_limits(document: Document, limits: Limits) -> None:
         raise _beyond(
             "consent.fakes", f"it has {document.fakes} fakes, you ask for {limits.least_fakes}", "least_fakes"
         )
+
+
+def _require_views(views: Sequence[View], limits: Limits) -> None:
+    others = {view.kind: None for view in views if limits.views is not None and view.kind not in limits.views}
+    if others:
+        asked = f"it asks for {' and '.join(others)}, you answer {' and '.join(limits.views or ())}"
+        raise _beyond("consent.views", asked, "views")
+    tables = [view for view in views if hasattr(view, "names")]
+    require_allowed(tables, allowed=limits.attributes, most_cells=limits.most_cells)
 
 
 def _beyond(id_: str, sentence: str, key: str) -> Refused:

@@ -21,6 +21,9 @@ class Charge:
     question: str
     users: int
     cost: int
+    study: bytes | None = None  # where the collection is a round of one,
+    round: int = 0  # and which
+    is_named: bool = False  # whether the users are known by name, and not by their tickets
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ class Ledger:
     spent: int = 0
     answered: tuple[bytes, bytes] | None = None
     charges: tuple[Charge, ...] = ()
+    in_study: tuple[bytes, int] | None = None  # the collection and round of the question's study that she answered
 
 
 def charge_of(epsilon: float) -> int:
@@ -50,10 +54,17 @@ def shown(millionths: int) -> str:
 
 
 def charge(consent: Consent, ledger: Ledger) -> int:
-    """What a first answer costs her; Refused if the question was answered before, or her budget is spent."""
+    """What a first answer costs her; Refused if she has answered it or its study before, or her budget is spent."""
     cost = charge_of(consent.document.mechanism.epsilon_local)
     if ledger.answered is not None:
         raise _answered(consent, *ledger.answered)
+    if ledger.in_study is not None:
+        collection, number = ledger.in_study
+        raise Refused(
+            "consent.other_round",
+            f"round {number} of this study was answered already, in collection {collection.hex()[:8]}…",
+            hint="one round a study: a second answer would make the first less private",
+        )
     if ledger.spent + cost > ledger.budget:
         raise Refused(
             "consent.budget",

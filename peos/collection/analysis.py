@@ -108,6 +108,11 @@ class Ask:
 
 
 @dataclass(frozen=True)
+class Close:
+    """Repeat the analyst's order to close: some shufflers missed it, and are still open."""
+
+
+@dataclass(frozen=True)
 class Publish:
     """Decrypt, judge and publish, as far as that can be done now."""
 
@@ -124,7 +129,7 @@ class Wait:
     until: float
 
 
-Effect = SetState | Complete | SendDummies | Ask | Publish | Clear | Wait
+Effect = SetState | Complete | SendDummies | Ask | Close | Publish | Clear | Wait
 Effects = tuple[Effect, ...]
 
 
@@ -134,7 +139,7 @@ class Session:
     def __init__(self, document: Terms, *, ask_every: float = ASK_EVERY) -> None:
         self._document = document
         self._ask_every = ask_every
-        self._asked_at = -math.inf
+        self._asked_at = self._now = -math.inf
 
     def on(self, event: Event) -> Effects:
         """What follows from an event."""
@@ -145,7 +150,7 @@ class Session:
                 return self._on_answered(kept, answers)
 
     def _on_clock(self, kept: Durable, now: float) -> Effects:
-        document = self._document
+        document, self._now = self._document, now
         if kept.state in OVER:
             return (Clear(),)
         if kept.state is State.DRAFT:  # the command that creates it opens it
@@ -176,7 +181,8 @@ class Session:
             return (SetState(State.ABORTED, reason),)
         if any(isinstance(answer, Status) and answer.state in _FROZEN for answer in answers):
             return (SetState(State.SHUFFLING),)
-        return ()
+        are_open = any(isinstance(answer, Status) and answer.state == State.OPEN for answer in answers)
+        return (Close(),) if are_open and self._now < self._document.closes_at else ()
 
 
 def lost(document: Terms, delivered: set[int], answers: Sequence[Answer]) -> str:
@@ -257,7 +263,9 @@ def not_accepted(name: str, answer: Answer, refused: PeosError | None, *, may_pa
     if isinstance(refused, Refused) and not may_pass:
         raise refused
     cause = refused if refused is not None else answer if isinstance(answer, PeosError) else None
-    return f"{name} does not know the collection yet" if cause is None else str(cause)
+    if cause is None:
+        return f"{name} does not know the collection yet"
+    return f"{cause} ({cause.hint})" if cause.hint else str(cause)
 
 
 def too_late(name: str, document: Document, now: float, waiting: Sequence[str]) -> Closed | None:

@@ -27,6 +27,11 @@ class Card:
     onion_key: bytes = b""  # a shuffler's
 
     @property
+    def is_shuffler(self) -> bool:
+        """Whether users submit to it; an analyzer has no port for them."""
+        return bool(self.user_address and self.user_certificate)
+
+    @property
     def member(self) -> Member:
         """The organisation as a document names it."""
         return Member(self.name, self.identity, hashlib.sha256(self.peer_certificate).digest())

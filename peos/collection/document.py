@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from peos.collection.labels import require_labels
+from peos.collection.ticket import StudyPart
 from peos.crypto.identity import PUBLIC_BYTES
 from peos.crypto.kdf import DIGEST_BYTES, Context
 from peos.crypto.randomness import U64
@@ -24,13 +24,14 @@ from peos.ldp import from_parameters
 from peos.ldp.base import Mechanism, Question
 from peos.protocols import DEFAULT, Assignment, Encryption, ShuffleProtocol
 from peos.shuffle.schedule import Schedule
+from peos.tasks.labels import require_labels
+from peos.tasks.views import ValueView, View, ViewChoice, digest_of, from_choices
 
 if TYPE_CHECKING:  # a user's client need not load it
     from peos.privacy.guarantees import Guarantees
 
 _LAST_SHOWN: Final = 253_402_300_799  # the end of the year 9999, beyond which no calendar here goes
 MIN_DUMMIES: Final = 32
-ID_BYTES: Final = 16
 TEXT_LIMIT: Final = 1024
 MAX_ROWS: Final = 1 << 31
 
@@ -85,13 +86,18 @@ class Document:
     protocol: ShuffleProtocol = DEFAULT
     onion_keys: tuple[bytes, ...] = ()  # the shufflers', where the protocol has such
     labels: tuple[str, ...] = ()  # what each value means; none where values are numbers
+    views: tuple[ViewChoice, ...] = ()  # what is asked of a record; none where that is one value of the list
+    study: StudyPart | None = None  # where it is a round of a study
 
     def __post_init__(self) -> None:
         self._check_members()
         self.protocol.check_terms(self)
         _require_text(self.question, "a question", least=1)
         _require_text(self.epoch, "an epoch", least=0)
-        require_labels(self.labels, self.choice.domain)
+        if not self.views:
+            require_labels(self.labels, self.choice.domain)
+        elif self.labels:
+            raise WrongInput("document.labels", "labels are of the values of a list, and this document asks by views")
         if not (0.0 < self.delta < 1.0 and math.isfinite(self.delta)):
             raise WrongInput("document.delta", f"delta lies strictly between 0 and 1, not at {self.delta}")
         if not (0 <= self.fakes < MAX_ROWS and 1 <= self.minimum < MAX_ROWS):
@@ -142,11 +148,22 @@ class Document:
                 )
 
     @cached_property
+    def asked(self) -> tuple[View, ...]:
+        """What a client makes of a record."""
+        return from_choices(self.views) if self.views else (ValueView(self.choice.domain, self.labels),)
+
+    def scope(self, digest: bytes) -> bytes:
+        """What its tickets are for: the collection of this digest, or the whole study."""
+        return digest if self.study is None else self.study.id
+
+    @cached_property
     def mechanism(self) -> Mechanism:
-        """The local mechanism, salted with analyzer, question and epoch."""
+        """The local mechanism, salted with analyzer, question and epoch; it answers what is asked."""
         choice = self.choice
-        ask = Question(self.analyzer.identity, self.question, self.epoch)
-        return from_parameters(choice.name, choice.domain, choice.parameters, ask)
+        ask = Question(self.analyzer.identity, self.question, self.epoch, digest_of(self.views))
+        made = from_parameters(choice.name, choice.domain, choice.parameters, ask)
+        made.require_asked([(view.gives, view.cells) for view in self.asked])
+        return made
 
     def encryption_key(self, *, floor: int = KEY_BITS_FLOOR) -> PublicKey:
         """The analyzer's encryption key, every condition on it checked."""

@@ -1,44 +1,65 @@
-"""When the analyzer's dummies are sent: spread like users' reports, so that neither time nor order tells them apart.
+"""When the analyzer's dummies are sent: as users come, so that neither time nor order tells them apart.
 
-Each dummy has a place u between the first report and the last, drawn with its salt. It is due once that share of the
-time has passed, or once that share of the expected users has answered, whichever comes first: users who come evenly
-and users who come all at once both find the dummies among them. One dummy in eight waits for four times as many users
-as it otherwise would: should more come than were expected, not all dummies are in before them (protocol.md §7.1).
+The dummies have places among the expected users, one at random in each of as many equal parts as there are dummies,
+and a dummy is due once so many users have answered: however users come, at every moment the share of the dummies that
+is in is the share of the users. None is sent for its own sake afterwards. Publication needs only half of them
+(`LEAST_SENT`), and half of the expected users are the minimum unless the analyst asks for fewer; only then time counts
+too, as far as users come: that half is due by the end (protocol.md §7.1).
+
+Which dummy has which place follows from salts, but every other one of the document's has a place in the first half,
+so that of the first of them, which are opened where rows are very long (`inspected_dummies`), half are always in.
 
 How many have answered is what the shufflers say. The lower median of their words is taken, so that fewer than half of
 them, who might call the dummies in early, do not decide it.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from math import log
 from typing import Final
 
+from peos.collection.analysis import ASK_EVERY
 from peos.crypto.randomness import Randomness
 
 LEAST_SENT: Final = (
     16  # with fewer acknowledged dummies nothing is published: 16 miss a tenth of the rows one time in 5
 )
-REST_SECONDS: Final = 10.0  # within which an early freeze sends what is left
-_LATE_SHARE: Final = 8  # one in so many waits for more users
-_LATE_FACTOR: Final = 4
-_MARGIN_SHARE: Final = 0.05  # of the open time, at its end, is for repeats
+REST_SECONDS: Final = 10.0  # within which an early freeze sends what is needed
+SOONEST: Final = 0.2  # seconds between two looks
+_LOOKS: Final = 8  # at how many users came, from one dummy to the next
+_MARGIN_SHARE: Final = 0.05  # of the open time, at its end, in which what is needed is sent in any case
 _MARGIN_SECONDS: Final = 30.0
 
 
 @dataclass(frozen=True)
 class Spread:
-    """The time over which a collection's dummies are spread, and the users among whom they are to be."""
+    """The users among whom a collection's dummies are to be, and the time in which they come."""
 
     opened_at: float
     closes_at: float
     expected: int
+    minimum: int
 
-    def due(self, salts: Sequence[bytes], *, now: float, answered: int) -> tuple[int, ...]:
-        """The dummies, by number, that are to be in by now."""
-        passed, came = self._passed(now), answered / max(1, self.expected)
-        return tuple(number for number, salt in enumerate(salts) if _is_due(salt, passed, came))
+    def due(self, salts: Sequence[bytes], taken: Set[int], *, now: float, answered: int, before: int) -> list[int]:
+        """The dummies, by number, that are to be sent now; `before` is how many had answered at the last look."""
+        reached = answered / max(1, self.expected)
+        if answered > before:
+            least = LEAST_SENT / len(salts)
+            reached = max(reached, least * min(self._passed(now), answered / max(1, self.minimum)))
+        left = _left(salts, taken)
+        due = [number for number, place in left.items() if place <= reached]
+        is_over = self._passed(now) >= 1.0
+        return max(due, self.rest(salts, taken, answered=answered), key=len) if is_over else due
+
+    def rest(self, salts: Sequence[bytes], taken: Set[int], *, answered: int) -> list[int]:
+        """Those that must be in before the lists are closed, the first to be sent first.
+
+        Where few users came these are all: shufflers take every dummy off what they hold, and ask for the minimum of
+        the rest.
+        """
+        enough = LEAST_SENT if answered >= self.minimum + len(salts) else len(salts)
+        return list(_left(salts, taken))[: max(0, enough - len(taken))]
 
     def pauses(self, count: int, *, now: float, answered: int, rng: Randomness) -> list[float]:
         """Seconds before each of the last `count` dummies when the collection is closed early: the users' own tempo.
@@ -50,10 +71,15 @@ class Spread:
         longest = REST_SECONDS / max(sum(drawn), REST_SECONDS)
         return [pause * longest for pause in drawn]
 
+    def pause(self, dummies: int, *, came: int, within: float) -> float:
+        """Seconds until the next look, when so many users came within so many seconds."""
+        few = self.expected / dummies / _LOOKS
+        return min(ASK_EVERY, max(SOONEST, few * within / came)) if came > 0 else ASK_EVERY
+
     def _passed(self, now: float) -> float:
         whole = self.closes_at - self.opened_at
         lasting = whole - min(_MARGIN_SECONDS, _MARGIN_SHARE * whole)
-        return (now - self.opened_at) / lasting if lasting > 0 else 1.0
+        return min(1.0, (now - self.opened_at) / lasting) if lasting > 0 else 1.0
 
 
 def answered(reports: Sequence[int], dummies: int) -> int:
@@ -61,8 +87,10 @@ def answered(reports: Sequence[int], dummies: int) -> int:
     return max(0, sorted(reports)[(len(reports) - 1) // 2] - dummies)
 
 
-def _is_due(salt: bytes, passed: float, came: float) -> bool:
-    drawn = hashlib.sha256(b"when" + salt).digest()
-    place = int.from_bytes(drawn[:8], "big") / (1 << 64)
-    late = drawn[8] % _LATE_SHARE == 0
-    return passed >= place or came >= (place * _LATE_FACTOR if late else place)
+def _left(salts: Sequence[bytes], taken: Set[int]) -> dict[int, float]:
+    """Those that are not in, by number, with their places between 0 and 1: one in each of `len(salts)` equal parts."""
+    drawn = [hashlib.sha256(b"when" + salt).digest() for salt in salts]
+    halves = (sorted(range(first, len(salts), 2), key=drawn.__getitem__) for first in (0, 1))
+    within = [int.from_bytes(one[-8:], "big") / (1 << 64) for one in drawn]
+    parts = enumerate(number for half in halves for number in half)
+    return {number: (part + within[number]) / len(salts) for part, number in parts if number not in taken}

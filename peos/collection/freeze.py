@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from peos.collection.document import ID_BYTES
 from peos.collection.rows import RowList, leaf
+from peos.collection.ticket import ID_BYTES
 from peos.crypto import tree
 from peos.crypto.identity import Identity, verifies
 from peos.crypto.kdf import Context

@@ -34,6 +34,7 @@ class Policy:
     most_open: int = 64
     most_per_question_and_day: int = PER_QUESTION
     most_per_analyzer_and_day: int = PER_ANALYZER
+    views: tuple[str, ...] | None = None  # kinds of what may be asked of a record; None: all that are known
 
     def check(self, document: Document, *, me: bytes, now: float, open_: int = 0) -> int:
         """Refuse what the operator would not run; returns this shuffler's number in the document.
@@ -60,6 +61,13 @@ class Policy:
                 "policy.protocol",
                 f"its protocol is {document.protocol.name}, here it must be {' or '.join(self.protocols)}",
                 "ask for another protocol, or allow this one in the policy",
+            )
+        others = {view.kind: None for view in document.asked if self.views is not None and view.kind not in self.views}
+        if others:
+            raise _refused(
+                "policy.views",
+                f"it asks for {' and '.join(others)}, here it must be {' or '.join(self.views or ())}",
+                "ask otherwise, or allow these views in the policy",
             )
         epsilon = document.mechanism.epsilon_local
         if epsilon > self.most_eps_local:
@@ -124,6 +132,29 @@ class Policy:
                     f"{found} of {of} came here within a day, the limit is {most}",
                     f"ask a day later, or ask the operator for a higher `{key}`",
                 )
+
+    @staticmethod
+    def needs_no_word(document: Document, accepted: Document) -> bool:
+        """Whether who accepted one round of a study by hand has accepted this round too.
+
+        It is if the same analyzer asks the same question through the same shufflers, of other places, and if each
+        claim is at least as strong.
+        """
+        here, there = document.study, accepted.study
+        if here is None or there is None or here.id != there.id:
+            return False
+        if max(here.first, there.first) < min(here.end, there.end):  # one user could be asked twice
+            return False
+        if any(
+            getattr(document, name) != getattr(accepted, name)
+            for name in ("analyzer", "question", "shufflers", "protocol", "enrolment_key")
+        ):
+            return False
+        mine, theirs = (one.claims(one.minimum) for one in (document, accepted))
+        pairs = ((mine.server, theirs.server), (mine.users, theirs.users))
+        return mine.local <= theirs.local and all(
+            new.epsilon <= old.epsilon and new.delta <= old.delta for new, old in pairs
+        )
 
     def _check_guarantees(self, document: Document) -> None:
         if self.most_eps_server is None and self.most_eps_users is None:

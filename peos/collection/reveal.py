@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from peos.collection.document import ID_BYTES, Document, Dummy
+from peos.collection.document import Document, Dummy
 from peos.collection.submission import Part, check_part, plain_share
+from peos.collection.ticket import ID_BYTES
 from peos.crypto.identity import Identity, labelled
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import U64

@@ -20,7 +20,8 @@ class Waiting:
 
     def __str__(self) -> str:
         whom = f" from {', '.join(self.parties)}" if self.parties else ""
-        far = f"{self.done:,} of {self.total:,}, " if self.total else ""
+        least = f" (at least {self.total:,})" if self.done > self.total else f" of {self.total:,}"
+        far = f"{self.done:,}{least}, " if self.total else ""
         return f"waiting for {self.step}{whom}: {far}{int(self.seconds):,} s"
 
     def to_json(self) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from typing import Final
 
 import numpy as np
 
-from peos.collection.document import ID_BYTES, Document
-from peos.collection.ticket import Ticket, admits
+from peos.collection.document import Document
+from peos.collection.ticket import ID_BYTES, Ticket, admits
 from peos.crypto.identity import PUBLIC_BYTES, SIGNATURE_BYTES, verifies
 from peos.crypto.kdf import DIGEST_BYTES
 from peos.crypto.randomness import U64, Randomness
@@ -120,11 +120,17 @@ def check_part(part: Part, document: Document, collection: bytes, encryption: En
         )
     if _hash(part.salt, part.share) != part.hashes[me - 1]:
         raise _refused("submit.share_hash", "the share does not match its hash", "send the stored submission again")
-    if not admits(document.enrolment_key, part.ticket, collection, part.id, part.user_key):
+    if not admits(document.enrolment_key, part.ticket, document.scope(collection), part.id, part.user_key):
         raise _refused(
             "submit.ticket",
             "the ticket is not valid for this collection, id and user key",
             "ask the analyst for a ticket",
+        )
+    if document.study is not None and not document.study.asks(part.id):
+        raise _refused(
+            "submit.other_round",
+            "this round asks others; your ticket is not for it",
+            "wait for the invitation of another round of the study",
         )
     if not verifies(part.user_key, part.signature, "submission", part.digest):
         raise _refused(

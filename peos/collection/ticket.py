@@ -1,15 +1,60 @@
 """Tickets: who may submit, and once. A ticket is the enrolment key's signature over (scope, id, user key).
 
-The scope is the collection's digest. The id is drawn by the organisation that enrols, and the user's key signs her
+The scope is the collection's digest, or the id of a study, whose rounds ask different users: of a study's ticket the
+place, a hash of study and id, says which round it is for, so that it fits one round and no shuffler has to remember
+others (decisions/0028). The id is drawn by the organisation that enrols, and the user's key signs her
 submission: a shuffler that sees her ticket before the others cannot use it there (protocol.md §6.3).
 
 The holder of the enrolment key can fill a collection with users of its own; against that there are the fakes (ε_s), not
 the tickets.
 """
 
+import hashlib
 from dataclasses import dataclass
+from typing import Final
 
 from peos.crypto.identity import Identity, verifies
+from peos.crypto.randomness import Randomness
+from peos.errors import WrongInput
+
+ID_BYTES: Final = 16
+STUDY_BYTES: Final = 32
+PLACES: Final = 1 << 64
+
+
+@dataclass(frozen=True)
+class StudyPart:
+    """Which round of which study a collection is: it asks the tickets whose place is from `first` to before `end`."""
+
+    id: bytes
+    round: int
+    first: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if len(self.id) != STUDY_BYTES:
+            raise WrongInput("study.id", f"a study's id has {STUDY_BYTES} bytes, not {len(self.id)}")
+        if not (0 <= self.first < self.end <= PLACES and 1 <= self.round < 1 << 31):
+            raise WrongInput(
+                "study.window", "a round has a number from 1 on, and asks the places from one to before a later one"
+            )
+
+    def asks(self, ticket_id: bytes) -> bool:
+        """Whether this round is the one that a ticket is for."""
+        return self.first <= place(self.id, ticket_id) < self.end
+
+
+def place(study: bytes, ticket_id: bytes) -> int:
+    """Where a ticket stands among all of its study, uniform over ids that were drawn uniformly."""
+    return int.from_bytes(hashlib.sha256(b"place" + study + ticket_id).digest()[:8], "little")
+
+
+def draw_id(rng: Randomness, study: StudyPart | None = None) -> bytes:
+    """A ticket's id; of a study, one that this round asks."""
+    while True:
+        id_ = rng.bytes(ID_BYTES)
+        if study is None or study.asks(id_):
+            return id_
 
 
 @dataclass(frozen=True, repr=False)

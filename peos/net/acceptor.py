@@ -1,4 +1,4 @@
-"""The public side of a port: who may connect, and how many, is settled before gRPC sees a connection.
+"""The public side of a port: who may connect, and how many, is settled before a server sees a connection.
 
 gRPC can limit the connections of a port and the time of a handshake, but not the connections of one address: an
 outsider who opens many would keep everybody else out. So connections are accepted here, counted by address, and carried
@@ -54,6 +54,7 @@ class _Passage:
         self.opened = self.heard = self.taken = acceptor.loop.time()
         self.finished = math.inf  # when gRPC ended it
         self.outward = _NOTHING  # for the caller, and not taken yet
+        self.inner_port = 0  # from which it reaches gRPC, once it does
         self._inward = _NOTHING
         self._acceptor = acceptor
         self._loop = acceptor.loop
@@ -130,9 +131,11 @@ class _Passage:
             self._inner.setblocking(False)
             self._inner.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._inner.connect_ex(self._acceptor.inner)
+            self.inner_port = self._inner.getsockname()[1]
         except OSError:
             self.close(at_once=True)
             return False
+        self._acceptor.note_inner(self)
         self._loop.add_reader(self._inner, self._from_inner)
         return True
 
@@ -173,8 +176,17 @@ class Acceptor:
     for the one who made it; everything else happens in that thread.
     """
 
-    def __init__(self, address: str, inner: tuple[str, int], limits: Limits, observer: Observer) -> None:
+    def __init__(
+        self,
+        address: str,
+        inner: tuple[str, int],
+        limits: Limits,
+        observer: Observer,
+        proxies: frozenset[str] = frozenset(),
+    ) -> None:
         self._listeners = _listeners(address)
+        self._proxies = proxies  # addresses with many callers behind each: no limit of their own
+        self._callers: dict[int, str] = {}  # by the port from which they reach the inside
         self.loop = asyncio.new_event_loop()
         self.inner = inner
         self._limits = limits
@@ -224,6 +236,17 @@ class Acceptor:
         self._listeners = []
         done.set()
 
+    def caller(self, port: int) -> str | None:
+        """The address behind a connection that comes from this port of the loopback; None if it did not come by here.
+
+        From any thread: one look into a dictionary.
+        """
+        return self._callers.get(port)
+
+    def note_inner(self, passage: _Passage) -> None:
+        """It is on its way inside."""
+        self._callers[passage.inner_port] = passage.address
+
     def note_heard(self, passage: _Passage) -> None:
         """A caller has said something: it is the last that would have to give way."""
         self._count_silence(passage)
@@ -239,6 +262,7 @@ class Acceptor:
         """It is over."""
         self._count_silence(passage)
         self._order(passage).pop(passage, None)
+        self._callers.pop(passage.inner_port, None)
         own = self._by_address[passage.address]
         del own[passage]
         if not own:
@@ -276,11 +300,12 @@ class Acceptor:
 
         An address makes no more handshakes in a second than it may have connections: each costs a signature.
         """
-        if self._lately[address] >= self._limits.per_address:
+        most = self._limits.connections if address in self._proxies else self._limits.per_address
+        if self._lately[address] >= most:
             return False
         self._lately[address] += 1
         own = self._by_address.get(address, {})
-        if len(own) >= self._limits.per_address:
+        if len(own) >= most:
             victim = next(iter(sorted(filter(self._must_yield, own), key=lambda one: one.is_settled)), None)
         elif len(self._unsettled) + len(self._settled) < self._limits.connections:
             return True

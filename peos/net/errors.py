@@ -124,7 +124,7 @@ _TRANSPORT: Final = (
         "network.closed",
         "Socket closed",
         "closed the connection",
-        "it may be restarting; if it goes on, it does not accept this party's certificate",
+        "it may be restarting; if it goes on, its operator has not listed this party's card",
         True,
     ),
     _Reason(

@@ -137,11 +137,17 @@ class Guard(grpc.aio.ServerInterceptor):
         """Tell the caller what it may know, and our log the rest."""
         if isinstance(error, grpc.aio.AbortError):
             raise error
-        public = to_status(error)
-        if isinstance(error, NotYet):
-            self._observer.log.debug("a call was too early", method=method)  # callers ask again; each time is no news
-        elif isinstance(error, PeosError):
-            self._observer.note(CallRefused(error, method, public.status.name))
-        else:
-            self._observer.note(CallFailed(error, method))
+        public = noted(self._observer, method, error)
         await context.abort(public.status, public.text, public.metadata)
+
+
+def noted(observer: Observer, method: str, error: Exception) -> Public:
+    """What a caller may know of an error; our log has the rest."""
+    public = to_status(error)
+    if isinstance(error, NotYet):
+        observer.log.debug("a call was too early", method=method)  # callers ask again; each time is no news
+    elif isinstance(error, PeosError):
+        observer.note(CallRefused(error, method, public.status.name))
+    else:
+        observer.note(CallFailed(error, method))
+    return public

@@ -1,17 +1,20 @@
 """Where events are noted: one place decides what becomes a line of the log, and what else hears of it.
 
 An event knows its sentence, its level and its fields; `Observer.note` writes the line, and hands the event to those
-that follow some kind of event: a status that is written anew, an audit log, later metrics. The kinds that only one
-role has are in `shuffler.events` and `analyzer.events`.
+that follow some kind of event: a status that is written anew, a file of failures, metrics. `Observer.keep` is for what
+must be in the audit log first. What some work waits for, as `status` shows it, is known from events alone
+(`Observer.trouble`). The kinds that only one role has are in `shuffler.events` and `analyzer.events`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
 from typing import ClassVar, Final
 
+from peos.errors import PeosError
 from peos.net.logs import LISTENING, Log
 
+EVERYTHING: Final = "everything"  # of `Event.work`: all of its collection
 UNWRITTEN: Final = {"unwritten": True}  # of a field: it is for those who follow, and in no line
 
 
@@ -30,6 +33,12 @@ class Event:
 
     sentence: ClassVar[str] = ""
     level: ClassVar[Level] = Level.INFO
+    work: ClassVar[str] = ""  # that it hinders, or that goes on by it; `Observer.trouble` is asked about it
+
+    @property
+    def trouble(self) -> str:
+        """What hinders the work; nothing, if the work goes on."""
+        return ""
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,11 @@ class Failure(Event):
 
     level: ClassVar[Level] = Level.WARNING
     error: Exception
+
+    @property
+    def trouble(self) -> str:
+        """The error, or, of an error that is not ours, no more than its name."""
+        return str(self.error) if isinstance(self.error, PeosError) else type(self.error).__name__
 
 
 # What every party has.
@@ -142,28 +156,67 @@ class Stopped(Event):
 Follower = Callable[[bytes, Event], None]
 """Hears of an event, with the digest of the collection that it is about, if it is about one."""
 
-NOTHING: Final[Mapping[type[Event], tuple[Follower, ...]]] = {}
+Keeper = Callable[[bytes, Event], Awaitable[None]]
+"""Makes an event durable."""
+
+Followers = Mapping[type[Event], tuple[Follower, ...]]
+_Said = tuple[type[Event], str, dict[str, object]]
+NOTHING: Final[Followers] = {}
 
 
 class Observer:
     """Where events are noted; `of` a collection it names that in every line. `followers` are by the kind of event."""
 
-    def __init__(
-        self, log: Log, followers: Mapping[type[Event], tuple[Follower, ...]] = NOTHING, collection: bytes = b""
-    ) -> None:
-        self.log = log.of(collection) if collection else log
-        self._plain = log
+    def __init__(self, log: Log, followers: Followers = NOTHING, keeper: Keeper | None = None) -> None:
+        self.log = self._plain = log
         self._followers = followers
-        self._collection = collection
+        self._keeper = keeper
+        self._collection = b""
+        self._said: dict[tuple[bytes, str], _Said] = {}  # of what hinders each work of each collection now
 
     def of(self, collection: bytes) -> "Observer":
         """The same, about one collection."""
-        return Observer(self._plain, self._followers, collection)
+        one = Observer(self._plain, self._followers, self._keeper)
+        one.log, one._collection, one._said = self._plain.of(collection), collection, self._said
+        return one
+
+    def trouble(self, work: str) -> str:
+        """What hinders this work now, by the last event about it, of this collection or of all; else nothing."""
+        found = (self._said.get((of, work)) for of in (self._collection, b""))
+        return next((said[1] for said in found if said), "")
+
+    async def keep(self, event: Event) -> None:
+        """Note an event once it is in the audit log; it may be kept again if that fails."""
+        assert self._keeper is not None, "an event for the audit log needs one"
+        await self._keeper(self._collection, event)
+        self.note(event)
 
     def note(self, event: Event) -> None:
-        """Write the line, and tell who follows this kind of event."""
+        """Write the line, unless the work was hindered by just this already, and tell who follows this kind."""
         named = (one.name for one in fields(event) if one.name != "error" and not one.metadata)
         values = {name: getattr(event, name) for name in named}
+        if self._is_news(event, values):
+            self._write(event, values)
+        for kind, followers in self._followers.items():
+            if isinstance(event, kind):
+                for follower in followers:
+                    follower(self._collection, event)
+
+    def _is_news(self, event: Event, values: dict[str, object]) -> bool:
+        if event.work == EVERYTHING:
+            for key in [key for key in self._said if key[0] == self._collection]:
+                del self._said[key]
+        elif event.work:
+            key, said = (self._collection, event.work), (type(event), event.trouble, values)
+            if self._said.get(key) == said:
+                return False
+            if event.trouble:
+                self._said[key] = said
+            else:
+                self._said.pop(key, None)
+        return True
+
+    def _write(self, event: Event, values: dict[str, object]) -> None:
         error = event.error if isinstance(event, Failure) else None
         match event.level:
             case Level.INFO:
@@ -174,7 +227,3 @@ class Observer:
                 self.log.error(event.sentence, error, **values)
             case Level.NONE:
                 pass
-        for kind, followers in self._followers.items():
-            if isinstance(event, kind):
-                for follower in followers:
-                    follower(self._collection, event)

@@ -18,9 +18,10 @@ from peos.collection.membership import MembershipProof, MembershipRequest
 from peos.collection.receipts import Acknowledged
 from peos.collection.replies import Answer
 from peos.collection.submission import Part
-from peos.crypto.randomness import Randomness
+from peos.crypto.randomness import Randomness, system
 from peos.errors import BadEncoding, LocalFault, PeosError, RemoteFault
 from peos.net.errors import from_rpc_error
+from peos.net.retry import Retry, retrying_blocking
 from peos.net.submit_stream import Answered, Event, Lost, SubmitStream, user_channel
 from peos.net.tls import grpc
 from peos.wire.methods import DESCRIBE, PROVE
@@ -30,7 +31,7 @@ WINDOW: Final = 256  # parts that one shuffler has not answered
 WINDOW_BYTES: Final = 8 << 20
 PROOF_SECONDS: Final = 60.0  # the first takes a while: a shuffler makes the tree over its whole list
 _TICK: Final = 0.25
-
+_DESCRIBED: Final = Retry(base=0.2, ceiling=1.0, seconds=5.0)
 _QUIET: Final = 2.0  # seconds without an answer until the caller hears which shuffler is waited for
 
 OnAnswer = Callable[[int, Answer], None]
@@ -47,9 +48,21 @@ class Refusal:
     sentence: str
     hint: str = ""
 
+    @property
+    def who(self) -> str:
+        """Whose refusal it is."""
+        return f"shuffler {self.shuffler} ({self.name})" if self.shuffler else self.name
+
     def __str__(self) -> str:
-        who = f"shuffler {self.shuffler} ({self.name})" if self.shuffler else self.name
-        return f"{who}: {self.sentence}"
+        return f"{self.who}: {self.sentence}"
+
+
+def in_one(refusals: Sequence[Refusal]) -> str:
+    """Several refusals of one part as a sentence: what more than one shuffler says is said once."""
+    said: dict[str, list[str]] = {}
+    for refusal in refusals:
+        said.setdefault(refusal.sentence, []).append(refusal.who)
+    return "; ".join(f"{', '.join(who)}: {sentence}" for sentence, who in said.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +78,16 @@ class Outcome:
         return not self.refusals
 
 
-def describe(card: Card, collection: bytes, *, timeout: float = 10.0) -> bytes:
-    """A collection's SignedDocument as one shuffler gives it; who asks compares the bytes with the others'."""
+def describe(card: Card, collection: bytes, *, timeout: float = 10.0, again: Retry = _DESCRIBED) -> bytes:
+    """A collection's SignedDocument as one shuffler gives it; who asks compares the bytes with the others'.
+
+    A shuffler that turns this address away for a moment, or is restarted, is asked again for up to five seconds.
+    """
     who = party(0, card)
     with user_channel(who, card, "document") as channel:
         call: Any = channel.unary_unary(DESCRIBE.path, request_serializer=DESCRIBE.encode)
         try:
-            signed: bytes = call(collection, timeout=timeout)
+            signed: bytes = retrying_blocking(lambda: call(collection, timeout=timeout), again, rng=system())
         except grpc.RpcError as error:
             raise from_rpc_error(error, who, "document") from None
     return signed

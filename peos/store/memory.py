@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from typing_extensions import override  # grpcio brings it; Python has it from 3.12 on
 
-from peos.collection.document import ID_BYTES
 from peos.collection.lifecycle import State
 from peos.collection.submission import Verdict, judge
+from peos.collection.ticket import ID_BYTES
 from peos.crypto.randomness import Randomness
 from peos.errors import Conflict, LocalFault
 from peos.ldp.base import Question

@@ -9,6 +9,7 @@ import errno
 import fcntl
 import os
 import stat
+import tempfile
 from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,6 +37,20 @@ def private_folder(path: Path) -> None:
             hint="name a folder where this account may write",
         ) from None
     _require_private(path, "folder", "0700")
+
+
+def writable_folder(path: Path) -> Path:
+    """Try whether files can be written to the folder, or it can be made, before anything is worth losing."""
+    there = next(one for one in (path, *path.absolute().parents) if one.exists())
+    try:
+        with tempfile.TemporaryFile(dir=there):
+            return path
+    except OSError as error:
+        raise WrongInput(
+            "input.folder",
+            f"nothing can be written to the folder {path}: {in_words(error)}",
+            hint="give --out a folder where this account may write",
+        ) from None
 
 
 def private_file(path: Path) -> None:

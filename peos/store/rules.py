@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from peos.collection.document import ID_BYTES
 from peos.collection.lifecycle import OVER, State, advance
+from peos.collection.ticket import ID_BYTES
 from peos.errors import Closed, LocalFault, NotYet, Refused, Unknown, WrongInput
 from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.streaming import Rows

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from peos.collection.document import ID_BYTES
 from peos.collection.rows import ROW_BYTES
 from peos.collection.submission import Verdict, judge
+from peos.collection.ticket import ID_BYTES
 from peos.errors import Closed, LocalFault
 from peos.store import private_files, rules
 from peos.store.base import Judged, Lists, Submission

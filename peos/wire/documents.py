@@ -1,14 +1,17 @@
 """The collection document on the wire."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from peos.collection.document import Document, MechanismChoice, Member, digest
+from peos.collection.ticket import PLACES, StudyPart
 from peos.crypto.identity import PUBLIC_BYTES, SIGNATURE_BYTES, Identity, verifies
 from peos.crypto.schemes.base import KEY_BITS_FLOOR
 from peos.errors import BadEncoding, WrongInput
 from peos.protocols import DEFAULT, Encryption, protocol_named
 from peos.shuffle.attempt import ENCRYPTED_SHARE
+from peos.tasks.views import Catalogue, ViewChoice
 from peos.v1 import collection_pb2 as pb
 from peos.wire.strict import VERSION, exactly, parse, serialize
 from peos.wire.submissions import MAX_SHARE_BYTES
@@ -51,6 +54,11 @@ def erase_by_of(data: bytes) -> int:
     return parse(pb.Document, parse(pb.SignedDocument, data).document).erase_by
 
 
+def study_of(data: bytes) -> bytes:
+    """The id of the study that a signed document is a round of, read like `erase_by_of`; empty if it is of none."""
+    return parse(pb.Document, parse(pb.SignedDocument, data).document).study.id
+
+
 def encode_document(document: Document) -> bytes:
     """A document's bytes; done once, by the analyzer that creates it."""
     choice = document.choice
@@ -59,11 +67,7 @@ def encode_document(document: Document) -> bytes:
             version=VERSION,
             question=document.question,
             epoch=document.epoch,
-            mechanism=pb.Mechanism(
-                name=choice.name,
-                domain=choice.domain,
-                parameters=[pb.Parameter(name=name, value=value) for name, value in sorted(choice.parameters.items())],
-            ),
+            mechanism=pb.Mechanism(name=choice.name, domain=choice.domain, parameters=_parameters(choice.parameters)),
             scheme=document.scheme,
             public_key=document.public_key,
             shufflers=[_member(member) for member in document.shufflers],
@@ -79,6 +83,8 @@ def encode_document(document: Document) -> bytes:
             protocol="" if document.protocol is DEFAULT else document.protocol.name,
             onion_keys=document.onion_keys,
             labels=document.labels,
+            views=[_view(choice) for choice in document.views],
+            study=_study(document.study),
         )
     )
 
@@ -86,9 +92,6 @@ def encode_document(document: Document) -> bytes:
 def decode_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> Document:
     """A document whose every range, mechanism and encryption key has been checked."""
     message = parse(pb.Document, data)
-    names = [parameter.name for parameter in message.mechanism.parameters]
-    if names != sorted(set(names)):
-        raise BadEncoding("document.parameters", "a mechanism's parameters are not sorted by distinct names")
     if message.protocol == DEFAULT.name:
         raise BadEncoding(
             "document.protocol_named",
@@ -101,7 +104,7 @@ def decode_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> Document:
             choice=MechanismChoice(
                 message.mechanism.name,
                 message.mechanism.domain,
-                {parameter.name: parameter.value for parameter in message.mechanism.parameters},
+                _read_parameters(message.mechanism.parameters, "a mechanism"),
             ),
             scheme=message.scheme,
             public_key=message.public_key,
@@ -118,6 +121,8 @@ def decode_document(data: bytes, *, floor: int = KEY_BITS_FLOOR) -> Document:
             protocol=protocol_named(message.protocol) if message.protocol else DEFAULT,
             onion_keys=tuple(message.onion_keys),
             labels=tuple(message.labels),
+            views=tuple(map(_read_view, message.views)),
+            study=_read_study(message.study) if message.HasField("study") else None,
         )
         # The mechanism is built on the way, so that its ranges are refused here.
         _require_room(document, document.encryption(floor=floor))
@@ -144,3 +149,44 @@ def _member(member: Member) -> pb.Member:
 def _read_member(message: pb.Member) -> Member:
     exactly(message.identity, PUBLIC_BYTES, "a member's identity")
     return Member(message.name, message.identity, message.certificate)
+
+
+def _parameters(parameters: Mapping[str, int]) -> list[pb.Parameter]:
+    return [pb.Parameter(name=name, value=value) for name, value in sorted(parameters.items())]
+
+
+def _read_parameters(found: Sequence[pb.Parameter], what: str) -> dict[str, int]:
+    names = [parameter.name for parameter in found]
+    if names != sorted(set(names)):
+        raise BadEncoding("document.parameters", f"{what}'s parameters are not sorted by distinct names")
+    return {parameter.name: parameter.value for parameter in found}
+
+
+def _view(choice: ViewChoice) -> pb.View:
+    listed = choice.catalogue
+    return pb.View(
+        kind=choice.kind,
+        parameters=_parameters(choice.parameters),
+        labels=choice.labels,
+        catalogue=None if listed is None else pb.Catalogue(sha256=listed.digest, count=listed.count),
+    )
+
+
+def _read_view(message: pb.View) -> ViewChoice:
+    listed = message.catalogue if message.HasField("catalogue") else None
+    return ViewChoice(
+        message.kind,
+        _read_parameters(message.parameters, "a view"),
+        tuple(message.labels),
+        None if listed is None else Catalogue(listed.sha256, listed.count),
+    )
+
+
+def _study(part: StudyPart | None) -> pb.StudyPart | None:
+    if part is None:
+        return None
+    return pb.StudyPart(id=part.id, round=part.round, first=part.first, end=part.end % PLACES)
+
+
+def _read_study(message: pb.StudyPart) -> StudyPart:
+    return StudyPart(message.id, message.round, message.first, message.end or PLACES)

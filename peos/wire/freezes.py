@@ -5,9 +5,10 @@ from itertools import pairwise
 from typing import Final
 
 from peos.chunks import chunks
-from peos.collection.document import ID_BYTES, MAX_ROWS
+from peos.collection.document import MAX_ROWS
 from peos.collection.freeze import Announcement, Announcements, FrozenDigest, Stretch
 from peos.collection.rows import ROW_BYTES
+from peos.collection.ticket import ID_BYTES
 from peos.crypto.identity import SIGNATURE_BYTES
 from peos.crypto.kdf import DIGEST_BYTES
 from peos.errors import BadEncoding

@@ -5,10 +5,11 @@ from functools import lru_cache
 from typing import Final
 
 from peos.collection.cards import Card, Invitation
-from peos.collection.document import ID_BYTES, TEXT_LIMIT
+from peos.collection.document import TEXT_LIMIT
 from peos.collection.lifecycle import Order
 from peos.collection.receipts import Acknowledgement
 from peos.collection.replies import Answer, Status
+from peos.collection.ticket import ID_BYTES
 from peos.crypto.identity import PUBLIC_BYTES, SIGNATURE_BYTES, Identity, verifies
 from peos.crypto.kdf import DIGEST_BYTES
 from peos.crypto.onion import read_point

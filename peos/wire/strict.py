@@ -27,15 +27,21 @@ def parse(type_: type[M], data: bytes, *, limit: int = MESSAGE_LIMIT) -> M:
         message.ParseFromString(data)
     except DecodeError:
         raise BadEncoding("encoding.unreadable", f"these bytes are not {name}") from None
+    found = getattr(message, "version", None)
+    if found is not None and found > VERSION:  # first: what a later version added is neither understood nor wrong
+        raise BadEncoding(
+            "encoding.version",
+            f"{name} is of wire version {found}, and this program speaks {VERSION}",
+            hint="run the same version everywhere: `peos version` shows both numbers",
+        )
     understood = type_()
     understood.CopyFrom(message)
     understood.DiscardUnknownFields()
     if understood.SerializeToString(deterministic=True) != data:
         raise BadEncoding("encoding.not_canonical", f"{name} has something left over or is not in its one encoding")
-    if getattr(message, "version", None) != VERSION:
-        raise BadEncoding(
-            "encoding.version", f"{name} of another version than {VERSION}", hint="run the same version everywhere"
-        )
+    if found != VERSION:
+        words = f"{name} names no wire version, and this program speaks {VERSION}"
+        raise BadEncoding("encoding.version", words, hint="is it the right file?")
     return message
 
 

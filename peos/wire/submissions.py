@@ -4,11 +4,12 @@ from typing import Final
 
 from google.protobuf.message import DecodeError
 
-from peos.collection.document import ID_BYTES, MAX_ROWS
+from peos.collection.document import MAX_ROWS
 from peos.collection.membership import MOST_SHOWN, FrozenLists, MembershipProof, MembershipRequest
 from peos.collection.receipts import MAX_GROUP, Acknowledgement, Receipt
 from peos.collection.rows import ROW_BYTES, ListProof
 from peos.collection.submission import SALT_BYTES, Part
+from peos.collection.ticket import ID_BYTES
 from peos.crypto.identity import PUBLIC_BYTES, SIGNATURE_BYTES
 from peos.crypto.kdf import DIGEST_BYTES
 from peos.crypto.tree import NODE_BYTES

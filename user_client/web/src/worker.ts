@@ -1,0 +1,49 @@
+/** The worker's end: everything that takes time or knows an answer happens here. */
+import { Client, type Collection, type Options, type Submitting } from "./client.js";
+import { PeosError } from "./errors.js";
+
+export interface Ask {
+  readonly id: number;
+  readonly call: "create" | "open" | "answered" | "submit" | "resume" | "ledger";
+  readonly args: readonly unknown[];
+}
+
+export type Reply =
+  | { id: number; kind: "done"; value: unknown }
+  | { id: number; kind: "waiting"; sentence: string }
+  | { id: number; kind: "failed"; error: { id: string; sentence: string; hint: string; retry: boolean } };
+
+const here = globalThis as unknown as { onmessage: (event: MessageEvent<Ask>) => void; postMessage(reply: Reply): void };
+const collections: Collection[] = [];
+let client: Client;
+
+async function answer({ id, call, args }: Ask): Promise<unknown> {
+  const how = (given: unknown): Submitting => ({
+    ...Object.fromEntries(Object.entries(given as object).filter(([, value]) => value !== undefined)),
+    onWait: (sentence) => here.postMessage({ id, kind: "waiting", sentence }),
+  });
+  if (call === "create") {
+    client = await Client.create(args[0] as Options);
+    return null;
+  }
+  if (call === "open") {
+    const opened = await client.open(args[0] as Uint8Array);
+    return { handle: collections.push(opened) - 1, summary: opened.summary };
+  }
+  if (call === "ledger") return client.ledger();
+  const collection = collections[args[0] as number]!;
+  if (call === "answered") return collection.answered();
+  if (call === "resume") return collection.resume(how(args[1]));
+  return collection.submit(args[1] as number | string, args[2] as string, how(args[3]));
+}
+
+here.onmessage = ({ data }) => {
+  answer(data).then(
+    (value) => here.postMessage({ id: data.id, kind: "done", value }),
+    (error: unknown) => {
+      const known = error instanceof PeosError ? error : new PeosError("submit.broke_off", String(error));
+      const { id, message, hint, retry } = known;
+      here.postMessage({ id: data.id, kind: "failed", error: { id, sentence: message, hint, retry } });
+    },
+  );
+};
