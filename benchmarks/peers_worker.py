@@ -1,6 +1,6 @@
 """What other libraries take for randomising and counting, and how far off they are: run by `benchmarks.peers`.
 
-    python benchmarks/peers_worker.py VALUES.npy EPSILON SECONDS
+    python benchmarks/peers_worker.py speeds|errors VALUES.npy EPSILON SECONDS
 
 Runs in an environment that has the other libraries, so nothing of this project is imported. Each is used as its own
 examples do, report by report, in blocks that fit into memory; what a compiler does at the first call is done before.
@@ -29,6 +29,8 @@ LIBRARIES: Final = ("multi-freq-ldpy", "pure-ldp")
 DOMAIN: Final = 1024
 _LEAST: Final = 2.0  # seconds of a block, or as many reports as fit into memory
 _MOST: Final = 2000  # reports of a block that are vectors of the whole domain
+_SHORT: Final = 0.03  # seconds of a block that is there for its error alone, and
+SPREAD: Final = 0.0025  # as a part of their mean, the standard error with which there are enough of those
 
 
 def multi_freq_ldpy(epsilon: float) -> Iterator[tuple[str, bool, Block]]:
@@ -97,33 +99,61 @@ def pure_ldp(epsilon: float) -> Iterator[tuple[str, bool, Block]]:
 
 
 def measured(block: Block, values: Values, *, wide: bool, seconds: float) -> dict[str, Any]:
-    """Blocks until the time is over: microseconds a report, and n times the mean squared error of each block."""
+    """Blocks until the time is over: microseconds a report."""
     rng = np.random.default_rng(25)
     block(values[:20])
-    size, spent, reports, errors = 100, 0.0, 0, list[float]()
+    size, spent, reports = 100, 0.0, 0
+    while spent < seconds:
+        held = values[rng.permutation(len(values))[:size]]
+        begun = time.process_time()
+        block(held)
+        took = time.process_time() - begun
+        if took < _LEAST and size < (_MOST if wide else len(values)):
+            size = min(2 * size, _MOST if wide else len(values))  # not counted: another size
+            continue
+        spent, reports = spent + took, reports + size
+    return {"reports": reports, "microseconds": spent / reports * 1e6}
+
+
+def erring(block: Block, values: Values, *, seconds: float) -> dict[str, Any]:
+    """Blocks until the mean of n times their mean squared errors is known, or the time is over.
+
+    That mean is the same for blocks of any size n, so many short ones tell it in least time.
+    """
+    rng = np.random.default_rng(26)
+    block(values[:20])
+    size, spent, errors = 100, 0.0, list[float]()
     while spent < seconds:
         held = values[rng.permutation(len(values))[:size]]
         truth = np.bincount(held, minlength=DOMAIN) / size
         begun = time.process_time()
         found = block(held)
         took = time.process_time() - begun
-        if took < _LEAST and size < (_MOST if wide else len(values)):
-            size = min(2 * size, _MOST if wide else len(values))  # not counted: another size
+        spent += took
+        if not errors and took < _SHORT and size < _MOST:
+            size = min(2 * size, _MOST)
             continue
-        spent, reports = spent + took, reports + size
         errors.append(size * float(np.mean(np.square(found - truth))))
-    return {"reports": reports, "block": size, "microseconds": spent / reports * 1e6, "errors": errors}
+        if len(errors) >= 100 and np.std(errors, ddof=1) / math.sqrt(len(errors)) <= SPREAD * np.mean(errors):
+            break
+    return {"errors": errors}
 
 
 def main() -> None:
     """See the module."""
     warnings.simplefilter("ignore")
-    values, epsilon, seconds = np.load(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
+    what, values, epsilon, seconds = sys.argv[1], np.load(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4])
     rows = []
     for library, of in zip(LIBRARIES, (multi_freq_ldpy, pure_ldp), strict=True):
         for name, wide, block in of(epsilon):
-            row = {"library": library, "mechanism": name} | measured(block, values, wide=wide, seconds=seconds)
-            print(f"{library} {name}: {row['microseconds']:.4g} µs a report", file=sys.stderr, flush=True)
+            row: dict[str, Any] = {"library": library, "mechanism": name}
+            if what == "errors":
+                row |= erring(block, values, seconds=seconds)
+                told = f"n·MSE {sum(row['errors']) / len(row['errors']):.4g} of {len(row['errors'])} blocks"
+            else:
+                row |= measured(block, values, wide=wide, seconds=seconds)
+                told = f"{row['microseconds']:.4g} µs a report"
+            print(f"{library} {name}: {told}", file=sys.stderr, flush=True)
             rows.append(row)
     versions = {name: importlib.metadata.version(name) for name in (*LIBRARIES, "numpy", "xxhash", "numba")}
     json.dump({"versions": versions, "rows": rows}, sys.stdout)

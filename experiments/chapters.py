@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
 from experiments.report import DIFFERS, NORMAL_ALPHA, OURS, Result, Row, shortened, statement
-from experiments.running import keyed, output, progress
+from experiments.running import RECORDS, Over, keyed, output, progress, wrong_file
 from peos.crypto.randomness import Randomness
 from peos.drawing import Line, chart
 
@@ -120,13 +121,21 @@ class Figure:
 
 
 def figures(
-    chapter: str, works: Mapping[str, tuple[Work, str, str]], notes: Mapping[str, Callable[[bool], tuple[str, ...]]]
+    chapter: str,
+    works: Mapping[str, tuple[Work, str, str]],
+    notes: Mapping[str, Callable[[bool], tuple[str, ...]]],
+    *,
+    quick_sentences: bool = True,
 ) -> dict[str, Figure]:
-    """Of each name what makes its rows, what it is called and what its drawing has upwards; and the notes on it."""
+    """Of each name what makes its rows, what it is called and what its drawing has upwards; and the notes on it.
+
+    A quick look leaves out what is said of the figures where a few runs of few users cannot show it.
+    """
 
     def rows(work: Work, quick: bool, rng: Randomness) -> Iterator[Row]:
         progress(f"{chapter}: {work.__name__}")
-        return work(quick, np.random.default_rng(int.from_bytes(rng.bytes(16))))
+        every = work(quick, np.random.default_rng(int.from_bytes(rng.bytes(16))))
+        return (row for row in every if quick_sentences or not quick or "found" not in row)
 
     return {
         name: Figure(name, paper, partial(rows, work), notes[name], down) for name, (work, paper, down) in works.items()
@@ -144,16 +153,34 @@ def draw(result: Result, down: str) -> str:
     return chart(f"{result.paper}: {rows[0]['panel']}", rows[0]["across"], down, lines)
 
 
-def main(chapter: str, figures: Mapping[str, Figure], arguments: Sequence[str] | None = None) -> int:
-    """Make those that are named; 0 if all agrees or is explained. In full, also their JSON and drawings."""
+def main(
+    chapter: str,
+    figures: Mapping[str, Figure],
+    arguments: Sequence[str] | None = None,
+    *,
+    over: Mapping[str, Over] | None = None,
+) -> int:
+    """Make those that are named; 0 if all agrees or is explained. In full, also their JSON and drawings.
+
+    Those of `over` may be made of a file in place of a stand-in, and then nothing is written.
+    """
     parser = argparse.ArgumentParser(prog=f"python -m experiments.{chapter}", description=f"figures of {chapter}")
     parser.add_argument("figures", nargs="*", metavar="FIGURE", help=f"one of {', '.join(figures)}; or all")
     parser.add_argument("--quick", action="store_true", help="few runs; nothing is written")
     parser.add_argument("--json", action="store_true", help="the results as JSON on standard output")
+    if over:
+        parser.add_argument("--records", type=Path, help=f"{RECORDS}; for {', '.join(over)}")
     given = parser.parse_args(arguments)
     unknown = [name for name in given.figures if name not in figures]
     if unknown:
         parser.error(f"{unknown[0]} is none of {', '.join(figures)}")
+    if over and given.records:
+        if len(given.figures) != 1 or given.figures[0] not in over:
+            parser.error(f"--records is for {', '.join(over)}")
+        (name,) = given.figures
+        with wrong_file(parser, given.records):
+            output(over[name](given.records, given.quick, keyed(name)), "", as_json=given.json, keep=False)
+        return 0
     agree = True
     for name in given.figures or figures:
         figure = figures[name]

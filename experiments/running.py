@@ -3,12 +3,17 @@
 import argparse
 import hashlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
 
 from experiments.report import AGREES, DIFFERS, EXPLAINED, OURS, RESULTS, Result
 from peos.crypto.randomness import Randomness
 
+RECORDS: Final = "a file with one text a line, in place of the stand-in; nothing is written"
 Run = Callable[[bool, Randomness], Result]
+Over = Callable[[Path, bool, Randomness], Result]
 Draw = Callable[[Result], str]
 
 
@@ -22,15 +27,35 @@ def progress(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def main(name: str, about: str, run: Run, draw: Draw, arguments: Sequence[str] | None = None) -> int:
-    """Run one experiment; 0 if all agrees or is explained. In full it also writes the JSON and the drawing."""
+def main(
+    name: str, about: str, run: Run, draw: Draw, arguments: Sequence[str] | None = None, *, over: Over | None = None
+) -> int:
+    """Run one experiment; 0 if all agrees or is explained. In full it also writes the JSON and the drawing.
+
+    With `over` it may be run on a file in place of its stand-in, and then nothing is written.
+    """
     parser = argparse.ArgumentParser(prog=f"python -m experiments.{name}", description=about)
     parser.add_argument("--quick", action="store_true", help="the same parameters on few users; nothing is written")
     parser.add_argument("--json", action="store_true", help="the result as JSON on standard output")
+    if over is not None:
+        parser.add_argument("--records", type=Path, help=RECORDS)
     given = parser.parse_args(arguments)
-    result = run(given.quick, keyed(name))
-    output(result, "" if given.quick else draw(result), as_json=given.json, keep=not given.quick)
+    if over is not None and given.records is not None:
+        with wrong_file(parser, given.records):
+            result, keep = over(given.records, given.quick, keyed(name)), False
+    else:
+        result, keep = run(given.quick, keyed(name)), not given.quick
+    output(result, draw(result) if keep else "", as_json=given.json, keep=keep)
     return 0 if result.agree else 1
+
+
+@contextmanager
+def wrong_file(parser: argparse.ArgumentParser, path: Path) -> Iterator[None]:
+    """What a file is wrong by is said in a sentence, with exit code 2."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        parser.error(f"{path} cannot be read as texts, one a line: {error}")
 
 
 def output(result: Result, drawn: str, *, as_json: bool, keep: bool) -> None:
