@@ -17,6 +17,7 @@ from typing import Final
 import pytest
 
 VARIABLE: Final = "PEOS_REQUIRE"
+WEB: Final = Path(__file__).parents[1] / "user_client" / "web"
 
 
 def _browser() -> str:
@@ -35,8 +36,15 @@ def _namespaces() -> str:
     return f"no network namespace can be made here ({ran.stderr.strip().splitlines()[-1]})" if ran.returncode else ""
 
 
+def _node() -> str:
+    missing = [name for name in ("node", "npm") if shutil.which(name) is None]
+    if missing:
+        return f"no {' and no '.join(missing)} on this machine"
+    return "" if (WEB / "node_modules" / ".bin" / "tsc").exists() else f"`npm ci` was not run in {WEB.name}"
+
+
 # Each says what is missing, or nothing.
-NEEDS: Final[Mapping[str, Callable[[], str]]] = {"browser": _browser, "namespaces": _namespaces}
+NEEDS: Final[Mapping[str, Callable[[], str]]] = {"browser": _browser, "namespaces": _namespaces, "node": _node}
 
 
 def required() -> frozenset[str]:

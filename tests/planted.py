@@ -202,9 +202,23 @@ MISTAKES: Final = (
     _of(
         "one address takes every connection",
         "peos/net/acceptor.py",
-        "if len(own) >= self._limits.per_address:",
-        "if len(own) >= self._limits.connections:",
+        "else self._limits.per_address",
+        "else self._limits.connections",
         "unit/net/test_acceptor.py",
+    ),
+    _of(
+        "any page may ask a shuffler's port for browsers",
+        "shuffler/web.py",
+        "if origin and origin not in self._origins:",
+        "if not origin and origin in self._origins:",
+        "unit/shuffler_process/test_web.py",
+    ),
+    _of(
+        "any caller says which address it has",
+        "shuffler/web.py",
+        "if connected not in self._proxies:",
+        "if not connected:",
+        "unit/shuffler_process/test_web.py",
     ),
     _of(
         "a page shows markup that another party wrote",
@@ -294,7 +308,7 @@ def page() -> str:
 def copy(folder: Path) -> None:
     """The project as it lies here."""
     for name in _COPIED:
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
     for name in _FILES:
         shutil.copy(ROOT / name, folder)
 

@@ -25,8 +25,20 @@ IO = frozenset(
 ENTROPY = "peos/crypto/randomness.py"  # the one place that asks the operating system
 # Each room may use those before it. Only processes and the command line stand above the wire and the simulation.
 ORDER = (
-    *("errors", "chunks", "ending", "registry", "drawing", "crypto", "compute", "estimate", "ldp", "shuffle"),
-    *("privacy", "tasks", "protocols", "collection", "v1", "wire", "client", "settings", "spec", "configuration"),
+    *("errors", "chunks", "typed", "ending", "registry", "drawing", "crypto", "compute", "estimate", "ldp", "shuffle"),
+    *(
+        "privacy",
+        "tasks",
+        "protocols",
+        "collection",
+        "v1",
+        "wire",
+        "client",
+        "typed",
+        "settings",
+        "spec",
+        "configuration",
+    ),
     *("simulate", "net", "store", "localcluster", "localrun", "bench", "hardening", "cli"),
 )
 APART = frozenset({("net", "store"), ("store", "net"), ("net", "simulate"), ("store", "simulate"), ("store", "wire")})
@@ -175,6 +187,8 @@ def unobserved(root: Path) -> list[str]:
                 case ast.Call(func=ast.Attribute(attr="info" | "warning" | "error", value=of)):
                     if ast.unparse(of).lower().endswith(("log", "log()")):
                         found.append(f"{name}:{node.lineno} writes a line: note an event instead")
+                case ast.Attribute(attr="trouble" | "_trouble" | "_stalled", ctx=ast.Store()) if name.parts[0] in ROLES:
+                    found.append(f"{name}:{node.lineno} remembers what is wrong: the observer knows it from the event")
     return found
 
 
@@ -325,6 +339,13 @@ def test_a_planted_line_past_the_observer_is_seen(tmp_path: Path) -> None:
         "def f(self, log):\n    self._log.warning('late', count=3)\n    log.info('x')\n    log.debug('y')\n"
     )
     assert [one.partition(" ")[0] for one in unobserved(tmp_path)] == ["shuffler/planted.py:2", "shuffler/planted.py:3"]
+
+
+def test_a_planted_memory_of_what_is_wrong_is_seen(tmp_path: Path) -> None:
+    planted = tmp_path / "shuffler" / "planted.py"
+    planted.parent.mkdir()
+    planted.write_text("def f(self, observer):\n    self.trouble = 'late'\n    return observer.trouble('delivery')\n")
+    assert [one.partition(" ")[0] for one in unobserved(tmp_path)] == ["shuffler/planted.py:2"]
 
 
 def test_mechanisms_and_schemes_answer_for_themselves() -> None:

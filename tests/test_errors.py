@@ -26,6 +26,7 @@ from tests.errors_table import (
 
 # Raised on purpose and never shown: each ends in one of our own errors, in an exit code, or in a re-raise.
 NOT_SAID = {
+    "AttributeError": "Python's own answer where an object or a module has no such name",
     "CancelledError": "asyncio's own end of a task",
     "Ended": "the command line's own end of a role's command: an exit code",
     "Exit": "typer's exit with a code; what is wrong was printed before",
@@ -123,3 +124,76 @@ def test_a_strange_exception_is_seen(tmp_path: Path) -> None:
     (tmp_path / "planted.py").write_text("def f(x):\n    raise RuntimeError('no')\n")
     assert raised(tmp_path / "planted.py") == ["planted.py:2: RuntimeError('no')"]
     assert re.fullmatch(r"[a-z_]+\.[a-z_]+", UNNAMED)
+
+
+# Tests in which the text of an error is itself the subject, by file and function.
+TEXT_IS_MEANT = {
+    "tests/e2e/test_deviating_shuffler.py::test_a_holder_that_leaves": "a status that quotes commands",
+    "tests/unit/analyzer/test_commands.py::test_create_prints": "progress, which is no error",
+    "tests/unit/cli/test_running.py::test_sigterm": "a whole line, with its id",
+    "tests/unit/net/test_calls.py::": "a sentence of the test's own, which must arrive as it was sent",
+    "tests/unit/net/test_tls.py::test_grpc": "a mistake of this program's own",
+    "tests/unit/user_client/test_command_line.py::test_one_answer": "a note, which is no error",
+}
+ABOUT_AN_ERROR = re.compile(
+    r"\.value\)|\.hint\b|\.refusals?\b|\['(error|hint)'\]|\.err\b|\.stderr\b|\berr(or)?\b|fault\b"
+)
+
+
+def text(node: ast.AST) -> str:
+    """A string of a test, with a number in place of each value; empty for anything else."""
+    match node:
+        case ast.Constant(value=str(found)):
+            return found
+        case ast.JoinedStr(values=values):
+            return "".join(text(value) or "0" for value in values)
+    return ""
+
+
+def sentences(path: Path, name: str) -> list[str]:
+    """Every place where a test compares an error with four words or more, in place of its id, names and numbers."""
+    found = []
+    for test in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(test, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        for node in ast.walk(test):
+            match node:
+                case ast.Compare(left=left, comparators=others):
+                    sides = [left, *others]
+                    about = any(ABOUT_AN_ERROR.search(ast.unparse(side)) for side in sides if not text(side))
+                    texts = [text(side) for side in sides] if about else []
+                case ast.Call(args=[ast.Name(id="AssertionError")]):
+                    continue  # of a harness
+                case ast.Call(keywords=[ast.keyword(arg="match", value=value)]):
+                    texts = [text(value)]
+                case ast.Call(func=ast.Name(id="raises" | "require_shown" | "require_said"), args=[_, *says]):
+                    texts = [text(one) for one in says]
+                case _:
+                    continue
+            if any(len(re.findall(r"\b[a-z]{2,}\b", one)) >= 4 for one in texts):
+                found.append(f"{name}::{test.name}: {ast.unparse(node)}")
+    return found
+
+
+def test_tests_match_ids_and_no_sentences() -> None:
+    root = Path(__file__).parent
+    found = [line for path in root.rglob("*.py") for line in sentences(path, f"tests/{path.relative_to(root)}")]
+    assert not [line for line in found if not line.startswith(tuple(TEXT_IS_MEANT))]
+    assert not [named for named in TEXT_IS_MEANT if not any(line.startswith(named) for line in found)]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_seen"),
+    [
+        ("assert 'there is no room left' in caught.value.hint", True),
+        ("assert f'only {n} reports have come in' in str(found.fault)", True),
+        ("raises('freeze.minimum', 'fewer reports than the minimum came')", True),
+        ("pytest.raises(RemoteFault, match='does not answer at its address')", True),
+        ("raises('freeze.minimum', 'shuffler 2 (org-2), submission', '9')", False),
+        ("assert 'there is no room left' in page", False),
+        ("assert told['id'] == 'store.no_room'", False),
+    ],
+)
+def test_a_planted_sentence_is_seen(tmp_path: Path, line: str, is_seen: bool) -> None:
+    (tmp_path / "planted.py").write_text(f"def test():\n    {line}\n")
+    assert bool(sentences(tmp_path / "planted.py", "planted.py")) is is_seen

@@ -18,6 +18,7 @@ FLAGS: Final = (
     *("--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"),
 )
 
+PATIENCE: Final = 240.0  # seconds for a script
 # A browser outlives its driver, and that one the tests. This one notices when they end, in whatever way.
 WARDEN: Final = """
 import contextlib, os, signal, sys
@@ -43,6 +44,26 @@ class Browser:
         self._chrome.get("about:blank")
         self.requested(), self.complaints()  # what the browser's own first page asked for is not the page's doing
         self._chrome.get(page.as_uri())
+
+    def visit(self, address: str) -> None:
+        """Load a page by its address."""
+        self._chrome.get(address)
+
+    def run(self, script: str, *given: object) -> Any:
+        """What the body of an asynchronous function comes to, with `given` as its arguments."""
+        wrapped = (
+            "const done = arguments[arguments.length - 1]; (async (...given) => {" + script + "})"
+            "(...[...arguments].slice(0, -1)).then(value => done({value}), error => done({"
+            "error: {id: error.id ?? String(error), sentence: error.message ?? ''}}))"
+        )
+        self._chrome.set_script_timeout(PATIENCE)
+        found: dict[str, Any] = self._chrome.execute_async_script(wrapped, *given)
+        return found["value"] if "error" not in found else found
+
+    def offline(self, offline: bool) -> None:
+        """Take the page's network away, or give it back."""
+        how = {"offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        self._chrome.execute_cdp_cmd("Network.emulateNetworkConditions", how)
 
     def ask(self, expression: str) -> Any:
         """The value of a JavaScript expression, which the test evaluates and not the page."""
@@ -78,11 +99,11 @@ class Browser:
 
 
 @contextmanager
-def browser(profile: Path) -> Iterator[Browser]:
+def browser(profile: Path, *flags: str) -> Iterator[Browser]:
     """One browser with an empty profile of its own, closed at the end."""
     options = ChromeOptions()
     options.binary_location = shutil.which("chromium") or ""
-    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+    for flag in (*FLAGS, *flags, f"--user-data-dir={profile}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
     # The driver's path is given, so that selenium looks for none, here or elsewhere.

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from peos.collection.document import ID_BYTES
+from peos.collection.ticket import ID_BYTES
 from peos.crypto.randomness import U64
 from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import Packed

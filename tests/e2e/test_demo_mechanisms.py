@@ -1,5 +1,6 @@
 """`peos demo --mechanism M` passes its checks; those of RAPPOR are of bits, and ε_l is all that it claims."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -27,4 +28,6 @@ def test_a_demo_passes_its_checks(mechanism: str, tmp_path: Path) -> None:
         assert len(ran.json["bits"]["frequency"]) == 16
         refused = command("demo", *asked, "--eps-server", 1, folder=tmp_path)
         assert refused.code == 3
-        assert "more than two levels" in refused.err
+        said = json.loads(refused.err.splitlines()[-1])
+        assert said["id"] == "plan.local_only"
+        assert "rappor" in said["error"]

@@ -45,7 +45,7 @@ def test_a_result_has_every_name_that_scripts_rely_on(concluded: Concluded, mech
     assert result["parameters"]["mechanism"] == mechanism
     assert {len(result[name]) for name in ("labels", "frequency", "stderr", "interval95")} == {domain}
     assert all(low <= high for low, high in result["interval95"])
-    assert (result["schema"], result["users"], result["truth"]) == (1, USERS, None)
+    assert (result["schema"], result["users"], result["truth"]) == (2, USERS, None)
     assert result["digest"] == concluded.digests[mechanism]
     assert result["ok"] is True
     assert set(result["checks"].values()) == {True}

@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
-from peos.collection.document import ID_BYTES
+from peos.collection.ticket import ID_BYTES
 from peos.crypto.randomness import Randomness
 from peos.localcluster import Party
 from tests.e2e.town import group, until

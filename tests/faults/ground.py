@@ -133,9 +133,10 @@ class Ground:
     # What people do.
 
     def creating(self) -> list[object]:
-        """The analyst asks."""
+        """The analyst asks, and expects a few more users than come: some dummies are left for the freeze."""
         words: list[object] = ["analyzer", "create", "--config", self.analyzer.config, "--name", NAME]
-        words += ["--question", "what falls", "--domain", self.domain, "--users", self.users, "--delta", "1e-6"]
+        words += ["--question", "what falls", "--domain", self.domain, "--delta", "1e-6"]
+        words += ["--users", self.users + self.users // 8 + 1, "--minimum", max(1, self.users - 16)]
         words += ["--eps-local", EPSILON, "--fakes", FAKES, "--mechanism", "grr", "--closes-in", LASTS]
         words += ["--scheme", self.scheme]
         return [*words, "--out", self.cluster.folder / "given"]

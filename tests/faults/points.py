@@ -214,7 +214,7 @@ def _freezing() -> list[Point]:
     return [
         Point("close: not durable yet", f"{STORE}.set_state", _BEFORE, EVERY, only=closed, ordered_again=True),
         Point("close: durable, not answered", f"{STORE}.set_state", _AFTER, EVERY, only=closed),
-        Point("freeze: a dummy is in, not noted", f"{ANALYZER}.dummy_taken", _BEFORE, ("freeze",)),
+        Point("freeze: a dummy is in, not noted", f"{ANALYZER}.dummy_taken", _BEFORE, ("freeze",), ordered_again=True),
         Point("close: every shuffler told, not noted", "analyzer.orders:_tell", _AFTER, ("freeze",)),
         Point("freeze: own list announced", f"{freezing}.announcements", _AFTER, EVERY),
         Point("freeze: one announcement heard", f"{agreed}.heard", _AFTER, EVERY),

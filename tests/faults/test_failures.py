@@ -73,6 +73,8 @@ _ELSEWHERE = {
     "peos.store.sqlite:SqliteStore.audit": "a line of the log, without which Life concludes nothing, and comes again",
     "analyzer.store:Store.publish_without": "a command, given again: tests/unit/analyzer/test_unopened.py",
     "analyzer.store:Store.audit_log": "reads",
+    "analyzer.store:Store.add_study": "a command, given again: tests/unit/analyzer/test_studies.py",
+    "analyzer.store:Store.end_study": "a command, given again: tests/unit/analyzer/test_studies.py",
 }
 
 

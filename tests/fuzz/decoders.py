@@ -24,7 +24,6 @@ import peos.wire
 import shuffler.config
 import user_client.config
 from peos.collection.cards import Card
-from peos.collection.labels import value_of
 from peos.crypto.identity import Identity
 from peos.crypto.onion import OnionKeys, OnionPrivateKey, read_point
 from peos.crypto.randomness import Randomness
@@ -48,6 +47,7 @@ from peos.net.certificates import (
 from peos.shuffle.inspect.evidence import Nothing, Opening
 from peos.shuffle.messages import Kind, SignedReveal
 from peos.store.private_files import Witness, read_witness, write_witness
+from peos.tasks.labels import value_of
 from peos.v1 import services_pb2 as pb
 from peos.wire import inspections, parties, shuffles, submissions
 from peos.wire.strict import VERSION, serialize
@@ -57,7 +57,7 @@ from tests.unit.wire.mutations import payload, split
 from tests.unit.wire.strategies import CODECS, FLOOR
 from tests.unit.wire.test_inspections import OPENING, SIGNED, part
 from tests.vectors.wire_by_hand import blob
-from user_client.input_files import read_answers, read_key, read_ticket
+from user_client.input_files import read_answers, read_key, read_record, read_records, read_ticket, read_values
 
 _RNG: Final = Randomness(b"\x0f" * 32)
 _SEEDS: Final = 12  # of each message
@@ -299,20 +299,24 @@ def _texts(folder: Path) -> Iterator[Target]:
     yield Target("a key file", (b"5" * 64,), _in_file(folder / "key", read_key), (WrongInput,), tokens=_LINES)
     yield Target("a ticket", (ticket,), _as_text(read_ticket), (WrongInput,), tokens=_LINES)
     yield Target("an answer", (b"17", b"a cat"), _as_text(_answer), (WrongInput,), tokens=_LINES)
-    pairs = ticket + b"\n" + ticket + b"\n", b"1\n2\n"
-    tickets, values = folder / "tickets", folder / "values"  # that stay as they are, while the other is fuzzed
-    for path, content in zip((tickets, values), pairs, strict=True):
-        path.write_bytes(content)
-    first = _in_file(folder / "fuzzed tickets", lambda path: read_answers(path, values))
-    second = _in_file(folder / "fuzzed values", lambda path: read_answers(tickets, path))
-    yield Target("a file of tickets", pairs[:1], first, (WrongInput,), tokens=_LINES)
-    yield Target("a file of values", pairs[1:], second, (WrongInput,), tokens=_LINES)
-    for name, seed, read in (
+    tickets, values = ticket + b"\n" + ticket + b"\n", folder / "two values"
+    values.write_bytes(b"1\n2\n")
+    lines, table = b'"bread"\n["tea", 7]\n', b"who,what\nAda,bread\nBo,tea\n"
+    files: list[tuple[str, bytes, Callable[[Path], Any]]] = [
+        ("tickets", tickets, lambda path: read_answers(path, lambda: read_values(values))),
+        ("values", b"1\n2\n", read_values),
+        ("records.jsonl", lines, read_records),
+        ("records.csv", table, lambda path: read_records(path, "what", "who")),
+        ("record.json", lines[:8], read_record),
+    ]
+    for name, seed, reading in files:
+        yield Target(f"a file of {name}", (seed,), _in_file(folder / name, reading), (WrongInput,), tokens=_LINES)
+    for name, seed, reading in (
         ("shuffler.toml", _SHUFFLER, shuffler.config.read),
         ("analyzer.toml", _ANALYZER, analyzer.config.read),
         ("client.toml", _USER, user_client.config.read),
     ):
-        yield Target(name, (seed,), _in_file(folder / name, read), (WrongInput,), tokens=_TOML)
+        yield Target(name, (seed,), _in_file(folder / name, reading), (WrongInput,), tokens=_TOML)
     mark = folder / "mark"
     write_witness(mark, Witness(bytes(16), 7, 3, bytes(32)))
     yield Target("a witness", (mark.read_bytes(),), _in_file(mark, read_witness), (LocalFault,), tokens=_LINES)

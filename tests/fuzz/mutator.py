@@ -21,16 +21,19 @@ _DEEPEST: Final = 4
 
 
 class Mutator:
-    """Makes inputs for one reader out of right ones; `tokens` are what its texts are made of."""
+    """Makes inputs for one reader: the right ones first, then others out of them; `tokens` are its texts' parts."""
 
     def __init__(self, rng: random.Random, seeds: Sequence[bytes], tokens: Sequence[bytes] = ()) -> None:
         self._rng = rng
         self._corpus = list(seeds)
         self._seeds = len(self._corpus)
+        self._unchanged = iter(seeds)
         self._tokens = tokens
 
     def next(self) -> bytes:
         """One more input."""
+        if (right := next(self._unchanged, None)) is not None:
+            return right
         rng = self._rng
         data = rng.choice(self._corpus)
         for _ in range(rng.choice((1, 1, 1, 2, 3, 6))):

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from peos.collection.labels import value_of
 from peos.crypto.randomness import Randomness
 from peos.errors import WrongInput
 from peos.net.certificates import as_der, make_certificate, read_certificate
+from peos.tasks.labels import value_of
 from tests.full import many
 from tests.fuzz.decoders import Target, targets, unread
 from tests.fuzz.running import Run, growth
-from user_client.input_files import read_answers, read_key
+from user_client.input_files import read_answers, read_key, read_values
 
 _RNG = Randomness(b"\x2f" * 32)
 
@@ -32,6 +32,7 @@ def test_inputs_that_are_nearly_right_are_read_or_refused(tmp_path: Path) -> Non
     assert not run.findings, run.findings[0]
     assert growth(run.before, run.after) == []
     assert all(one.inputs >= 50 for one in run.figures.values())
+    assert all(one.read for one in run.figures.values()), "the right inputs of a reader come first"
     silent = [name for name, one in run.figures.items() if len(one.outcomes) < 2 and one.read < one.inputs]
     assert not silent, "nothing right and nothing wrong was among their inputs"
 
@@ -93,4 +94,6 @@ def test_a_value_may_stand_between_blanks_of_any_kind(blank: str, tmp_path: Path
     tickets.write_text("a" * 32 + ":" + "f" * 128 + ":" + "5" * 64 + "\n", encoding="utf-8")
     values.write_text(f"17{blank}\n", encoding="utf-8")
     if len(f"17{blank}\n".splitlines()) == 1:
-        assert [value_of(words, (), 18) for words, _ in read_answers(tickets, values)] == [17]
+        assert [
+            value_of(str(words), (), 18) for words in read_answers(tickets, lambda: read_values(values))[0].records
+        ] == [17]

@@ -170,7 +170,7 @@ def test_a_collection_waits_for_the_operators_word(town: PlayedTown) -> None:
             with raises("collection.not_accepted_yet"):
                 await asyncio.to_thread(describe, town.cards[0], play.digest)
             await asyncio.sleep(1.0)  # until the status that the command reads is written
-            with raises("localcluster.command", "0", "[collection.ambiguous]"):
+            with raises("localcluster.command", "00000000", "[collection.ambiguous]"):
                 party.run("accept", "--config", str(party.config), "00000000")
             here_and_which = ("--config", str(party.config), play.digest.hex()[:12])
             for command in ("show", "accept"):

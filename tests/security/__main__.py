@@ -20,7 +20,8 @@ from typing import Final
 from xml.etree import ElementTree
 
 from tests.full import VARIABLE
-from tests.security.attacks import ATTACKS, Attack
+from tests.security.attack import Attack
+from tests.security.attacks import ATTACKS
 
 ROOT: Final = Path(__file__).parents[2]
 RESULTS: Final = Path(__file__).with_name("results") / "attacks.json"

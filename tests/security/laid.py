@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from peos.collection.document import ID_BYTES
 from peos.collection.submission import Part
+from peos.collection.ticket import ID_BYTES
 from peos.crypto import sharing
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.security.__main__ import PAGE, RESULTS, ROOT, page
-from tests.security.attacks import ATTACKS, Attack
+from tests.security.attack import Attack
+from tests.security.attacks import ATTACKS
 
 
 @cache

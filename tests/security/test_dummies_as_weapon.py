@@ -12,10 +12,9 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
-from peos.collection.document import ID_BYTES
 from peos.collection.prepare import prepare
 from peos.collection.reveal import Revealed, known_case, proved_case, reveal, sign_reveal
-from peos.collection.ticket import issue
+from peos.collection.ticket import ID_BYTES, issue
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import U64, Randomness

@@ -11,9 +11,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from peos.collection.document import ID_BYTES
 from peos.collection.prepare import prepare
 from peos.collection.reveal import Revealed, known_case
+from peos.collection.ticket import ID_BYTES
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.paillier import PaillierPrivateKey
 from peos.ldp import GRR

@@ -182,10 +182,10 @@ def test_a_hider_that_replaces_or_drops_rows_is_named_alone(
 
 
 def test_replacing_few_rows_is_named_as_often_as_it_touches_a_dummy(key: PaillierPrivateKey) -> None:
-    """Of 32 dummies among 142 rows a replaced seventh is missed with probability (6/7)^32 < 1 %."""
+    """Of 32 dummies among 142 rows a replaced third is missed with probability C(110, 47) / C(142, 47) < 10⁻⁶."""
 
     class Few(Replaces):
-        share = 1 / 7
+        share = 1 / 3
 
     assert_named(inspected(key, miscalculating(Few, who=2)), ROOT_1.format(2))
 

@@ -16,10 +16,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from peos.collection.document import ID_BYTES
 from peos.collection.prepare import prepare
 from peos.collection.submission import Part, bind
-from peos.collection.ticket import Ticket
+from peos.collection.ticket import ID_BYTES, Ticket
 from peos.crypto.identity import SIGNATURE_BYTES, Identity
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.base import PublicKey

@@ -245,7 +245,7 @@ class Unchecked(Replaced):
 
 
 def test_replaced_rows_are_not_published_and_nobody_is_named(rng: Randomness) -> None:
-    with raises("result.dummies_lost", "nothing that was opened") as caught:
+    with raises("result.dummies_lost") as caught:
         Replaced(GRR(DOMAIN, 4.0), rng=rng).run(np.zeros(USERS, np.int64))
     assert "shuffler" not in str(caught.value).replace("shuffle;", "")
 

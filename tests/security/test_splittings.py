@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pytest
 
-from peos.collection.document import ID_BYTES
 from peos.collection.submission import Part
+from peos.collection.ticket import ID_BYTES
 from peos.crypto.kdf import DIGEST_BYTES
 from peos.crypto.randomness import U64, Randomness
 from peos.crypto.schemes.paillier import PaillierPrivateKey

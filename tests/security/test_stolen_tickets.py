@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from peos.collection import submission
-from peos.collection.document import ID_BYTES
 from peos.collection.submission import Part, bind
-from peos.collection.ticket import Ticket
+from peos.collection.ticket import ID_BYTES, Ticket
 from peos.crypto import sharing
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness

@@ -15,9 +15,12 @@ from typing import Any, Final
 
 from analyzer.store import Store
 from peos.client.answering import Submission
+from peos.client.ledger import Charge
 from peos.collection.lifecycle import State
 from peos.collection.receipts import Receipt
+from peos.collection.study import StudyState
 from peos.collection.submission import Part
+from peos.collection.ticket import StudyPart
 from peos.crypto.kdf import Context
 from peos.crypto.randomness import Randomness
 from peos.ldp.base import Question
@@ -25,10 +28,12 @@ from peos.shuffle.messages import Header, Kind, Step, VectorHeader
 from peos.store.sqlite import SqliteStore
 from peos.wire.submissions import encode_part, encode_receipt
 from tests.unit.store.made import frozen, opened, sqlite, stored, submission, vector
-from user_client.store import OWNER, ClientStore, StoredSubmission
+from user_client.store import OWNER, ClientStore, StoredSubmission, named
 
 HERE: Final = Path(__file__).parent
 DRAFT, OPEN, SHUFFLING, OVER = (bytes([number]) * 32 for number in range(1, 5))
+ROUND: Final = b"\x05" * 32
+STUDY: Final = StudyPart(b"\x57" * 32, 2, 1 << 62, 1 << 64)
 CONTENT: Final = "content.json"
 
 
@@ -98,8 +103,14 @@ def delivery(sender: int) -> VectorHeader:
 
 
 def fill_analyzer(folder: Path) -> None:
-    """One draft, one that is open with some of its dummies sent, one with one delivery of two, and one published."""
+    """One draft, one that is open with some of its dummies sent, one with one delivery of two, and one published.
+
+    The last two are rounds of a study; another study is complete.
+    """
     store = _analyzer(folder)
+    for study in ("asked", "done"):
+        store.add_study(study, study.encode() * 8, '{"task": "x"}', "one guarantee")
+    store.end_study("done", StudyState.COMPLETE, result='{"labels": ["a"]}')
     for digest, name in ((DRAFT, "draft"), (OPEN, "open"), (SHUFFLING, "shuffling"), (OVER, "over")):
         store.add(
             digest=digest,
@@ -109,6 +120,7 @@ def fill_analyzer(folder: Path) -> None:
             proposal=b"proposal of " + digest,
             key=b"sealed key of " + digest,
             dummies=b"sealed dummies of " + digest,
+            study="asked" if digest in (SHUFFLING, OVER) else None,
         )
     for digest in (OPEN, SHUFFLING, OVER):
         store.put_parts(digest, b"sealed parts of " + digest)
@@ -139,8 +151,9 @@ def read_analyzer(folder: Path) -> dict[str, Any]:
         for kept in store.all()
     ]
     log = _plain(store.audit_log())
+    studies = [[_plain(one), [kept.name for kept in store.rounds(one.name)]] for one in store.studies()]
     store.close()
-    return {"collections": found, "audit": log}
+    return {"collections": found, "audit": log, **({"studies": studies} if studies else {})}
 
 
 def _analyzer(folder: Path) -> Store:
@@ -165,16 +178,21 @@ def receipt(number: int) -> bytes:
 
 
 def fill_client(folder: Path) -> None:
-    """A submission that all have acknowledged, one that a shuffler is owed, one that was refused, and the owner's."""
+    """One that all have acknowledged, one that a shuffler is owed, one that was refused, the owner's, and a study's."""
     with ClientStore(folder) as memory:
         with memory.transaction():
             memory.note_collection(OPEN, "Which browser?", ["North", "South", "West"], 1_900_000_000)
             memory.note_collection(OVER, "Which tree?", ["North", "South", "West"], 1_800_000_000)
-            for collection, number, user in ((OPEN, 1, b"1"), (OPEN, 2, b"2"), (OPEN, 3, b"3"), (OVER, 4, OWNER)):
+            memory.note_collection(ROUND, "Which word?", ["North", "South", "West"], 1_950_000_000, STUDY)
+            submissions = (
+                *((OPEN, 1, b"1", None), (OPEN, 2, b"2", None), (OPEN, 3, b"3", None), (OVER, 4, OWNER, None)),
+                *((ROUND, 5, OWNER, STUDY), (ROUND, 6, named("Ada"), STUDY), (ROUND, 7, b"7", STUDY)),
+            )
+            for collection, number, user, study in submissions:
                 parts = parts_of(collection, number)
                 encoded = tuple(map(encode_part, parts))
                 made = Submission(parts[0].id, 1_500_000 + number, parts, encoded, bytes([number]) * 64)
-                memory.keep(collection, b"mechanism of " + collection, user, made)
+                memory.keep(collection, b"mechanism of " + collection, user, made, study)
         ids = {number: parts_of(OPEN, number)[0].id for number in (1, 2, 3)}
         memory.note_answers(OPEN, [(ids[1], shuffler, "", receipt(shuffler)) for shuffler in (1, 2, 3)])
         memory.note_answers(OPEN, [(ids[2], 1, "", receipt(1)), (ids[2], 3, "", receipt(3))])
@@ -194,9 +212,19 @@ def read_client(folder: Path) -> dict[str, Any]:
             }
             for digest in (OPEN, OVER)
         }
-        standings, charges = _plain(memory.standings()), _plain([*memory.charges(OWNER), *memory.charges_of_others()])
+        standings = _plain(memory.standings())
+        charges = [_charged(one) for one in (*memory.charges(OWNER), *memory.charges_of_others())]
         answered = _plain(memory.answered(OWNER, b"mechanism of " + OVER))
-        return {"collections": found, "standings": standings, "charges": charges, "answered": answered}
+        rounds = [_plain(one) for user in (OWNER, named("Ada")) if (one := memory.round_of(user, STUDY.id))]
+        studies = {"rounds": rounds} if rounds else {}
+        return {"collections": found, "standings": standings, "charges": charges, "answered": answered, **studies}
+
+
+def _charged(charge: Charge) -> list[Any]:
+    """What every version has of it; rounds and names where there are some."""
+    more = [charge.study, charge.round] if charge.study else []
+    more += ["by name"] if charge.is_named else []
+    return [_plain(one) for one in (charge.collection, charge.question, charge.users, charge.cost, *more)]
 
 
 def _remembered(found: StoredSubmission | None) -> list[Any]:
@@ -263,6 +291,8 @@ def _plain(value: Any) -> Any:
         return value.hex()
     if isinstance(value, State):
         return value.value
+    if isinstance(value, Question):  # of which stores keep this much
+        return [value.analyzer.hex(), value.question, value.epoch]
     if dataclasses.is_dataclass(value):
         return [_plain(getattr(value, field.name)) for field in dataclasses.fields(value)]  # names may change
     if isinstance(value, dict):

@@ -40,11 +40,11 @@ def require_all_of_it(name: str, folder: Path, content: dict[str, Any]) -> None:
     assert found == {part: inner for part, inner in content.items() if part != "audit"}
 
 
-def shape(database: Path) -> dict[str, object]:
+def shape(database: Path) -> dict[str, Any]:
     """Version, columns, indices and triggers of a database."""
     with closing(sqlite3.connect(database)) as base:
         tables = [name for (name,) in base.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-        found: dict[str, object] = {name: base.execute(f"PRAGMA table_xinfo({name})").fetchall() for name in tables}
+        found: dict[str, Any] = {name: base.execute(f"PRAGMA table_xinfo({name})").fetchall() for name in tables}
         found |= {f"indices of {name}": sorted(base.execute(f"PRAGMA index_list({name})")) for name in tables}
         rest = base.execute("SELECT name, sql FROM sqlite_schema WHERE type <> 'table' AND sql IS NOT NULL")
         found |= {name: " ".join(sql.split()) for name, sql in rest}
@@ -163,6 +163,15 @@ def test_a_newer_one_and_a_foreign_one_are_refused_and_left_as_they_are(
     assert database.read_bytes() == before
 
 
+def _header(database: Path) -> tuple[int, int]:
+    """The version that a file says it is of, and what it says it is for."""
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as base:
+        version, application = (
+            base.execute(f"PRAGMA {one}").fetchone()[0] for one in ("user_version", "application_id")
+        )
+    return int(version), int(application)
+
+
 @pytest.mark.parametrize(("name", "version"), OLDER)
 def test_a_kill_at_any_statement_leaves_the_old_version_or_the_new_one(tmp_path: Path, name: str, version: int) -> None:
     content = restored(name, version, tmp_path / "content")
@@ -171,12 +180,13 @@ def test_a_kill_at_any_statement_leaves_the_old_version_or_the_new_one(tmp_path:
     left = sorted((tmp_path / "deaths").iterdir(), key=lambda path: int(path.name))
     versions = []
     for folder in left:
-        with closing(sqlite3.connect(f"file:{folder / STORES[name].database}?mode=ro", uri=True)) as base:
-            found = [base.execute(f"PRAGMA {pragma}").fetchone()[0] for pragma in ("user_version", "application_id")]
-        versions.append(tuple(found))
+        versions.append(_header(folder / STORES[name].database))
         require_all_of_it(name, folder, content)
     layout = LAYOUTS[name]
-    assert set(versions) == {(version, 0), (layout.version, layout.application)}, "each is one or the other"
+    assert set(versions) == {
+        _header(tmp_path / "content" / STORES[name].database),
+        (layout.version, layout.application),
+    }, "each is one or the other"
     assert versions == sorted(versions)
 
 

@@ -64,6 +64,12 @@ def state(process: int) -> str:
         return "Z"
 
 
+def is_stopped(process: int) -> bool:
+    """Whether each of its threads is: the first may be while another still runs."""
+    states = [one.read_text().rpartition(")")[2].split()[0] for one in Path(f"/proc/{process}/task").glob("*/stat")]
+    return set(states) == {"T"}
+
+
 def runs(process: int) -> bool:
     return state(process) != "Z"
 
@@ -85,7 +91,7 @@ def killed(program: str, folder: Path, *, stopped: bool = False) -> tuple[int, P
         until(lambda: word.exists() and word.read_text() == "ready", "the program at work")
         if stopped:
             os.kill(process, signal.SIGSTOP)
-            until(lambda: state(process) == "T", "a process that is stopped")
+            until(lambda: is_stopped(process), "a process that is stopped")
         starter.kill()
     return process, word
 

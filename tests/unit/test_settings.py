@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 
 from peos.errors import WrongInput
-from peos.settings import ADDRESS, FLAG, NAME, POSITIVE, TEXTS, Key, at_least, count, one_of, read
+from peos.settings import ADDRESS, FLAG, NAME, POSITIVE, TEXTS, Key, count, duration, megabytes, one_of, read
 from tests.raising import raises
 
 COLOUR: Final = Key("colour", NAME)
@@ -69,7 +69,9 @@ def test_a_key_that_is_none_is_refused_with_the_nearest_that_is(tmp_path: Path, 
         (Key("k", POSITIVE), "nan", "a number above zero, not nan"),
         (Key("k", POSITIVE), "inf", "a number above zero, not inf"),
         (Key("k", POSITIVE), "1" + "0" * 400, "a number above zero, not 1000"),
-        (Key("k", at_least(1)), "0.5", "a number of at least 1, not 0.5"),
+        (Key("k", duration(1)), "0.5", 'seconds, or a text like "2h", not 0.5'),
+        (Key("k", duration(1)), '"2 lightyears"', "seconds, or a text like \"2h\", not '2 lightyears'"),
+        (Key("k", megabytes(0)), '"2h"', "megabytes, or a text like \"2 GB\", not '2h'"),
         (Key("k", count(1)), "0", "a whole number of at least 1, not 0"),
         (Key("k", count(1)), "1.0", "a whole number of at least 1, not 1.0"),
         (Key("k", count(1)), "true", "a whole number of at least 1, not true"),

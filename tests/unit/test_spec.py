@@ -71,7 +71,7 @@ def test_a_spec_is_read_again_from_the_file_that_it_writes(tmp_path: Path, chang
         ({"users": 0}, "config.value", "users must be a whole number of at least 1, not 0"),
         ({"users": "20"}, "config.value", "users must be a whole number of at least 1, not '20'"),
         ({"users": None}, "config.missing_key", "users is missing"),
-        ({"closes_in": 0}, "config.value", "closes_in must be a whole number from 1 to"),
+        ({"closes_in": 0}, "config.value", "closes_in must be a number from 1 to"),
         ({"name": "a/b"}, "input.name", "cannot name a collection"),
         ({"mechanism": "magic"}, "config.value", "mechanism must be auto or grr"),
         ({"scheme": "rot13"}, "config.value", "scheme must be paillier or dgk or jl, not 'rot13'"),

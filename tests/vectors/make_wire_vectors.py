@@ -11,10 +11,11 @@ takes several, everything else one.
 import json
 from pathlib import Path
 
-from tests.vectors import wire_collection, wire_shuffle
+from tests.vectors import wire_collection, wire_questions, wire_shuffle
 
 FILES = {
     "signed_document": wire_collection.signed_documents,
+    "signed_question": wire_questions.signed_questions,
     "part": wire_collection.parts,
     "acknowledgement": wire_collection.acknowledgements,
     "announcements": wire_collection.announcements,

@@ -82,7 +82,7 @@ def spoilt(kind: str, fields: list[bytes], last: tuple[int, bytes]) -> list[Case
     whole, rest = b"".join(fields), b"".join(fields[1:])
     without_last = b"".join(fields[:-1])
     what = f"an {kind}" if kind[0] in "AEIOU" else f"a {kind}"
-    none, more, other = f"not {what}", f"{what} has something left over", f"{what} of another version"
+    none, more, other = f"not {what}", f"{what} has something left over", f"{what} names no wire version"
     return [
         bad("cut", "last byte missing", none, whole[:-1]),
         bad("cut", "a tag without its field", none, whole + varint(99 << 3)),
@@ -102,7 +102,7 @@ def spoilt(kind: str, fields: list[bytes], last: tuple[int, bytes]) -> list[Case
         bad("wire type", "version as a double", more, double(1, 1.0) + rest),
         bad("version", "no version", other, rest),
         bad("version", "version zero, written out", more, uint(1, 0, shown=True) + rest),
-        bad("version", "version 2", other, uint(1, 2) + rest),
+        bad("version", "version 2", f"{what} is of wire version 2", uint(1, 2) + rest),
         bad("missing field", "nothing at all", other, b""),
     ]
 

@@ -73,10 +73,10 @@ def dummies(count: int) -> bytes:
     return b"".join(blob(13, one["commitment"]) for one in DUMMIES[:count])
 
 
-def asked(*given: tuple[str, int], name: str = "solh", more: bytes = b"") -> bytes:
+def asked(*given: tuple[str, int], name: str = "solh", domain: int = 1000, more: bytes = b"") -> bytes:
     """A mechanism with these parameters."""
     inner = b"".join(blob(3, blob(1, key.encode()) + uint(2, value)) for key, value in given)
-    return blob(4, blob(1, name.encode()) + uint(2, 1000) + inner + more)
+    return blob(4, blob(1, name.encode()) + uint(2, domain) + inner + more)
 
 
 def document(**changed: bytes) -> bytes:
@@ -100,6 +100,9 @@ def document(**changed: bytes) -> bytes:
         "erase_by": uint(16, 1_900_172_800),
         "protocol": b"",
         "onion_keys": b"",
+        "labels": b"",
+        "views": b"",
+        "study": b"",
     }
     assert set(changed) <= set(fields), changed
     return b"".join((fields | changed).values())
@@ -154,8 +157,8 @@ def bad_documents() -> list[Case]:
     more, sort, delta = "a Document has something left over", "not sorted by distinct names", "delta lies strictly"
     cells, threshold = ("cells", 2), ("threshold", 9)
     rows: list[tuple[str, str, str, dict[str, bytes]]] = [
-        ("version", "a document of version 2", "a Document of another version", {"version": uint(1, 2)}),
-        ("version", "a document of no version", "a Document of another version", {"version": b""}),
+        ("version", "a document of version 2", "a Document is of wire version 2", {"version": uint(1, 2)}),
+        ("version", "a document of no version", "a Document names no wire version", {"version": b""}),
         ("unknown field", "in a member", more, {"analyzer": blob(8, member("analyst") + uint(4, 1))}),
         ("unknown field", "in the mechanism", more, {"mechanism": asked(cells, threshold, more=uint(9, 1))}),
         ("order", "a mechanism's name at its end", more, {"mechanism": blob(4, uint(2, 9) + blob(1, b"grr"))}),
@@ -231,7 +234,7 @@ def signed_documents() -> dict[str, Any]:
             bad("signature", "of another document", stranger, V + blob(2, altered) + fields[2]),
             bad("length", "a signature of 63 bytes", "signature has 63 bytes", V + fields[1] + blob(3, bytes(63))),
             bad("missing field", "no signature", "a document's signature has 0 bytes", V + fields[1]),
-            bad("missing field", "nothing signed", "a Document of another version", V + fields[2]),
+            bad("missing field", "nothing signed", "a Document names no wire version", V + fields[2]),
             *bad_documents(),
             *(bad("choice", name, said, b"".join(envelope(whole))) for name, said, whole in bad_sequential_documents()),
         ],

@@ -43,7 +43,7 @@ def test_paths_are_relative_to_the_file_unless_they_are_absolute(tmp_path: Path)
     ("before", "after", "sentence"),
     [
         ('name = "office"', 'name = "office"\ncolour = "red"', "colour is not a setting"),
-        ("[listen]", '[listen]\nusers = "127.0.0.1:7001"', "listen.users is not a setting"),
+        ("[listen]", '[listen]\nusers = "127.0.0.1:7001"', "is the configuration of a shuffler"),
         ('name = "office"\n', "", "name is missing"),
         ('peers = "127.0.0.1:7000"\n', "", "listen.peers is missing"),
         ('name = "office"', "name = 7", "name must be a text of 1 to 200 printable characters, not 7"),

@@ -54,7 +54,7 @@ def test_one_that_was_cut_off_is_sent_again_with_the_same_bytes(world: World) ->
     world.shufflers[2].before = refuse("no room")
     workspace = world.workspace()
     kept = world.open(workspace, dummies=False)
-    with raises("dummies.not_accepted", "shuffler 3 (organisation 3): no room"):
+    with raises("dummies.not_accepted", "shuffler 3 (organisation 3)", "no room"):
         Dummies(workspace).send(kept, 0)
     before = [dict(shuffler.shares) for shuffler in world.shufflers]
     assert [len(parts) for parts in before] == [1, 1, 0]
@@ -70,7 +70,7 @@ def test_no_row_number_tells_a_dummy_from_a_user(world: World, tmp_path: Path) -
     """Lists are sorted by id, and both kinds of ids are drawn by the analyzer."""
     workspace, users = world.workspace(), 2_000
     kept, out = world.open(workspace, dummies=False), tmp_path / "tickets"
-    mint_tickets(workspace, "fruit", users, out, Silent())
+    mint_tickets(workspace, kept.digest, users, out, Silent())
     drawn = sorted(bytes.fromhex(line.partition(":")[0]) for line in out.read_text().splitlines())
     own = [dummy.id for dummy in workspace.dummies(kept)]
     assert {len(id_) for id_ in (*drawn, *own)} == {16}
@@ -99,7 +99,7 @@ def test_named_proxies_hide_the_analyzers_address(world: World, kind: str) -> No
 
 
 def test_the_scheduler_sends_them_as_users_come(world: World) -> None:
-    """With no user there, none is due in the first minute; once all are there, all but one in eight are."""
+    """With no user there, none is due; once all are there, all of them."""
     workspace = world.workspace()
     kept = world.open(workspace, dummies=False)
     scheduler = _scheduler(world, workspace)
@@ -108,19 +108,31 @@ def test_the_scheduler_sends_them_as_users_come(world: World) -> None:
     for shuffler in world.shufflers:
         shuffler.status = replace(shuffler.status, reports=USERS)
     asyncio.run(_turn(_scheduler(world, workspace), kept))
-    taken = workspace.store.dummies_taken(kept.digest)
-    assert len(taken) >= LEAST_SENT
-    assert all(len(shuffler.taken) == len(taken) for shuffler in world.shufflers)
+    assert len(workspace.store.dummies_taken(kept.digest)) == 32
+    assert all(len(shuffler.taken) == 32 for shuffler in world.shufflers)
 
 
-def test_a_freeze_first_sends_what_is_left(world: World) -> None:
+def test_a_freeze_sends_no_more_than_are_needed(world: World) -> None:
+    workspace = world.workspace()
+    kept = world.open(workspace, dummies=False)
+    for number in range(LEAST_SENT - 1):
+        workspace.store.dummy_taken(kept.digest, number, 1)
+    for shuffler in world.shufflers:
+        shuffler.status = replace(shuffler.status, reports=USERS + LEAST_SENT - 1)
+    orders.freeze(workspace, kept)
+    assert [len(shuffler.taken) for shuffler in world.shufflers] == [1, 1, 1]
+    assert len(workspace.store.dummies_taken(kept.digest)) == LEAST_SENT
+
+
+def test_a_freeze_with_hardly_more_users_than_the_minimum_first_sends_what_is_left(world: World) -> None:
+    """Every dummy is taken off what shufflers hold before it is compared with the minimum."""
     workspace = world.workspace()
     kept = world.open(workspace, dummies=False)
     Dummies(workspace).send(kept, 5)
     for shuffler in world.shufflers:
-        shuffler.status = replace(shuffler.status, reports=USERS)
+        shuffler.status = replace(shuffler.status, reports=USERS // 2)
     told: list[str] = []
-    orders.freeze(workspace, kept, told.append)
+    orders.freeze(workspace, kept, told.append, told.append)
     assert Dummies(workspace).left(kept) == []
     for shuffler in world.shufflers:
         assert len(shuffler.taken) == 32

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from analyzer.report import page
-from analyzer.result import read, result_json, show
+from analyzer.result import Found, read, result_json, show
 from peos.crypto.randomness import Randomness
 from peos.estimate.post_processing.published import post_processed
 from peos.ldp import RAPPOR
@@ -28,7 +28,9 @@ def found() -> dict[str, Any]:
     )
     collected = simulation.run(np.repeat(np.arange(DOMAIN), np.rint(TRUTH * USERS).astype(int)))
     made = result_json(
-        *(collected.digest, simulation.document, collected.estimate, collected.guarantees),
+        *(collected.digest, document := simulation.document),
+        *(Found.of_values(document, collected.estimate), collected.guarantees),
+        name="made",
         seconds=1.0,
         sent=0,
         received=0,

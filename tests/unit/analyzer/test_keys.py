@@ -78,9 +78,8 @@ def test_a_missing_passphrase_and_missing_keys_are_named(world: World) -> None:
     with raises("config.passphrase_unreadable"):
         keys.load(world.config, world.rng)
     (world.config.folder / keys.KEYS).unlink()
-    with raises("key.no_analyzer") as caught:
+    with raises("key.no_analyzer"):
         keys.load(world.config, world.rng)
-    assert "peos analyzer init" in caught.value.hint
 
 
 def test_a_folder_that_others_can_open_is_refused(world: World) -> None:

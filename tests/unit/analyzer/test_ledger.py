@@ -8,19 +8,21 @@ import pytest
 
 from analyzer import cli
 from analyzer import workspace as workspace_
-from analyzer.draft import draft
+from analyzer.draft import Contents, draft, drafted
 from analyzer.ledger import ledger_of, populations
 from analyzer.publisher import Publisher
-from analyzer.store import CollectionRow
+from analyzer.store import CollectionRow, StudyRow
 from analyzer.workspace import Workspace
 from peos.cli.running import run
 from peos.collection.lifecycle import State
+from peos.collection.ticket import StudyPart
 from peos.compute import Inline
 from peos.ldp import GRR
 from peos.net.logs import Log
 from peos.net.observer import Observer
 from peos.privacy.composition import Release, spent
 from peos.privacy.guarantees import rounded_up
+from peos.tasks.views import ValueView
 from tests.raising import raises, require_shown
 from tests.unit.analyzer.world import FAKES, FLOOR, USERS, Silent, World, request, take
 
@@ -55,6 +57,40 @@ def test_a_collection_too_many_is_refused_and_those_that_spent_the_budget_are_na
     assert json.loads(other.request)["population"] == "staff"
 
 
+def _round(opened: Workspace, study: StudyRow, number: int) -> CollectionRow:
+    """A round of a study that users may answer, of the same kind as every collection here."""
+    window = StudyPart(study.id, number, (number - 1) << 60, number << 60)
+    views = (ValueView(4).describe(),)
+    asked = Contents(GRR(4, 3.0), FAKES, views=views, study=window, study_name=study.name)
+    terms = request(name=f"{study.name}.{number}", question=study.name, epoch=str(number))
+    kept = drafted(opened, terms, Silent(), lambda _: asked)
+    opened.store.move(kept.digest, State.OPEN)
+    return opened.kept(kept.name)
+
+
+def test_a_study_is_one_entry_whatever_became_of_its_rounds(world: World) -> None:
+    _budget(world, TWICE * 1.01)
+    opened = world.workspace()
+    budget = opened.config.budget
+    assert budget is not None
+    opened.store.add_study("trees", b"s" * 32, "{}", "")
+    study = opened.store.study("trees")
+    assert study is not None
+    first = _round(opened, study, 1)
+    opened.store.move(first.digest, State.ABORTED, "too few")
+    for number in (2, 3):
+        _round(opened, study, number)
+    (counted,) = ledger_of(opened, "", budget).releases
+    assert (counted.name, len(counted.rounds)) == ("trees", 3), "aborted rounds too: users may have answered"
+    assert ledger_of(opened, "", budget).spent.epsilon == pytest.approx(spent([ONE], DELTA).epsilon), "and one is hers"
+    _asked(opened, "spring")
+    _round(opened, study, 4)  # no more than is counted already
+    with raises("budget.spent", "trees"):
+        draft(opened, request(name="autumn", question="autumn?"), Silent())
+    assert {one.name for one in opened.store.rounds("trees")} == {f"trees.{number}" for number in range(1, 5)}
+    assert opened.store.study_of(first.digest) == study
+
+
 def test_what_is_counted_is_what_users_may_have_answered(world: World) -> None:
     _budget(world, 100.0)
     opened = world.workspace()
@@ -67,6 +103,7 @@ def test_what_is_counted_is_what_users_may_have_answered(world: World) -> None:
     _asked(opened, "asked", "staff")
     assert populations(opened) == ["", "staff"]
     (counted,) = ledger_of(opened, "", budget).releases
+    (counted,) = counted.rounds
     assert (counted.name, counted.hiding, counted.fakes) == ("given-up", MINIMUM - 1, FAKES)
     assert counted.least == MINIMUM - 1, "what the document promised before anybody answered"
     assert ledger_of(opened, "staff", budget).spent.epsilon == pytest.approx(spent([ONE], DELTA).epsilon)
@@ -154,11 +191,11 @@ def test_until_it_is_published_a_collection_counts_with_its_minimum_and_then_wit
     assert budget is not None
     _asked(opened, "nuts")
     before = ledger_of(opened, "", budget)
-    assert [one.hiding for one in before.releases] == [MINIMUM - 1]
+    assert [one.rounds[0].hiding for one in before.releases] == [MINIMUM - 1]
     kept = _delivered(world, opened, dummies=True)
     assert kept.state is State.PUBLISHED
     after = ledger_of(opened, "", budget)
-    assert [(one.name, one.hiding) for one in after.releases] == [("fruit", 199), ("nuts", MINIMUM - 1)]
+    assert [(one.name, one.rounds[0].hiding) for one in after.releases] == [("fruit", 199), ("nuts", MINIMUM - 1)]
     assert json.loads(kept.result or "")["together"] == {
         "collections": 2,
         "server": pytest.approx(after.spent.epsilon),
@@ -178,5 +215,5 @@ def test_a_collection_that_is_aborted_after_delivery_counts_with_its_minimum_for
     assert budget is not None
     assert _delivered(world, opened, dummies=False).state is State.ABORTED
     (counted,) = ledger_of(opened, "", budget).releases
-    assert counted.hiding == MINIMUM - 1
-    assert counted.hiding < USERS - 1, "fewer than were expected"
+    assert counted.rounds[0].hiding == MINIMUM - 1
+    assert counted.rounds[0].hiding < USERS - 1, "fewer than were expected"

@@ -87,9 +87,10 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
             "checks",
             "inspection",
             "lists",
+            *("tested", "note", "sizes", "task", "complete", "rounds"),
         ),
     }
-    assert (found["schema"], found["ok"], found["digest"]) == (1, False, kept.digest.hex())
+    assert (found["schema"], found["ok"], found["digest"]) == (2, False, kept.digest.hex())
     assert (found["users"], found["dropped"], found["fakes"], found["truth"]) == (200, None, FAKES, None)
     document = workspace.signed(kept).document
     oracle = document.mechanism.oracle  # type: ignore[attr-defined] # this one is of supports
@@ -112,6 +113,7 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
     assert asked == {
         "question": "Which fruit?",
         "epoch": "2024",
+        "asked": [],
         "analyzer": "statistics office",
         "shufflers": ["organisation 1", "organisation 2", "organisation 3"],
         "minimum": 20,
@@ -122,6 +124,10 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
     assert all(low < middle < high for (low, high), middle in zip(found["interval95"], found["frequency"], strict=True))
     assert found["significant"][0] is True
     assert [type(one) for one in found["significant"]] == [bool] * 4
+    assert (found["tested"], found["note"], found["task"], found["complete"]) == (4, "", None, True)
+    (of_one,) = found["rounds"]
+    assert (of_one["name"], of_one["state"], of_one["users"]) == ("fruit", "published", 200)
+    assert of_one["groups"] == [{"size": 200 + FAKES, "share": 1.0}]
     assert found["together"] is None, "no budget is set, and so no ledger kept"
     claims = guarantees(document.mechanism, 200, FAKES, 1e-6, 3)
     assert found["guarantees"] == {**claims.to_json(), "coalitions": list(claims.in_words())}

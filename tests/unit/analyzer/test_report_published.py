@@ -24,7 +24,7 @@ from peos.errors import LocalFault
 from peos.net.logs import Log
 from peos.net.observer import Observer
 from tests.e2e.leaks import traces
-from tests.raising import raises
+from tests.raising import raises, require_shown
 from tests.unit.analyzer.pages import cells, disagreements, read
 from tests.unit.analyzer.world import FLOOR, PASSPHRASE, World, take
 
@@ -147,6 +147,6 @@ def test_a_page_that_cannot_be_written_is_one_sentence_before_anything_is_waited
     capsys.readouterr()
     assert _command(world, "fruit", "--wait", "60", "--html", world.folder / where) == 2
     printed = capsys.readouterr()
-    assert "the page cannot be written to" in printed.err
+    require_shown(printed.err, "input.page")
     assert len(printed.err.splitlines()) == 1
     assert printed.out == ""

@@ -93,7 +93,7 @@ def test_a_card_without_an_onion_key_is_refused_with_what_to_do(world: World) ->
 
 
 def test_a_protocol_that_does_not_exist_is_refused() -> None:
-    with raises("config.value", "peos or ss, not 'tor'"):
+    with raises("config.value", "peos", "ss", "'tor'"):
         request(protocol="tor")
 
 

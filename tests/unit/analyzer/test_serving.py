@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import replace
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from analyzer import scheduler, serve
-from analyzer.orders import abort
+from analyzer.orders import abort, freeze
 from analyzer.workspace import Workspace
 from peos.collection.analysis import lost
 from peos.collection.lifecycle import State
@@ -238,6 +239,23 @@ def test_it_closes_by_the_clock_and_follows_the_shufflers(world: World) -> None:
         world.shufflers[2].status = Status(bytes(32), "aborted", reason="12 reports, the minimum is 20")
         _until(world, workspace, State.ABORTED)
         assert workspace.kept("fruit").reason == "shuffler 3 (organisation 3) aborted: 12 reports, the minimum is 20"
+    finally:
+        running.stop()
+
+
+def test_a_shuffler_that_missed_the_order_to_close_is_told_again(world: World) -> None:
+    workspace = world.workspace()
+    kept = world.open(workspace)
+    world.shufflers[2].trust.drop()
+    with raises("collection.order_missed", "shuffler 3"):
+        freeze(workspace, kept)
+    world.shufflers[2].trust.admit([workspace.keys.certificate.pem])
+    running = Serving(world, workspace)
+    try:
+        give_up = time.monotonic() + 60
+        while not world.shufflers[2].orders and time.monotonic() < give_up:
+            time.sleep(0.02)
+        assert [order.abort for order in world.shufflers[2].orders[:1]] == [False]
     finally:
         running.stop()
 

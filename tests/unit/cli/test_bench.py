@@ -97,11 +97,11 @@ def test_count_runs_as_it_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("given", "id_", "says"),
     [
-        (["schemes", "--count", "3"], "input.command", "--count"),
-        (["overhead", "--users", "10"], "input.command", "--users"),
+        (["schemes", "--count", "3"], "input.number", "--count"),
+        (["overhead", "--users", "10"], "input.number", "--users"),
         (["overhead", "--shufflers", "2"], "plan.shufflers", "2"),
         (["overhead", "--schemes", "rot13"], "input.scheme", "'rot13'"),
-        (["count", "--reports", "0"], "input.command", "--reports"),
+        (["count", "--reports", "0"], "input.number", "--reports"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_in_one_sentence(

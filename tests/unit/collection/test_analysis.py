@@ -8,10 +8,12 @@ from functools import partial
 import pytest
 
 from peos.collection.analysis import (
+    Answer,
     Answered,
     Ask,
     Clear,
     Clock,
+    Close,
     Complete,
     Durable,
     Publish,
@@ -96,6 +98,16 @@ def test_answers_move_it_on_or_end_it_and_come_too_late_for_what_has_moved_on() 
     assert session.on(Answered(Durable(State.SHUFFLING, 0.0, OUTPUT[:1]), [gone, gone, frozen])) == (
         SetState(State.SHUFFLING),
     ), "a last hider that has delivered may go"
+
+
+def test_the_order_to_close_is_repeated_while_a_shuffler_is_open_and_not_by_the_clock() -> None:
+    session, closed = Session(DOCUMENT), Durable(State.CLOSED)
+    answers: list[Answer] = [said("closed"), said("open"), RemoteFault("test.silent", "says nothing")]
+    session.on(Clock(closed, CLOSES - 1))
+    assert session.on(Answered(closed, answers)) == (Close(),)
+    assert session.on(Answered(Durable(State.OPEN), answers)) == (), "no order was given"
+    session.on(Clock(closed, CLOSES))
+    assert session.on(Answered(closed, answers)) == (), "each closes by its own clock"
 
 
 def test_a_way_passes_every_state_and_none_leads_back() -> None:

@@ -141,13 +141,13 @@ def content(dummy: Dummy) -> tuple[bytes, bytes, tuple[int, ...]]:
     return dummy.salt, dummy.id, tuple(dummy.words.tolist())
 
 
-@settings(derandomize=True, deadline=None, database=None, max_examples=400)
+@settings(max_examples=400)
 @given(dummies, dummies)
 def test_a_commitment_binds_to_salt_id_and_words(one: Dummy, other: Dummy) -> None:
     assert (one.commitment == other.commitment) == (content(one) == content(other))
 
 
-@settings(derandomize=True, deadline=None, database=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.binary(max_size=12), st.binary(max_size=12), st.integers(0, 24))
 def test_moving_a_byte_between_salt_and_id_opens_another_commitment(salt: bytes, id_: bytes, cut: int) -> None:
     whole = salt + id_

@@ -72,7 +72,7 @@ def alike(own: Rows = USERS) -> dict[int, Freeze]:
 held = st.lists(st.sets(st.integers(0, 5)), min_size=3, max_size=3)
 
 
-@settings(derandomize=True, deadline=None, database=None, max_examples=60)
+@settings(max_examples=60)
 @given(held)
 def test_what_all_of_them_hold_counts_and_all_compute_the_same(chosen: list[set[int]]) -> None:
     lists = {me: [USERS[at] for at in own] for me, own in enumerate(chosen, start=1)}
@@ -326,9 +326,8 @@ def test_enough_reports_beside_the_dummies_may_be_shuffled(counted: int, dummies
 def test_too_few_are_not_shuffled_and_dummies_do_not_count(
     counted: int, dummies: int, minimum: int, reports: int
 ) -> None:
-    with raises("freeze.minimum", f"{reports}", f"{minimum}") as caught:
+    with raises("freeze.minimum", f"{reports}", f"{minimum}"):
         check_minimum(counted, dummies, minimum)
-    assert "the collection is aborted" in caught.value.hint
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 4, 5, 9])

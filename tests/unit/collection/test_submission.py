@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from peos.collection.document import MechanismChoice
@@ -216,7 +216,6 @@ def test_the_submission_digest_changes_with_each_of_its_fields() -> None:
     assert made[0] == hashlib.sha256(COLLECTION + WORDS.id + b"".join(hashes)).digest()
 
 
-@settings(derandomize=True, deadline=None, database=None)
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=20))
 def test_a_plaintext_share_is_little_endian_words(words: list[int]) -> None:
     assert plain_share(b"".join(word.to_bytes(8, "little") for word in words)).tolist() == words

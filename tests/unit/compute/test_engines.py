@@ -1,9 +1,14 @@
 """The engines give the same words, and what comes from workers is as fresh as what is made here."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from threading import Thread
+from time import sleep
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from peos.chunks import chunks
 from peos.compute import Engine, Inline, Processes, engine
@@ -12,6 +17,7 @@ from peos.compute.zeros import WorkerZeros
 from peos.crypto.onion import Layer, OnionKeys, OnionPrivateKey
 from peos.crypto.randomness import Randomness
 from tests.keys import small_key
+from tests.raising import raises
 from tests.unit.compute.conftest import Eager
 
 KEY = small_key()
@@ -72,6 +78,43 @@ def test_progress_rises_to_the_total(either: Engine, rng: Randomness) -> None:
     assert done[-1] == ROWS
 
 
+def test_what_is_made_of_pieces_is_added_up(either: Engine) -> None:
+    values, weights = np.arange(1000) % 10, np.arange(1000)
+    seen: list[tuple[int, int]] = []
+    found = either.summed(weighed, (values, weights), 10, pieces=7, seconds=60.0, progress=lambda *at: seen.append(at))
+    assert found.tolist() == np.bincount(values, weights).tolist()
+    assert seen == [(done, 7) for done in range(1, 8)]
+    assert either.summed(weighed, (values[:0], weights[:0]), 10, pieces=1, seconds=0.0).sum() == 0
+
+
+@pytest.mark.parametrize("kind", [Inline, partial(Eager, 2)])
+def test_adding_up_ends_after_the_piece_that_it_is_at(kind: Callable[[], Engine]) -> None:
+    """The rest would take hours."""
+    seen: list[int] = []
+    with kind() as stopped:
+
+        def stop(done: int, _: int) -> None:
+            seen.append(done)
+            if done == 1:
+                Thread(target=stopped.close).start()
+                sleep(0.2)
+
+        with raises("compute.stopped"):
+            stopped.summed(slow, (np.arange(100_000),), 1, pieces=100_000, seconds=0.0, progress=stop)
+    assert len(seen) < 50
+
+
+def weighed(values: NDArray[np.int64], weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sums of weights."""
+    return np.bincount(values, weights, 10).astype(np.int64)
+
+
+def slow(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A tenth of a second a piece."""
+    sleep(0.1)
+    return values[:1]
+
+
 def test_nothing_is_nothing(either: Engine) -> None:
     assert either.decrypt(KEY, np.empty((0, KEY.public.ciphertext_bytes), dtype=np.uint8)).shape == (0,)
 
@@ -79,9 +122,15 @@ def test_nothing_is_nothing(either: Engine) -> None:
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 255, 10_000])
 @pytest.mark.parametrize("workers", [1, 2, 16])
 def test_chunks_cover_every_row_once_and_are_short(count: int, workers: int) -> None:
-    covered = [row for where in chunks(count, chunk_length(count, workers)) for row in range(where.start, where.stop)]
+    covered = [
+        row
+        for where in chunks(count, chunk_length(Peel(LAYER), count, workers))
+        for row in range(where.start, where.stop)
+    ]
     assert covered == list(range(count))
-    assert all(where.stop - where.start <= LONGEST_CHUNK for where in chunks(count, chunk_length(count, workers)))
+    assert all(
+        where.stop - where.start <= LONGEST_CHUNK for where in chunks(count, chunk_length(Peel(LAYER), count, workers))
+    )
 
 
 def test_little_work_starts_no_process(rng: Randomness) -> None:

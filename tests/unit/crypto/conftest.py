@@ -1,4 +1,7 @@
-"""Small keys, made once a run from fixed randomness, and the test of uniformity that the statistical tests share."""
+"""Small keys, made once a run, and the test of uniformity that the statistical tests share.
+
+Keys of Paillier come from `phe`, which takes no stream: they are others in each run.
+"""
 
 import hashlib
 from collections.abc import Callable, Sequence

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gmpy2 import bit_scan1, is_prime, legendre, powmod
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from peos.crypto.randomness import Randomness
@@ -126,7 +126,6 @@ def test_a_key_of_an_odd_length_is_not_made(name: str, bits: int, rng: Randomnes
 
 
 @both
-@settings(derandomize=True, deadline=None, database=None)
 @given(data=st.data())
 def test_whatever_a_changed_key_is_it_is_refused_as_one_or_reads_back_to_its_own_bytes(
     name: str, data: st.DataObject

@@ -10,8 +10,8 @@ from peos.crypto.identity import PUBLIC_BYTES, SIGNATURE_BYTES, Identity, labell
 from peos.crypto.randomness import Randomness
 from tests.raising import raises
 
-many = settings(derandomize=True, deadline=None, database=None, max_examples=300)
-some = settings(derandomize=True, deadline=None, database=None, max_examples=60)
+many = settings(max_examples=300)
+some = settings(max_examples=60)
 # Few symbols, among them those of lengths and labels, so that two lists often nearly coincide.
 fields = st.lists(st.binary(max_size=6) | st.text(alphabet="\0\1peos ", max_size=6).map(str.encode), max_size=4)
 labels = st.text(alphabet="ab\0 1é", max_size=4)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from peos.crypto.kdf import Context, StreamKey, derive
@@ -49,7 +49,6 @@ def test_a_derived_stream_is_the_vectors(case: dict[str, Any]) -> None:
     assert key.stream().uint64(8).tolist() == case["words"]
 
 
-@settings(derandomize=True, deadline=None, database=None)
 @given(labels, labels)
 def test_different_labels_give_different_keys_and_equal_ones_equal_keys(one: Label, other: Label) -> None:
     assert (key_of(one) == key_of(other)) == (one == other)

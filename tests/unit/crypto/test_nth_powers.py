@@ -2,14 +2,13 @@
 
 import pytest
 from gmpy2 import mpz
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes.nth_powers import _power, nth_powers
 
 
-@settings(derandomize=True, deadline=None, database=None)
 @given(n=st.integers(2, 2**200), x=st.integers(0, 2**200))
 def test_the_power_is_pows_for_moduli_of_every_length(n: int, x: int) -> None:
     assert _power(mpz(x % n), mpz(n)) == pow(x % n, n, n * n)

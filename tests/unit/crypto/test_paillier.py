@@ -18,7 +18,7 @@ from tests.raising import raises
 from tests.unit.crypto.conftest import Streams, Uniform
 
 word = st.integers(0, 2**64 - 1)
-replayed = settings(derandomize=True, deadline=None, database=None, max_examples=40)
+replayed = settings(max_examples=40)
 
 
 def encrypted(public: PaillierPublicKey, plain: U64, rng: Randomness) -> Packed:

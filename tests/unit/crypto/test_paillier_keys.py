@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from gmpy2 import is_prime
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from peos.crypto.randomness import Randomness
@@ -40,7 +40,7 @@ def test_a_scheme_is_had_by_name_and_others_are_refused_in_a_sentence() -> None:
     for name in ("rot13", "", "JL"):
         with raises("input.scheme", repr(name)) as caught:
             scheme(name)
-        assert caught.value.hint == "choose one of paillier, dgk, jl"
+        assert "paillier, dgk, jl" in caught.value.hint
 
 
 def test_a_default_key_has_3072_bits_and_works_from_end_to_end(rng: Randomness) -> None:
@@ -76,7 +76,7 @@ def test_equal_primes_are_caught_before_they_make_a_square(monkeypatch: pytest.M
     prime = random_prime(256, Randomness(b"\x03" * 32))
     made = SimpleNamespace(p=int(prime), q=int(prime))
     monkeypatch.setattr("phe.paillier.generate_paillier_keypair", lambda n_length: (n_length, made))
-    with raises("key.fresh_unfit", "the primes are equal") as caught:
+    with raises("key.fresh_unfit") as caught:
         Paillier().generate(Randomness(b"\x03" * 32), bits=512)
     assert str(prime) not in str(caught.value)
 
@@ -87,7 +87,6 @@ def test_a_key_of_an_odd_length_is_not_made(bits: int, rng: Randomness) -> None:
         Paillier().generate(rng, bits=bits)
 
 
-@settings(derandomize=True, deadline=None, database=None)
 @given(data=st.data())
 def test_whatever_a_changed_key_is_it_is_refused_as_one_or_reads_back_to_its_own_bytes(
     data: st.DataObject, private: PaillierPrivateKey
@@ -116,7 +115,7 @@ def test_texts_of_keys_show_the_public_fingerprint_and_nothing_else(private: Pai
 def test_no_error_about_a_private_key_tells_it(private: PaillierPrivateKey) -> None:
     good = private.encode()
     secrets = [spelling for x in (private.p, private.q) for spelling in (str(x), hex(x)[2:])]
-    for bad in (good[:-1], good + b"\x00", good[:-1] + bytes([good[-1] ^ 4]), good[:3] + good[35:] + good[3:35]):
+    for bad in (good[:-1], good + b"\x00", good[:-1] + bytes([good[-1] ^ 1]), good[:3] + good[35:] + good[3:35]):
         with pytest.raises(BadEncoding) as caught:
             Paillier().private_key(bad, floor=512)
         assert not any(secret in str(caught.value) for secret in secrets)

@@ -24,7 +24,7 @@ from tests.unit.crypto.conftest import Streams
 BITS = 1024
 SLOT = 73  # seven slots, as after two passes at 3072 bits
 SLOTS = 7
-replayed = settings(derandomize=True, deadline=None, database=None, max_examples=40)
+replayed = settings(max_examples=40)
 
 
 class CountedHalf(Half):

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from peos.crypto.randomness import Randomness
@@ -12,7 +12,6 @@ from peos.crypto.sharing import combine, split
 from tests.unit.crypto.conftest import Uniform
 
 
-@settings(derandomize=True, deadline=None, database=None)
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=20), st.integers(1, 7), st.binary(min_size=32, max_size=32))
 def test_shares_sum_back_to_the_words(words: list[int], parties: int, key: bytes) -> None:
     secret = np.array(words, dtype=np.uint64)

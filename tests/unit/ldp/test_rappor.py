@@ -234,7 +234,8 @@ def test_a_fit_that_has_not_settled_is_no_result(monkeypatch: pytest.MonkeyPatch
     moved = f.copy()
     moved[np.argmax(f)] += 1e-8
     assert kkt_residuals(design, moved, design.turned @ y - penalties).max() > TOLERANCE
-    monkeypatch.setattr(lasso, "ROUNDS", 3)
+    monkeypatch.setattr(lasso, "STEPS", 3)
+    monkeypatch.setattr(lasso, "ROUNDS", 0)
     with raises("estimate.unfitted"):
         nonnegative_lasso(design, y, penalties)
 

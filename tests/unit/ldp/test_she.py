@@ -135,7 +135,7 @@ def test_no_collection_has_it(capsys: pytest.CaptureFixture[str]) -> None:
         plan(1000, 10, 1e-6, eps_local=1.0, mechanism="she")
     with raises("document.unusable", *REASON) as caught:
         run_collection([1, 2, 3] * 50, mechanism=SHE(10, 1.0), key=small_key())
-    assert caught.value.hint == "ask for sue"
+    assert "sue" in caught.value.hint
     with raises("mechanism.local_only", *REASON):
         SHE(10, 1.0).estimate(np.zeros(10, dtype=np.int64), 5, fakes=1)
     with raises("mechanism.local_only", *REASON):
@@ -145,7 +145,7 @@ def test_no_collection_has_it(capsys: pytest.CaptureFixture[str]) -> None:
         assert main(command) == 2
         error = capsys.readouterr().err
         require_said(error, *REASON)
-        assert "ask for sue" in error
+        require_said(error, "sue")
         assert "Traceback" not in error
 
 

@@ -14,7 +14,7 @@ import pytest
 from peos.ldp import GRR, SUE, LocalHash
 from peos.ldp.blanket import Blanket
 from peos.privacy import composition
-from peos.privacy.composition import Composed, Release, composed, spent
+from peos.privacy.composition import Composed, Release, Study, composed, spent
 from peos.privacy.exact import bound, epsilon
 from peos.privacy.losses import losses
 from tests.full import full
@@ -249,3 +249,29 @@ def test_a_curve_that_is_not_quite_convex_is_taken_at_its_hull() -> None:
     pair = losses(nodes, wavy, 1e-3)
     for at, height in zip(nodes, wavy, strict=True):
         assert (1.0 - at) ** 2 / 10 <= pair.delta(float(at)) <= height + 2e-6
+
+
+FIRST = Study("first", (ONE, UNARY))
+SECOND = Study("second", (OTHER, replace(ONE, hiding=799)))
+
+
+def test_a_study_is_its_weakest_round_and_of_one_round_is_that() -> None:
+    for delta in (1e-6, DELTA):
+        alone = [composed([one], delta).epsilon for one in FIRST.rounds]
+        assert composed([FIRST], delta).epsilon == max(alone)
+        assert composed([Study("one", (ONE,))], delta).epsilon == composed([ONE], delta).epsilon
+
+
+def test_studies_together_are_above_any_rounds_that_a_user_answered_and_below_the_sum() -> None:
+    found = composed([FIRST, SECOND], DELTA)
+    answered = [composed(pair, DELTA).epsilon for pair in itertools.product(FIRST.rounds, SECOND.rounds)]
+    # All are bounds from above, by lines between nodes: a study's are those of all its rounds, and so a little nearer.
+    assert found.epsilon >= max(answered) * (1 - 1e-3), (found, answered)
+    assert found.epsilon <= sum(composed([one], DELTA / 2).epsilon for one in (FIRST, SECOND))
+    assert found.by == "pld", "and not only the sum"
+
+
+def test_a_study_asked_for_because_of_earlier_results_counts_what_was_promised() -> None:
+    promised = Study("promised", tuple(replace(one, least=99) for one in FIRST.rounds))
+    assert spent([promised, promised], DELTA).epsilon >= composed([FIRST, FIRST], DELTA).epsilon
+    assert promised.alone.rounds == tuple(replace(one, hiding=0, least=0) for one in promised.rounds)

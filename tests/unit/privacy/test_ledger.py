@@ -41,7 +41,7 @@ def test_a_collection_that_exceeds_the_budget_by_itself_is_refused_without_blami
 
 def test_of_many_collections_five_are_named_and_the_rest_counted() -> None:
     ledger = Ledger(Budget(2.0, 1e-9), tuple(asked(f"week {week}") for week in range(8)))
-    with raises("budget.spent", "week 0, week 1, week 2, week 3, week 4 and 3 more"):
+    with raises("budget.spent", "week 0, week 1, week 2", "week 4", "3 more"):
         ledger.with_release(asked("week 8"))
 
 

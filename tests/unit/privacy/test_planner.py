@@ -229,7 +229,7 @@ def test_an_infeasible_target_is_refused_by_name_and_each_choice_proposed_is_fea
 
 @pytest.mark.parametrize("asked", [{"eps_server": 1.0}, {"eps_users": 1.0}])
 def test_sue_is_refused_where_a_claim_is_asked_that_it_cannot_make(asked: dict[str, float]) -> None:
-    with raises("plan.local_only", "sue", "theorem 9.3.1 is false"):
+    with raises("plan.local_only", "sue", "9.3.1"):
         plan(**SMALL, **asked, eps_local=4.0, mechanism="sue")  # type: ignore[arg-type] # keyword by keyword
 
 

@@ -20,6 +20,7 @@ from tests.raising import raises
 DEPLOY: Final = Path(__file__).parents[3] / "deploy"
 MINIMAL: Final = (DEPLOY / "shuffler.minimal.toml").read_text(encoding="utf-8")
 FULL: Final = (DEPLOY / "shuffler.full.toml").read_text(encoding="utf-8")
+WEB: Final = 'web = "127.0.0.1:7003"\nweb_origins = ["https://app.example"]\n'
 
 
 def written(folder: Path, text: str) -> Path:
@@ -56,7 +57,11 @@ def test_the_full_sample_names_every_setting() -> None:
         ('name = "north"', 'name = "north"\nnane = 1', "nane is not a setting"),
         ('name = "north"', "name = 7", "name must be a text of 1 to 200 printable characters, not 7"),
         ("[policy]", "[polity]", "polity is not a setting"),
-        ('"127.0.0.1:7002"', '"127.0.0.1:7001"', "listen.users and listen.peers are two ports, not one"),
+        (
+            '"127.0.0.1:7002"',
+            '"127.0.0.1:7001"',
+            "each of listen.users, listen.peers and listen.web is a port of its own",
+        ),
         ('"127.0.0.1:7002"', '"127.0.0.1"', "listen.peers must be host:port"),
         ('"127.0.0.1:7002"', '"127.0.0.1:70000"', "listen.peers must be host:port"),
         (
@@ -84,6 +89,18 @@ def test_the_full_sample_names_every_setting() -> None:
         ),
         ("least_reports = 1000", "least_reports = 9\n[encryption]\nstatistical = 1", "must be true or false"),
         ("[listen]", "[listen", "is not TOML"),
+        ("[policy]", 'web = "127.0.0.1:7003"\n[policy]', "listen.web has no listen.web_origins"),
+        ("[policy]", 'web_key = "web.key"\n[policy]', "listen.web_key is of no use without listen.web"),
+        ("[policy]", f'{WEB}web_key = "web.key"\n[policy]', "listen.web_certificate and listen.web_key belong"),
+        ("[policy]", f"{WEB}[policy]", "listen.web has neither a certificate nor a proxy"),
+        ("[policy]", f'{WEB}web_proxies = ["10.0.0.0/8"]\n[policy]', "a list of addresses of proxies"),
+        ("[policy]", f"{WEB}[policy]".replace("//app", "//app/page"), "listen.web_origins must be a list of origins"),
+        ("[policy]", f"{WEB}[policy]".replace("https:", "http:"), "listen.web_origins must be a list of origins"),
+        (
+            "[policy]",
+            f'{WEB}web_proxies = ["::1"]\n[policy]'.replace("7003", "7002"),
+            "each of listen.users, listen.peers and listen.web",
+        ),
     ],
 )
 def test_each_fault_is_one_sentence_with_the_file_and_the_key(

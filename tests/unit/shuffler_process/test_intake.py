@@ -17,7 +17,7 @@ from peos.net.observer import Observer
 from peos.store.base import Judged, Submission
 from peos.store.memory import MemoryStore
 from shuffler import intake as intake_
-from shuffler.events import SubmissionsKept, SubmissionsNotKept
+from shuffler.events import SUBMISSIONS
 from shuffler.intake import Intake
 from shuffler.store_thread import StoreThread
 from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION, SHUFFLERS, parts
@@ -29,10 +29,9 @@ ME = 2
 class Troubled(MemoryStore):
     """A store that fails on demand, and remembers the groups that it was given."""
 
-    thread: StoreThread
-
     def __init__(self) -> None:
         super().__init__(Randomness(b"\x01" * 32))
+        self.observer = Observer(Log("test"))
         self.groups: list[int] = []
         self.notes: list[dict[str, int]] = []
         self.fails: list[Exception] = []
@@ -54,11 +53,10 @@ def with_intake(test: Callable[[Intake, Troubled], Awaitable[None]]) -> None:
     """Run a test on an intake whose committing runs in the background, and must still run at the end."""
     store = Troubled()
     store.put_collection(COLLECTION, b"signed", b"roster", ASKED, State.OPEN)
-    store.thread = stored = StoreThread(lambda: store)
+    stored = StoreThread(lambda: store)
 
     async def whole() -> None:
-        followers = dict.fromkeys((SubmissionsKept, SubmissionsNotKept), (stored.follow,))
-        intake = Intake(stored, Observer(Log("test"), followers), SHUFFLERS[ME - 1])
+        intake = Intake(stored, store.observer, SHUFFLERS[ME - 1])
         committing = asyncio.ensure_future(intake.run())
         await test(intake, store)
         assert not committing.done(), "committing has ended"
@@ -104,7 +102,7 @@ def test_another_submission_under_a_used_ticket_is_refused_for_good() -> None:
         await taken(intake, part("a"))
         other = parts("a", rng=Randomness(b"\x09" * 32))[ME - 1]
         answer = await taken(intake, other)
-        assert answer.refusal == "another submission was made under this ticket"
+        assert answer.error_id == "submit.ticket_used"
         assert not answer.retry
         assert store.refused(COLLECTION) == {Verdict.CONFLICT.value: 1}
 
@@ -125,12 +123,12 @@ def test_a_store_in_trouble_asks_for_the_same_part_later_and_tells_no_secret(err
         store.fails = [error]
         answer = await taken(intake, part("a"))
         assert answer.retry
-        for shown in (answer.refusal, store.thread.trouble):
+        for shown in (answer.refusal, store.observer.of(COLLECTION).trouble(SUBMISSIONS)):
             assert shown
             assert "SQLITE" not in shown
             assert "secret" not in shown
         assert (await taken(intake, part("a"))).row, "the next group is kept"
-        assert store.thread.trouble == ""
+        assert store.observer.of(COLLECTION).trouble(SUBMISSIONS) == ""
 
     with_intake(test)
 

@@ -72,9 +72,8 @@ def test_an_init_on_a_full_disk_says_so_and_the_next_completes_it(
 def test_a_card_that_was_removed_is_written_anew_from_the_same_keys(tmp_path: Path) -> None:
     config = read(written(tmp_path, MINIMAL))
     made = keys.make(config)
-    with raises("key.exists") as caught:
+    with raises("key.exists"):
         keys.make(config)
-    assert "remove only its card" in caught.value.hint
     (config.folder / keys.CARD).unlink()
     moved = read(written(tmp_path, MINIMAL.replace(":7002", ":7003")))
     again = keys.make(moved)
@@ -137,9 +136,8 @@ def test_keys_that_lie_open_are_refused_under_a_passphrase_until_init_has_sealed
 ) -> None:
     made = keys.make(read(written(tmp_path, MINIMAL)))
     config = locked(tmp_path)
-    with raises("key.lies_open", "vault.key") as caught:
+    with raises("key.lies_open", "vault.key"):
         keys.load(config)
-    assert "peos shuffler init" in caught.value.hint
     cut_off_after(writes, KeyboardInterrupt(), monkeypatch)
     with contextlib.suppress(KeyboardInterrupt):
         keys.make(config)

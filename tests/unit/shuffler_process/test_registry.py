@@ -57,7 +57,7 @@ class World:
         self.keys = keys.make(settings)
         others = [Identity(bytes([number]) * 32) for number in (2, 3)]
         cards = [_card(f"shuffler {number}", one) for number, one in enumerate(others, start=2)]
-        office = _card("analyzer", ANALYZER)
+        office = replace(_card("analyzer", ANALYZER), user_address="", user_certificate=b"")
         signed = [sign_card(card, one) for card, one in zip((*cards, office), (*others, ANALYZER), strict=True)]
         (folder / "analyzer.card").write_bytes(signed[-1])
         self.signed_cards = (self.keys.signed_card, *signed)

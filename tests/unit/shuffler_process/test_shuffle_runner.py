@@ -15,6 +15,8 @@ from peos.collection.session import FAULTS
 from peos.compute import Inline
 from peos.crypto.randomness import Randomness
 from peos.errors import Full, LocalFault, RemoteFault
+from peos.net.logs import Log
+from peos.net.observer import Observer
 from peos.net.retry import FOREVER
 from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.effects import Heard, Received
@@ -24,13 +26,14 @@ from peos.store.base import Vector
 from peos.store.memory import MemoryStore
 from peos.wire.methods import DELIVER, GET_RECEIPT
 from shuffler import shuffle_runner
+from shuffler.events import ATTEMPTS, DELIVERY
 from shuffler.evidence import Evidence
 from shuffler.shuffle_runner import ShuffleRunner
 from shuffler.store_thread import StoreThread
 from shuffler.workbench import Bench
 from tests.raising import raises
 from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, PUBLIC, SHUFFLERS
-from tests.unit.shuffler_process.played import HERE, ME, OBSERVER, Other, Told, memory, run
+from tests.unit.shuffler_process.played import HERE, ME, Other, Told, memory, run
 from tests.unit.shuffler_process.test_evidence import files, keep, shuffled
 from tests.unit.store.made import TRANSCRIPT
 
@@ -60,6 +63,7 @@ def runner_of(
     clock: Callable[[], float] | None = None,
     evidence: Evidence | None = None,
     post: Posted | None = None,
+    observer: Observer | None = None,
 ) -> ShuffleRunner:
     """This shuffler's machine on a collection of 16 rows, ticking fast."""
     bench = Bench(ROWS, 1, PUBLIC, Inline(Randomness(b"\x01" * 32)))
@@ -76,7 +80,7 @@ def runner_of(
         analyzer=analyzer or Other("the analyzer", {}),
         evidence=evidence,
         step_seconds=step_seconds,
-        observer=OBSERVER,
+        observer=observer or Observer(Log("test")),
         clock=clock or (lambda: now),
         tick=0.02,
     )
@@ -112,14 +116,15 @@ def test_a_step_that_stalls_is_left_with_its_reason_though_others_go_on_asking(m
     monkeypatch.setattr(shuffle_runner, "ROWS_A_SECOND", 1000)
 
     async def test(store: MemoryStore, stored: StoreThread) -> None:
-        here = runner_of(store, stored, step_seconds=0.3)
+        observer = Observer(Log("test"))
+        here = runner_of(store, stored, step_seconds=0.3, observer=observer)
         running = asyncio.ensure_future(here.run(resumed=False))
         here.take(opening(1))
         await reached(lambda: store.delivery_state(COLLECTION) == DeliveryState(Phase.FREE, 1, 0))
         while store.delivery_state(COLLECTION).left < 1:
             here.take(Heard(Notice(NoticeKind.ASK, 2, 1)))  # a question is no progress
             await asyncio.sleep(0.02)
-        assert "nothing from shuffler" in here.trouble
+        assert "nothing from shuffler" in observer.trouble(ATTEMPTS)
         running.cancel()
 
     with_store(test)
@@ -132,11 +137,12 @@ def test_work_that_fails_for_whatever_reason_leaves_the_attempt(monkeypatch: pyt
     monkeypatch.setattr(Bench, "work", broken)
 
     async def test(store: MemoryStore, stored: StoreThread) -> None:
-        here = runner_of(store, stored)
+        observer = Observer(Log("test"))
+        here = runner_of(store, stored, observer=observer)
         running = asyncio.ensure_future(here.run(resumed=False))
         here.take(opening(1))  # shuffler 3 is outside the first round: it splits its shares
         await reached(lambda: store.delivery_state(COLLECTION).left == 1)
-        assert here.trouble == "this shuffler could not work a step: MemoryError"
+        assert observer.trouble(ATTEMPTS) == "this shuffler could not work a step: MemoryError"
         running.cancel()
 
     with_store(test)
@@ -272,9 +278,10 @@ def test_what_is_being_sent_outlives_shuffle_by_and_ends_at_erase_by() -> None:
         refusing = Other(
             "the analyzer", {DELIVER: RemoteFault("test.remotefault", "does not answer", party="the analyzer")}
         )
-        here = runner_of(store, stored, analyzer=refusing, now=BETWEEN)
+        observer = Observer(Log("test"))
+        here = runner_of(store, stored, analyzer=refusing, now=BETWEEN, observer=observer)
         running = asyncio.ensure_future(here.run(resumed=True))
-        await reached(lambda: here.delivery_runner.trouble != "")
+        await reached(lambda: observer.trouble(DELIVERY) != "")
         assert store.delivery_state(COLLECTION).phase is Phase.SENDING
         running.cancel()
         later = runner_of(store, stored, analyzer=refusing, now=LATE)
@@ -296,9 +303,10 @@ def test_what_is_kept_for_the_inspection_is_gone_at_shuffle_by_though_the_output
         refusing = Other(
             "the analyzer", {DELIVER: RemoteFault("test.remotefault", "does not answer", party="the analyzer")}
         )
-        here = runner_of(store, stored, analyzer=refusing, clock=lambda: now[0], evidence=kept)
+        observer = Observer(Log("test"))
+        here = runner_of(store, stored, analyzer=refusing, clock=lambda: now[0], evidence=kept, observer=observer)
         running = asyncio.ensure_future(here.run(resumed=True))
-        await reached(lambda: here.delivery_runner.trouble != "")
+        await reached(lambda: observer.trouble(DELIVERY) != "")
         assert files(tmp_path)
         now[0] = BETWEEN
         await reached(lambda: not files(tmp_path))

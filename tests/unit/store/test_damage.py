@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from peos.collection.document import ID_BYTES
 from peos.collection.lifecycle import State
+from peos.collection.ticket import ID_BYTES
 from peos.errors import LocalFault
 from peos.ldp.base import Question
 from peos.store.sqlite import SqliteStore

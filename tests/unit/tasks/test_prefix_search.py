@@ -2,7 +2,6 @@
 
 import itertools
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,20 +11,9 @@ from peos.crypto.randomness import Randomness
 from peos.estimate.grouped import GroupedOracle, GroupEstimate
 from peos.ldp.grouped_hash import Candidates
 from peos.simulate import run_study
-from peos.tasks import (
-    Channels,
-    PrefixSearch,
-    SegmentPairs,
-    channels,
-    frequent_texts,
-    pem,
-    pem1,
-    segment_pairs,
-    treehist,
-)
+from peos.tasks import HASH, SPM, PrefixSearch, heavy_hitters, pem, pem1, treehist
 from peos.tasks.base import Answer, Round
-from peos.tasks.texts import Texts
-from tests.full import full
+from peos.tasks.views import answers_of
 from tests.keys import small_key
 from tests.raising import raises
 
@@ -44,15 +32,13 @@ def words(users: int, *, letters: int = 3, drawn: int = 200, power: float = 1.2,
 class Exact:
     """Reports without noise: every group sees everybody's texts."""
 
-    def __init__(self, task: PrefixSearch | SegmentPairs | Channels, records: list[str]) -> None:
-        texts = Texts.of(records, task.bits)
-        self.users = len(records)
-        self.keys = [view.keys(texts) for view in task.views]
+    def __init__(self, task: PrefixSearch | SPM | HASH, records: list[str]) -> None:
+        self.users, self.fakes = len(records), 0
+        self.keys = answers_of(task.views, records, Randomness(bytes(32)))
+        self.sizes = (self.users,) * len(self.keys)
 
-    def size(self, _: int) -> int:
-        return self.users
-
-    def estimate(self, group: int, candidates: Candidates) -> GroupEstimate:
+    def estimate(self, group: int = 0, candidates: Candidates | None = None) -> GroupEstimate:
+        assert candidates is not None
         parents, exts, _ = self.keys[group]
         held = Counter(zip(parents.tolist(), exts.tolist(), strict=True))
         listed = candidates.parents.tolist(), candidates.exts.tolist()
@@ -61,16 +47,16 @@ class Exact:
         return GroupEstimate.of(oracle, np.array(counts), reports=self.users, users=self.users, fakes=0)
 
 
-SEARCHES: dict[str, PrefixSearch | SegmentPairs | Channels] = {
-    "default": frequent_texts(3, bits=24, **ASKED),
+SEARCHES: dict[str, PrefixSearch | SPM | HASH] = {
+    "default": heavy_hitters(3, 3, **ASKED),
     "treehist": treehist(24, 3, beam=20, **ASKED),
     "pem": pem(24, 3, 5, beam=20, **ASKED),
     "pem1": pem1(24, 3, beam=20, **ASKED),
     "threshold": pem(24, 3, 5, threshold=0.02, **ASKED),
-    "segments": segment_pairs(24, 3, **ASKED),
-    "segments of four bits": segment_pairs(24, 3, step=4, **ASKED),
-    "channels": channels(24, 3, channels=500, **ASKED),
-    "channels of long texts": channels(96, 3, step=10, channels=500, **ASKED),
+    "segments": SPM(24, 3, **ASKED),
+    "segments of four bits": SPM(24, 3, step=4, **ASKED),
+    "channels": HASH(24, 3, channels=500, **ASKED),
+    "channels of long texts": HASH(96, 3, step=10, channels=500, **ASKED),
     "long": treehist(96, 3, step=12, beam=20, **ASKED),
 }
 
@@ -100,7 +86,7 @@ def test_a_threshold_that_nothing_meets_ends_the_search_with_a_note() -> None:
 def test_the_three_most_frequent_words_of_the_demo_are_found(seed: int) -> None:
     """6,000 users, words of three letters, ε_c = ε_s = 1 with ε_l at most 6."""
     records = words(6_000, seed=seed)
-    task = PrefixSearch(24, (8, 16, 24), 8, 32, (1, 1, 2), replace(treehist(24, 8, **ASKED).asked, **DEMO))
+    task = heavy_hitters(3, 8, **{**ASKED, **DEMO})
     answer = run_study(task, records, shuffle=False, rng=Randomness(bytes([seed]) * 32))
     ranked = sorted(set(records), key=lambda word: -records.count(word))
     assert set(ranked[:3]) <= set(answer.labels)
@@ -131,19 +117,6 @@ def test_it_is_a_function_of_what_was_seen() -> None:
     assert (one.views, one.plan.mechanism, one.share) == (again.views, again.plan.mechanism, again.share)
 
 
-@pytest.mark.parametrize("epsilon", [4.0, full(6.0)])
-def test_a_text_of_the_detection_frequency_is_found_in_nineteen_of_twenty_runs(epsilon: float) -> None:
-    users, runs = 6_000, 40
-    task = PrefixSearch(24, (8, 16, 24), 8, 32, (1, 1, 2), replace(treehist(24, 8, **ASKED).asked, eps_local=epsilon))
-    frequency = task.detection()
-    holders = round(frequency * users)
-    found = 0
-    for run in range(runs):
-        records = ["qqq"] * holders + words(users - holders, seed=run)
-        found += "qqq" in run_study(task, records, shuffle=False, rng=Randomness(bytes([run]) * 32)).labels
-    assert found >= runs - 5, f"found in {found} of {runs} runs at f = {frequency:.4f}"
-
-
 @pytest.mark.parametrize(
     ("change", "id_"),
     [
@@ -160,23 +133,39 @@ def test_a_text_of_the_detection_frequency_is_found_in_nineteen_of_twenty_runs(e
 )
 def test_what_no_search_can_be_made_of_is_refused(change: dict[str, Any], id_: str) -> None:
     with raises(id_):
-        replace(treehist(24, 3, **ASKED), **change)
+        PrefixSearch(**{"bits": 24, "cuts": (8, 16, 24), "k": 3, **change}, **ASKED)
+
+
+def test_the_default_grows_long_texts_by_two_bytes_where_they_are_told_apart() -> None:
+    """64 bytes, the longest, with d' from 2^8 on, and not where a level would have too many candidates."""
+    asked = {**ASKED, "d_prime": 256}
+    assert heavy_hitters(6, 32, **asked).cuts == (8, 16, 24, 32, 40, 48)
+    assert heavy_hitters(64, 32, **asked).cuts == tuple(range(16, 513, 16))
+    assert heavy_hitters(64, 32, **ASKED).cuts == heavy_hitters(64, 256, **asked).cuts == tuple(range(8, 513, 8))
+    task = heavy_hitters(6, 32, **asked)
+    assert (task.beam, task.weights) == (128, (1, 1, 1, 1, 1, 2))
+
+
+def test_pem_by_itself_takes_the_fewest_groups_that_test_a_million() -> None:
+    assert pem(48, 16, **ASKED).cuts == (15, 26, 37, 48)
+    assert pem(32, 16, **ASKED).cuts == (18, 32)
+    assert len(pem(160, 16, **ASKED).cuts) == 13
 
 
 def test_segments_and_blocks_have_a_group_each() -> None:
     with raises("task.segments"):
-        segment_pairs(24, 3, step=7, **ASKED)
+        SPM(24, 3, step=7, **ASKED)
     with raises("task.segments"):
-        segment_pairs(96, 3, **ASKED)  # 12 segments, 66 pairs
+        SPM(96, 3, **ASKED)  # 12 segments, 66 pairs
     with raises("task.blocks"):
-        channels(512, 3, step=4, **ASKED)
+        HASH(512, 3, step=4, **ASKED)
     with raises("mechanism.range"):
-        channels(24, 3, channels=2, **ASKED)
-    with raises("view.segment"):
-        _ = channels(48, 3, step=24, **ASKED).views
+        HASH(24, 3, channels=2, **ASKED)
+    with raises("mechanism.range"):
+        HASH(48, 3, step=24, **ASKED)
 
 
-@pytest.mark.parametrize("make", [segment_pairs, channels])
+@pytest.mark.parametrize("make", [SPM, HASH])
 def test_the_most_frequent_words_are_found_by_pairs_and_by_channels(make: Any) -> None:
     records = words(20_000)
     task = make(24, 4, **{**ASKED, "users": 20_000, "eps_local": 6.0, "d_prime": 256})

@@ -211,7 +211,7 @@ def test_a_key_file_that_others_can_read_or_that_is_none_is_refused_and_none_is_
     file.chmod(0o600)
     code, _, err = desk.run("submit", "--ticket", NO_TICKET, "--key-file", str(file), "--value", "5")
     assert code == 2
-    require_shown(err, "ticket.key", "leave --key-file out")
+    require_shown(err, "ticket.key", "--key-file")
     file.write_text(kept[:-3])
     code, _, err = desk.run("submit", "--ticket", WITHOUT_KEY, "--key-file", str(file), "--value", "5")
     assert (code, kept[:20] in err) == (2, False)

@@ -35,7 +35,7 @@ def test_what_all_have_acknowledged_is_on_no_page_of_her_device(
         collection = started.open(town.invitation)
         town.stop(3)
         with raises("network.no_answer", "shuffler 3"):
-            collection.submit(17, town.ticket(1), deadline=2.0)
+            collection.submit(17, town.ticket(1), deadline=5.0)
     needles = _needles(_parts(town))
     assert _on_disk(config.folder, needles) == set(needles), "while one is missing she needs it all"
     assert not _on_disk(config.folder, secret)

@@ -85,7 +85,7 @@ def test_after_a_stop_between_two_shufflers_the_rest_gets_the_same_submission(
     collection = client().open(town.invitation)
     town.stop(3)
     with raises("network.no_answer", "shuffler 3 (org-3), submission"):
-        collection.submit(17, town.ticket(1), deadline=2.0)
+        collection.submit(17, town.ticket(1), deadline=5.0)
     town.start(3)
     (before,) = client().status()
     assert before.acknowledged == {"shuffler 1 (org-1)": 1, "shuffler 2 (org-2)": 1, "shuffler 3 (org-3)": 0}
@@ -103,8 +103,8 @@ def test_a_lost_acknowledgement_is_asked_for_with_the_same_bytes(
 ) -> None:
     collection = client().open(town.invitation)
     town.shufflers[1].before = refuse("full at the moment", retry=True)
-    with raises("submit.closed", "full at the moment", kind=RemoteFault):
-        collection.submit(17, town.ticket(1), deadline=2.0)
+    with raises("submit.closed", "full", kind=RemoteFault):
+        collection.submit(17, town.ticket(1), deadline=5.0)
     town.shufflers[1].before = None
     assert client().open(town.invitation).submit(17, town.ticket(1)).accepted
     assert len(set(town.shufflers[1].parts)) == 1
@@ -153,7 +153,7 @@ def test_a_conflicting_answer_is_a_refusal_with_its_reason(
     result = client().open(town.invitation).submit(17, town.ticket(1))
     assert not result.accepted
     assert [refusal.shuffler for refusal in result.refusals] == [1, 2, 3]
-    assert "another submission was made under this ticket" in result.refusals[0].sentence
+    assert {refusal.error_id for refusal in result.refusals} == {"submit.ticket_used"}
     (standing,) = client().status()
     assert standing.accepted == 0
     assert len(standing.refused) == 3

@@ -1,5 +1,8 @@
 """What a user checks before anything of hers is sent: each check has a collection that only it refuses."""
 
+import socket
+import struct
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -23,7 +26,8 @@ def test_a_collection_within_her_limits_is_opened_after_asking_every_shuffler(
     town: FakeShufflers, client: Open
 ) -> None:
     collection = client().open(town.invitation)
-    assert (collection.digest, collection.question, collection.domain) == (town.digest, "how many?", 64)
+    assert (collection.digest, collection.question) == (town.digest, "how many?")
+    assert collection.asked == ("a whole number from 0 to 63",)
     assert [one.described for one in town.shufflers] == [1, 1, 1]
 
 
@@ -121,7 +125,7 @@ def test_her_limits_let_in_what_just_meets_them(town: FakeShufflers, client: Ope
 
 
 def test_a_collection_that_has_closed_is_refused(town: FakeShufflers, client: Open) -> None:
-    with raises("consent.closed", "2030-03-17 18:46 UTC", "the clock here says 2030-03-17 18:46"):
+    with raises("consent.closed", "2030-03-17 18:46 UTC", "here says 2030-03-17 18:46"):
         client(now=NOW + 3600).open(town.invitation)
     client(now=NOW + 3599).open(town.invitation)
 
@@ -140,6 +144,26 @@ def test_one_shuffler_that_cannot_be_reached_is_named(town: FakeShufflers, clien
     town.stop(2)
     with raises("network.no_answer", "org-2, document"):
         client().open(town.invitation)
+
+
+def test_a_shuffler_that_turns_her_away_for_a_moment_is_asked_again(town: FakeShufflers, client: Open) -> None:
+    """As its port does where her address has made as many connections in this second as it may."""
+    town.stop(2)
+    reset = struct.pack("ii", 1, 0)
+    with socket.create_server(("127.0.0.1", town.shufflers[1].port)) as full:
+
+        def turn_away() -> None:
+            for _ in range(2):
+                one, _ = full.accept()
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+                one.close()
+            full.close()
+            town.start(2)
+
+        thread = threading.Thread(target=turn_away, daemon=True)
+        thread.start()
+        assert client().open(town.invitation).digest == town.digest
+        thread.join()
 
 
 def test_a_shuffler_with_another_certificate_than_its_card_is_named(town: FakeShufflers, client: Open) -> None:

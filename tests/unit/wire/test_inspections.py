@@ -95,8 +95,8 @@ def test_who_shows_nothing_says_why(why: Nothing, revealed: SignedReveal | None)
         ({"said": [pb.Said(round=1, kind=6, sender=10, body=bytes(32))]}, ("encoding.range", "sender", "10")),
         ({"said": [pb.Said(round=1, kind=6, sender=1, body=bytes(31))]}, ("encoding.length", "a word", "31")),
         ({"version": 2}, ("encoding.version",)),
-        ({"revealed": b""}, ("encoding.length", "signed hash of the dummies", "0")),
-        ({"revealed": bytes(95), "nothing": 1}, ("encoding.length", "signed hash of the dummies", "95")),
+        ({"revealed": b""}, ("encoding.length", "the dummies", "0")),
+        ({"revealed": bytes(95), "nothing": 1}, ("encoding.length", "the dummies", "95")),
         ({"nothing": 3}, ("encoding.range", "why nothing is shown", "3")),
         ({"nothing": 1, "claim": bytes(4)}, ("inspection.opening_nothing",)),
         ({"nothing": 2, "paths": [bytes(4)]}, ("inspection.opening_nothing",)),
@@ -126,7 +126,7 @@ def test_a_path_comes_out_as_it_went_in_and_names_some_rows() -> None:
     for places in (b"", bytes(4 * 65), bytes(7)):
         with raises("inspection.path"):
             decode_path(rows_of(pb.Path(version=1, places=places, revealed=bytes(96))))
-    with raises("encoding.length", "signed hash of the dummies", "95"):
+    with raises("encoding.length", "the dummies", "95"):
         decode_path(rows_of(pb.Path(version=1, places=bytes(4), revealed=bytes(95))))
 
 
@@ -175,7 +175,7 @@ def test_dummies_that_are_not_whole_or_not_words_are_refused(rng: Randomness) ->
     both = pb.RevealedPart(version=1, salt=b"x" * 32, signature=bytes(96))
     with raises("inspection.mixed_end"):
         decode_revealed(both.SerializeToString(deterministic=True))
-    with raises("encoding.length", "signed hash of the dummies", "64"):
+    with raises("encoding.length", "the dummies", "64"):
         decode_revealed(pb.RevealedPart(version=1, signature=bytes(64)).SerializeToString(deterministic=True))
     with raises("inspection.dummy_words"):
         decode_revealed(encode_revealed(RevealedPart(part(3), b"x" * 32)))

@@ -157,5 +157,5 @@ def test_a_part_has_a_hash_for_each_of_three_to_nine_shufflers(number: int) -> N
     if 3 <= number <= 9:
         assert len(CODECS["Part"].decode(serialize(part)).hashes) == number
     else:
-        with raises("encoding.range", "the number of a part's hashes", f"{number}", "3 … 9"):
+        with raises("encoding.range", "a part's hashes", f"{number}", "3 … 9"):
             CODECS["Part"].decode(serialize(part))

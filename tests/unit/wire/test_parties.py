@@ -65,12 +65,12 @@ def test_cards_are_as_many_as_organisations_can_be(count: int) -> None:
     if 3 <= count <= 9:
         parties.decode_invitation(parties.encode_invitation(COLLECTION, signed))
     else:
-        with raises("encoding.range", "the number of an invitation's cards", f"{count}", "3 … 9"):
+        with raises("encoding.range", "an invitation's cards", f"{count}", "3 … 9"):
             parties.decode_invitation(parties.encode_invitation(COLLECTION, signed))
     if 4 <= count <= 10:
         assert parties.decode_proposal(parties.encode_proposal(b"document", signed)).signed_cards == signed
     else:
-        with raises("encoding.range", "the number of a proposal's cards", f"{count}", "4 … 10"):
+        with raises("encoding.range", "a proposal's cards", f"{count}", "4 … 10"):
             parties.decode_proposal(parties.encode_proposal(b"document", signed))
 
 

@@ -18,7 +18,7 @@ from peos.wire.strict import MESSAGE_LIMIT, serialize
 from tests.raising import raises
 
 HEADER = Header(Context(b"\x01" * 32, b"\x02" * 32, 3), Step(4, Kind.PIECE), 2, 1)
-some = settings(derandomize=True, deadline=None, database=None, max_examples=150)
+some = settings(max_examples=150)
 shapes = st.tuples(st.integers(0, 12), st.integers(1, 12))
 
 

@@ -15,11 +15,12 @@ from peos.collection.document import Document, Dummy, MechanismChoice, Member
 from peos.collection.freeze import Announcement, Announcements, Freeze, Stretch
 from peos.collection.receipts import Acknowledged, Acknowledgement, Receipt
 from peos.collection.submission import Part
-from peos.collection.ticket import mint
+from peos.collection.ticket import StudyPart, mint
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
 from peos.protocols.sequential import SEQUENTIAL
 from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, SignedNotice, SignedReceipt, Statement, Step
+from peos.tasks.views import Catalogue, ViewChoice
 from peos.wire import documents, freezes, shuffles, submissions
 from tests.vectors import make_wire_vectors
 from tests.vectors.refusals import not_refused
@@ -64,6 +65,7 @@ def single(decode: Callable[[bytes], Any]) -> Callable[[Iterable[bytes]], Any]:
 
 DECODE: dict[str, Callable[[Iterable[bytes]], Any]] = {
     "signed_document": single(read_document),
+    "signed_question": single(read_document),
     "part": single(submissions.decode_part),
     "acknowledgement": single(submissions.decode_acknowledgement),
     "announcements": single(freezes.decode_announcements),
@@ -156,6 +158,30 @@ def test_a_document_of_a_sequential_shuffle_is_the_vectors() -> None:
     assert signed.document == document
     assert signed.digest.hex() == fields["digest"]
     assert signed.encoded == documents.encode_document(document)
+
+
+@pytest.mark.parametrize("name", ["of a study's round", "of a list of texts", "of a catalogue"])
+def test_a_document_that_asks_by_views_is_the_vectors(name: str) -> None:
+    (data,), fields = good_case("signed_question", f"a document {name}")
+    (flat,), _ = good_case("signed_document")
+    given, choice = fields.get("study"), fields["mechanism"]
+    document = replace(
+        read_document(flat).document,
+        choice=MechanismChoice(choice["name"], choice["domain"], choice["parameters"]),
+        views=tuple(map(_view, fields["views"])),
+        study=StudyPart(unhex(given["id"]), given["round"], given["first"], given["end"]) if given else None,
+    )
+    signed = read_document(data)
+    assert signed.document == document
+    assert signed.digest.hex() == fields["digest"]
+    assert signed.encoded == documents.encode_document(document)
+    assert [view.describe() for view in document.asked] == list(document.views)
+
+
+def _view(fields: Fields) -> ViewChoice:
+    listed = fields.get("catalogue")
+    catalogue = Catalogue(unhex(listed[0]), listed[1]) if listed else None
+    return ViewChoice(fields["kind"], fields["parameters"], tuple(fields.get("labels", ())), catalogue)
 
 
 @pytest.mark.parametrize("shuffler", [1, 2])

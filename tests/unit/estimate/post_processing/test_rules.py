@@ -173,7 +173,7 @@ def test_every_method_keeps_its_promises_in_every_corner(method: str, oracle: Fr
             _keeps_its_promises(post_process(of(frequency, oracle, users, fakes), method), frequency)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(FREQUENCIES, PROBABILITIES)
 def test_every_method_keeps_its_promises(frequency: list[float], given: tuple[FrequencyOracle, int]) -> None:
     for method in VECTORS:

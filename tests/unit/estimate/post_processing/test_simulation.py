@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from peos.crypto.randomness import system
+from peos.crypto.randomness import Randomness
 from peos.estimate.frequency import Estimate, FrequencyOracle, estimate_frequencies
 from peos.estimate.post_processing import choose_by_simulation, post_process
 from peos.estimate.post_processing.simulation import GOALS, redrawn, whole_users
@@ -54,11 +54,11 @@ def test_collections_are_drawn_again_by_the_mechanisms_own_law(mechanism: PureMe
     """Means and variances of counts and of sums of counts, next to those of reports that the mechanism made."""
     holders, fakes, runs = np.array([200, 100, 40, 10, *([0] * 20)]), 50, 2000
     users = int(holders.sum())
-    rng = np.random.default_rng(7)
+    rng, stream = np.random.default_rng(7), Randomness(b"\x07" * 32)
     estimate = of(holders / users, mechanism.oracle, users, fakes)
     again = np.array([redrawn(estimate, holders, rng).counts for _ in range(runs)])
-    words = mechanism.randomize(np.tile(np.repeat(np.arange(24), holders), runs)).reshape(runs, users, -1)
-    noise = system().uint64((runs, fakes, mechanism.words))
+    words = mechanism.randomize(np.tile(np.repeat(np.arange(24), holders), runs), stream).reshape(runs, users, -1)
+    noise = stream.uint64((runs, fakes, mechanism.words))
     real = np.array([mechanism.tally(np.concatenate(one)) for one in zip(words, noise, strict=True)])
     sums = np.concatenate((np.eye(24), [[1.0] * 24, [1.0] * 12 + [0.0] * 12, [0.0] * 8 + [1.0] * 16]))
     drawn_again, drawn_first = again @ sums.T, real @ sums.T

@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from peos.collection.labels import LABEL_LIMIT, LABELS_LIMIT, expected, require_labels, value_of
 from peos.errors import WrongInput
+from peos.tasks.labels import LABEL_LIMIT, LABELS_LIMIT, expected, require_labels, value_of
 from peos.wire.documents import decode_document, encode_document
 from tests.unit.collection.made import DOCUMENT
 

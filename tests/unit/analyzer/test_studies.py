@@ -1,0 +1,59 @@
+"""Studies as the analyzer keeps them: each command may be given again, and nothing of it is done twice."""
+
+from typing import Any
+
+from analyzer.study import abort, create, kept, spec_of, task_of
+from peos.collection.study import StudyState
+from peos.spec import StudySpec
+from tests.raising import raises
+from tests.unit.analyzer.world import World
+
+ASKED: dict[str, Any] = {
+    "name": "words",
+    "task": "heavy-hitters",
+    "options": {"bytes": 2, "top": 3},
+    "users": 500,
+    "delta": 1e-6,
+    "eps_local": 4.0,
+    "fakes": "0",
+}
+
+
+def test_a_study_is_created_once_and_the_same_again_is_that(world: World) -> None:
+    workspace = world.workspace()
+    made = create(workspace, StudySpec(**ASKED))
+    assert made.state is StudyState.RUNNING
+    assert made.words.count("Against") == 3, "all guarantees, before anybody is asked"
+    assert create(workspace, StudySpec(**ASKED)) == made, "as after an answer that was lost"
+    assert spec_of(made) == StudySpec(**ASKED)
+    assert task_of(made) == {"name": "heavy-hitters", "study": "words", "parameters": {"bytes": 2, "top": 3}}
+    with raises("study.other_parameters"):
+        create(workspace, StudySpec(**ASKED | {"users": 501}))
+    with raises("study.none"):
+        kept(workspace, "others")
+    assert [one.name for one in workspace.store.studies()] == ["words"]
+
+
+def test_what_a_study_ended_with_stays(world: World) -> None:
+    workspace = world.workspace()
+    create(workspace, StudySpec(**ASKED))
+    for result in ('{"labels": ["a"]}', '{"labels": ["b"]}'):
+        workspace.store.end_study("words", StudyState.COMPLETE, result=result)
+    ended = kept(workspace, "words")
+    assert (ended.state, ended.result) == (StudyState.COMPLETE, '{"labels": ["a"]}')
+    assert [line.event for line in workspace.store.audit_log()].count("study ended") == 1
+    with raises("study.over"):
+        abort(workspace, "words", lambda _: None)
+
+
+def test_a_study_that_cannot_meet_its_targets_or_is_no_task_is_refused_before_it_is_kept(world: World) -> None:
+    workspace = world.workspace()
+    with raises("task.option_missing"):
+        create(workspace, StudySpec(**ASKED | {"options": {"top": 2}}))
+    with raises("task.unknown_option"):
+        create(workspace, StudySpec(**ASKED | {"options": {"bytes": 2, "colour": "red"}}))
+    with raises("task.option"):
+        create(workspace, StudySpec(**ASKED | {"options": {"bytes": "two"}}))
+    with raises("study.protocol"):
+        StudySpec(**ASKED | {"protocol": "ss"})
+    assert workspace.store.studies() == []

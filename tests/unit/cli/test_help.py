@@ -1,0 +1,124 @@
+"""What help says: examples that are right, commands by who uses them, -h, completion, the card, the configuration."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from typing import Any
+
+import pytest
+
+from peos import __version__
+from peos.cli import GROUPS, main
+from peos.cli.completion import tree
+from peos.wire.strict import VERSION
+from tests.raising import require_shown
+
+TREE = dict(tree())
+LEAVES = {name: command for name, command in TREE.items() if not getattr(command, "commands", {})}
+
+
+def examples_of(command: Any) -> list[list[str]]:
+    """The words of each example in a command's help."""
+    text = (command.epilog or "").replace("\\\n", " ")
+    lines = [line.strip() for line in text.splitlines() if re.match(r"\s+(\w+=\S+ )?peos ", line)]
+    return [[word for word in shlex.split(line) if not re.fullmatch(r"[A-Z_]+=\S+", word)] for line in lines]
+
+
+@pytest.mark.parametrize("name", sorted(name for name in LEAVES if not name.startswith("peos study")))
+def test_every_command_has_an_example_that_it_takes(name: str) -> None:
+    command = LEAVES[name]
+    found = examples_of(command)
+    assert found, f"{name} has no example"
+    for words in found:
+        given = shlex.join(words)
+        assert given.startswith(f"{name} ") or given == name
+        rest = words[len(name.split()) :]
+        rest = rest[: rest.index(">")] if ">" in rest else rest
+        known = {option for one in command.params for option in one.opts}
+        assert {word for word in rest if word.startswith("--")} <= known | {"--json"}
+        required = {one.opts[0] for one in command.params if one.required and one.opts[0].startswith("--")}
+        assert required <= {*rest, "--config"}
+
+
+@pytest.mark.parametrize("name", ["plan", "analyzer create", "shuffler serve", "client submit", "enrol", "card show"])
+def test_help_is_short_too(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*name.split(), "-h"]) == 0
+    assert "Example" in capsys.readouterr().out
+
+
+def test_every_command_is_in_one_group(capsys: pytest.CaptureFixture[str]) -> None:
+    named = [name for names in GROUPS.values() for name in names]
+    assert sorted(named) == sorted(name.split()[1] for name in TREE if name.count(" ") == 1)
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"\n{title}:\n" in shown for title in GROUPS)
+
+
+def test_without_a_command_there_are_four_things_to_try(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith("  peos ")]
+    assert len(lines) == 4
+    for line in lines:
+        _, name, *rest = shlex.split(line)
+        whole = f"{name} {rest[0]}" if f"peos {name}" not in LEAVES else name
+        known = {option for one in LEAVES[f"peos {whole}"].params for option in one.opts}
+        assert {word for word in rest if word.startswith("--")} <= known
+
+
+def test_the_version_of_program_and_wire(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["version"]) == 0
+    assert capsys.readouterr().out == f"peos {__version__}, wire version {VERSION}\n"
+
+
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [("--users", "1e3"), ("--users", "1,000"), ("--domain", "1_6"), ("--delta", "1,5"), ("--users", "1.5")],
+)
+def test_numbers_as_people_write_them(option: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = {"--users": "1000", "--domain": "16", "--delta": "1e-6", "--eps-local": "1"} | {option: text}
+    code = main(["plan", *(word for pair in asked.items() for word in pair), "--json"])
+    shown = capsys.readouterr()
+    if text in ("1e3", "1,000"):
+        assert code == 0
+        assert json.loads(shown.out)["users"] == 1000
+    else:
+        assert code == 2
+        assert json.loads(shown.err)["id"] == "input.number"
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not here")
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (("pl",), ["plan"]),
+        (("analyzer", "cre"), ["create"]),
+        (("analyzer", "create", "--eps-s"), ["--eps-server"]),
+        (("client", "submit", "--ticket-"), ["--ticket-file"]),
+        (("card", ""), ["show"]),
+        (("plan", "--users", "5"), []),
+    ],
+)
+def test_bash_completes(typed: tuple[str, ...], offered: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", "bash"]) == 0
+    script = capsys.readouterr().out
+    words = shlex.join(("peos", *typed))
+    script += f"COMP_WORDS=({words}); COMP_CWORD={len(typed)}; _peos peos {shlex.quote(typed[-1])} x\n"
+    ran = subprocess.run(  # noqa: S603 - the script that was just made
+        ["bash", "-c", script + 'printf "%s\\n" "${COMPREPLY[@]}"'],  # noqa: S607 - wherever it is
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert [line for line in ran.stdout.split() if line] == offered
+
+
+def test_other_shells(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", "zsh"]) == 0
+    assert "bashcompinit" in capsys.readouterr().out
+    assert main(["completion", "fish"]) == 0
+    fish = capsys.readouterr().out
+    assert all(f'"{name}"' in fish for name in TREE if name != "peos")
+    assert main(["completion", "csh"]) == 2
+    require_shown(capsys.readouterr().err, "input.shell", "'csh'")
