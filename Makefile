@@ -1,7 +1,11 @@
 # `make test` is the one command: on a machine with Python 3.11, git and make it sets up what it needs.
 PYTHON ?= python3.11
 VENV := .venv
+unexport PYTHONDONTWRITEBYTECODE  # else every process of a test compiles the project anew
 BIN := $(VENV)/bin
+
+# Tests start processes by the hundred, and without it each of them compiles the project again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo plan test test-long security lint proto bench clean
 
@@ -19,12 +23,12 @@ demo: $(VENV)/ready
 plan: $(VENV)/ready
 	@$(BIN)/peos plan $(ARGS)
 
-# In the order of their folders, so that those with processes, which wait much, come first and not together at the end.
+# One worker more than cores, since tests with processes wait much; in the order of their folders, so that these come first.
 # Tests that need more than Python are skipped where it is missing, and listed; PEOS_REQUIRE=browser,namespaces makes that a failure.
 # PEOS_FULL=1 runs what is otherwise left to CI (docs/testing.md). ruff and mypy run beside it, and say what they have to at the end.
 test: $(VENV)/ready
 	@lint=$$(mktemp); $(MAKE) --no-print-directory lint >"$$lint" 2>&1 & \
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -rs $(ARGS); tests=$$?; \
+	$(BIN)/python -m pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist loadfile --no-loadscope-reorder -rs $(ARGS); tests=$$?; \
 	wait $$!; linted=$$?; cat "$$lint"; rm "$$lint"; exit $$((tests ? tests : linted))
 
 test-long: $(VENV)/ready
@@ -42,6 +46,7 @@ lint: $(VENV)/ready
 # The wire: generated code is committed, and a test regenerates it and compares.
 proto: $(VENV)/ready
 	$(BIN)/python -m grpc_tools.protoc -Iproto --python_out=. --pyi_out=. proto/peos/v1/*.proto
+	@if [ -d user_client/web/node_modules ]; then user_client/web/generate.sh; else echo "user_client/web: npm ci first, then make proto again" >&2; fi
 
 # Each operation of each scheme; `make bench ARGS="overhead --users 4000"` another one, `python -m benchmarks.all` everything.
 bench: $(VENV)/ready
