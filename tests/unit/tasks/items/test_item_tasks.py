@@ -19,7 +19,6 @@ from peos.tasks.items.views import ItemsView, SizeView, SubsetsView
 from peos.tasks.kinds import kind_of
 from peos.tasks.views import answers_of, from_choices
 from tests.full import full, many
-from tests.keys import small_key
 from tests.raising import raises
 
 ASKED: dict[str, Any] = {"users": 10_000, "delta": 1e-6, "eps_local": 3.0, "fakes": 0}
@@ -276,17 +275,6 @@ def test_lists_that_are_all_empty_end_in_an_answer(kind: type[ItemTask]) -> None
     answer = run_study(task, [[]] * 600, shuffle=False, rng=Randomness(b"\x03" * 32))
     assert answer.is_complete
     assert not np.any(answer.significant)
-
-
-@pytest.mark.parametrize("kind", [SVIM, full(SVSM)])
-def test_the_shuffle_hands_over_the_same_reports(kind: type[ItemTask]) -> None:
-    """Through three shufflers, an encryption and the views of a signed document."""
-    records = [["bread", "butter"], ["bread"], []] * 30
-    task = kind(["bread", "butter", "milk", "salt"], 5, **{**ASKED, "users": 90, "eps_local": 8.0, "fakes": 10})
-    answer = run_study(task, records, rng=Randomness(b"\x02" * 32), key=small_key())
-    assert answer.is_complete
-    assert answer.labels[0] == "bread"
-    assert all(one.fakes == 10 for one in answer.rounds)
 
 
 @pytest.mark.parametrize("kind", [SVIM, full(SVSM)])
