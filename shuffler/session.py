@@ -401,8 +401,8 @@ class CollectionSession:
             self.shuffle_runner = None
         receipt, record = shuffle_runner.delivery_runner.receipt, shuffle_runner.machine.record
         await self._note_lost(bench)
-        if receipt is not None and self.document.protocol.inspects:
-            self.inspection_runner = self._inspection(receipt, bench, record)
+        if receipt is not None and record is not None and self.document.protocol.inspects:
+            self.inspection_runner = self._inspection(receipt, bench, record)  # else `_inspect` looks for what was kept
         return life.ShuffleEnded(end, shuffle_runner.reason)
 
     async def _note_lost(self, bench: InProcess) -> None:
@@ -434,7 +434,7 @@ class CollectionSession:
     async def _inspect(self) -> None:
         """Take part in the inspection; after a restart with what was kept, or to say that nothing is left."""
         digest = self.digest
-        if self.inspection_runner is None or not self.inspection_runner.has_rows:
+        if self.inspection_runner is None:  # one at most: it holds what others have sent and count as taken
             is_kept = self._evidence is not None and self._evidence.attempt
             is_erased = (await self._read_store()).erased
             patience = max(0.0, self.document.shuffle_by - time.time())  # as long as there is something to show

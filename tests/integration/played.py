@@ -36,7 +36,7 @@ from peos.net.client import channel
 from peos.net.guard import Context
 from peos.net.logs import Log
 from peos.net.observer import Observer
-from peos.net.retry import ONCE
+from peos.net.retry import ONCE, Retry
 from peos.net.server import Running, serve
 from peos.net.submit import send_parts
 from peos.net.tls import Trust, peer_port
@@ -55,6 +55,7 @@ RNG: Final = Randomness(b"\x2a" * 32)
 DUMMIES: Final = 32
 FAKES: Final = 8
 PATIENCE: Final = 180.0
+PATIENT: Final = Retry(base=0.1, ceiling=1.0, seconds=PATIENCE)  # a shuffler that was killed takes its time to be back
 
 
 @cache
@@ -122,7 +123,7 @@ class Played:
         self.digest = documents.decode_signed_document(self.signed).digest
         channels = [channel(card.peer_address, card.peer_certificate, town.certificate) for card in town.cards]
         names = [card.name for card in town.cards]
-        self.callers = [Caller(one, name, RNG) for one, name in zip(channels, names, strict=True)]
+        self.callers = [Caller(one, name, RNG, policy=PATIENT) for one, name in zip(channels, names, strict=True)]
         self._asking = [Caller(one, name, RNG, policy=ONCE) for one, name in zip(channels, names, strict=True)]
         self.expected: list[int] = []
         self.headers: list[VectorHeader] = []

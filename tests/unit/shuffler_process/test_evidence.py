@@ -22,10 +22,12 @@ from peos.shuffle.inspect.evidence import Opening, open_rows
 from peos.shuffle.messages import Header, Kind, SignedReceipt, SignedReveal, Step
 from peos.shuffle.vectors import Vector
 from peos.simulate import Node, Simulation
+from peos.store.memory import MemoryStore
 from peos.wire.documents import SignedDocument
 from peos.wire.inspections import encode_opening, encode_path
-from peos.wire.methods import GET_DUMMIES, GET_RECEIPT, Method
+from peos.wire.methods import DELIVER, GET_DUMMIES, GET_RECEIPT, Method
 from shuffler.evidence import Evidence, sweep
+from shuffler.inspection_runner import InspectionRunner
 from shuffler.meter import Meter
 from shuffler.session import CollectionSession
 from shuffler.store_thread import StoreThread
@@ -212,26 +214,10 @@ def test_at_shuffle_by_it_is_gone_though_the_analyzer_has_not_shown_its_dummies(
     store.set_state(COLLECTION, State.DELIVERED)
     now, node = int(time.time()), made.nodes[ME - 1]
     document = replace(DOCUMENT, closes_at=now, shuffle_by=now + 3, erase_by=now + 300)
-    assert node.machine.record is not None
-    Evidence(tmp_path, VAULT, ME, document.schedule, COLLECTION).keep(2, node.machine.record, node.bench.vectors)
+    restarted = with_evidence(tmp_path, node, document, store, analyzer)
 
     async def test(stored: StoreThread) -> None:
-        session = CollectionSession(
-            signed=Signed(b"", b"", document),
-            number=ME,
-            cards=(),
-            identity=SHUFFLERS[ME - 1],
-            kept=store.collection(COLLECTION),
-            store=stored,
-            callers={1: Other("shuffler 1", {}), 2: Other("shuffler 2", {})},
-            analyzer=analyzer,
-            engine=Inline(RNG),
-            step_seconds=60.0,
-            folder=tmp_path,
-            vault=VAULT,
-            observer=OBSERVER,
-            meter=Meter(),
-        )
+        session = restarted(stored)
         running = asyncio.ensure_future(session.run())
         while time.time() < document.shuffle_by - 1 or awaited not in analyzer.asked:
             await asyncio.sleep(0.02)
@@ -246,6 +232,62 @@ def test_at_shuffle_by_it_is_gone_though_the_analyzer_has_not_shown_its_dummies(
     stored = StoreThread(lambda: store)
     run(test(stored))
     stored.close()
+
+
+def test_what_others_told_while_the_evidence_was_being_read_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A message is acknowledged once: whichever inspection took it in must be the one that goes on."""
+    made = shuffled(3)
+    monkeypatch.setattr(Document, "encryption", lambda _: ENCRYPTION)
+    signed = SignedReceipt.sign(ANALYZER, attempt(2), TRANSCRIPT)
+    analyzer, store = Other("the analyzer", {GET_RECEIPT: signed, DELIVER: b""}), memory(Phase.SENDING)
+    now = int(time.time())
+    document = replace(DOCUMENT, closes_at=now, shuffle_by=now + 300, erase_by=now + 400)
+    restarted = with_evidence(tmp_path, made.nodes[ME - 1], document, store, analyzer)
+
+    async def test(stored: StoreThread) -> None:
+        session, seen = restarted(stored), list[InspectionRunner]()
+        running = asyncio.ensure_future(session.run())
+        while GET_DUMMIES not in analyzer.asked:  # the inspection has begun
+            assert time.time() < now + 200, "no inspection"
+            here = session.inspection_runner
+            if here is not None and here not in seen:
+                seen.append(here)
+            await asyncio.sleep(0)
+        assert len(seen) == 1, "what the first took in is acknowledged, and the second has never heard of it"
+        assert seen[0].has_rows
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await session.close()
+
+    stored = StoreThread(lambda: store)
+    run(test(stored))
+    stored.close()
+
+
+def with_evidence(
+    folder: Path, node: Node, document: Document, store: MemoryStore, analyzer: Other
+) -> Callable[[StoreThread], CollectionSession]:
+    """A shuffler that kept the evidence of attempt 2 and was started anew."""
+    assert node.machine.record is not None
+    Evidence(folder, VAULT, ME, document.schedule, COLLECTION).keep(2, node.machine.record, node.bench.vectors)
+    return lambda stored: CollectionSession(
+        signed=Signed(b"", b"", document),
+        number=ME,
+        cards=(),
+        identity=SHUFFLERS[ME - 1],
+        kept=store.collection(COLLECTION),
+        store=stored,
+        callers={1: Other("shuffler 1", {}), 2: Other("shuffler 2", {})},
+        analyzer=analyzer,
+        engine=Inline(RNG),
+        step_seconds=60.0,
+        folder=folder,
+        vault=VAULT,
+        observer=OBSERVER,
+        meter=Meter(),
+    )
 
 
 def attempt(number: int) -> Context:
