@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from peos.cli.options import POST_PROCESS, examples, seconds, with_settings
+from peos.cli.options import POST_PROCESS, Log, examples, seconds, with_settings
 from peos.cli.options import config as config_option
 from peos.errors import PeosError, WrongInput
 from peos.settings import load
@@ -60,14 +60,16 @@ def init(config: Config) -> None:
 
 
 @app.command(epilog=examples("peos analyzer serve --config analyzer.toml --log analyzer.log"))
-def serve(config: Config, log: Annotated[Path | None, typer.Option(help="Log file [default: stderr]")] = None) -> None:
+def serve(config: Config, log: Log = None) -> None:
     """Receive deliveries, decrypt and publish, until stopped."""
     from analyzer.serve import run
-    from peos.net.logs import Log, configure
+    from peos.ending import outlive_terminal
+    from peos.net import logs
 
+    outlive_terminal()
     with _workspace(config) as workspace:
-        configure(log)
-        asyncio.run(run(workspace, Log().bind(party=workspace.config.name)))
+        logs.configure(log)
+        asyncio.run(run(workspace, logs.Log().bind(party=workspace.config.name)))
 
 
 @app.command(

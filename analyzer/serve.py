@@ -13,13 +13,12 @@ from analyzer.scheduler import Scheduler
 from analyzer.troubles import Troubles
 from analyzer.workspace import Admission, Workspace
 from peos.compute import Engine, engine
-from peos.ending import ending_signals
 from peos.hardening import descriptors
 from peos.net.certificates import require_current
 from peos.net.limits import Limits, fitted
 from peos.net.logs import Log
 from peos.net.observer import Drains, Observer, Stopped
-from peos.net.server import serve
+from peos.net.server import serve, stop_at_signals
 from peos.net.tls import Trust, peer_port
 from peos.store.bell import Bell
 from peos.store.private_files import lock
@@ -36,7 +35,7 @@ async def run(
     workers: Engine | None = None,
     inspection_runner: InspectionRunner | None = None,
 ) -> None:
-    """Until SIGINT, SIGTERM or SIGHUP, or until `stop` is set; what is durable goes on at the next start."""
+    """Until SIGINT or SIGTERM, or until `stop` is set; what is durable goes on at the next start."""
     require_current(
         workspace.keys.certificate, "shufflers", hint="set the clock; or run `peos analyzer init` in a new folder"
     )
@@ -44,19 +43,11 @@ async def run(
     try:
         chosen = workers if workers is not None else await asyncio.to_thread(engine, None, workspace.config.compute)
         with chosen as working:
-            await _serve(
-                workspace, log, stop or _on_signals(), working, inspection_runner or InspectionRunner(workspace)
-            )
+            stop = stop or stop_at_signals(Observer(log))
+            await _serve(workspace, log, stop, working, inspection_runner or InspectionRunner(workspace))
     finally:
         os.close(held)
     Observer(log).note(Stopped())  # not after an error, which says itself that it has
-
-
-def _on_signals() -> asyncio.Event:
-    stop = asyncio.Event()
-    for number in ending_signals():
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    return stop
 
 
 async def _serve(

@@ -1,5 +1,7 @@
 """When a process has to end: at the signals that ask for it, and with the process that started it.
 
+A party that serves ends at SIGINT and SIGTERM. At SIGHUP it opens its log anew: a closed terminal does not end it.
+
 What a process of ours starts ends when that process does, in whatever way it ended: killed, crashed, or with its
 terminal. An environment variable names it, which each replaces by its own for what it starts in turn.
 """
@@ -14,12 +16,18 @@ from typing import Final
 
 ENDS_WITH: Final = "PEOS_ENDS_WITH"  # the id of the process to end with
 GRACE: Final = 10.0  # seconds from SIGTERM to the end
+STOPPING: Final = (signal.SIGINT, signal.SIGTERM)  # of a party that serves
 
 
 def ending_signals() -> tuple[signal.Signals, ...]:
-    """The signals at which a process drains; a closed terminal is one of them, unless `nohup` has it ignored."""
+    """The signals that end a command; a closed terminal is one of them, unless `nohup` has it ignored."""
     hangs_up = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
-    return (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hangs_up else ()))
+    return (*STOPPING, *((signal.SIGHUP,) if hangs_up else ()))
+
+
+def outlive_terminal() -> None:
+    """For a process that is to serve: from now on SIGHUP does not end it."""
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 
 def ends_with_this() -> Mapping[str, str]:

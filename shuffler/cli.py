@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from peos.cli.options import Log, examples
 from peos.cli.options import config as config_option
-from peos.cli.options import examples
 from peos.errors import WrongInput
 
 if TYPE_CHECKING:
@@ -49,21 +49,23 @@ def init(config: Config) -> None:
 @app.command(epilog=examples("peos shuffler serve --config shuffler.toml --log shuffler.log"))
 def serve(
     config: Config,
-    log: Annotated[Path | None, typer.Option(help="Log file [default: stderr]")] = None,
+    log: Log = None,
     restored: Annotated[
         bool,
         typer.Option("--restored", help="Accept a store restored from a backup; abandons its unfinished collections."),
     ] = False,
 ) -> None:
     """Accept submissions, shuffle and deliver, until stopped."""
-    from peos.net.logs import Log, configure
+    from peos.ending import outlive_terminal
+    from peos.net import logs
     from shuffler.background import is_left
     from shuffler.config import read
     from shuffler.server import run
 
+    outlive_terminal()
     settings = read(config)
-    handler = configure(log)
-    asyncio.run(run(settings, Log().bind(party=settings.name), restored=restored))
+    handler = logs.configure(log)
+    asyncio.run(run(settings, logs.Log().bind(party=settings.name), restored=restored))
     if is_left():
         # A thread deep in arithmetic would hold up the end; everything durable is closed.
         handler.flush()

@@ -12,13 +12,20 @@ from typing import Final
 
 from peos.compute import Engine, engine
 from peos.crypto.randomness import system
-from peos.ending import ending_signals
 from peos.hardening import descriptors
 from peos.net.certificates import require_current
 from peos.net.limits import Limits, fitted
 from peos.net.logs import Log
-from peos.net.observer import DescriptorsFound, Drains, Event, FewDescriptors, Observer, StateReached, Stopped
-from peos.net.server import Running, serve
+from peos.net.observer import (
+    DescriptorsFound,
+    Drains,
+    Event,
+    FewDescriptors,
+    Observer,
+    StateReached,
+    Stopped,
+)
+from peos.net.server import Running, serve, stop_at_signals
 from peos.net.tls import Trust, peer_port, user_port
 from peos.net.web import RunningWeb, serve_web
 from peos.store.bell import Bell
@@ -51,14 +58,12 @@ ACCEPTED: Final = "accept"
 
 
 async def run(config: Config, log: Log, *, restored: bool = False) -> None:
-    """Until SIGINT, SIGTERM or SIGHUP; what is durable goes on at the next start."""
+    """Until SIGINT or SIGTERM; what is durable goes on at the next start."""
     keys = keys_.load(config)
     for port, own in (("users", keys.users), ("peers", keys.peers)):
         files = f"{port}.pem, {port}.key and {keys_.CARD}"
         require_current(own, port, hint=f"set the clock; or remove {files}, and run `peos shuffler init` again")
-    stop = asyncio.Event()
-    for number in ending_signals():
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    stop = stop_at_signals(Observer(log))
     trust = Trust()
     read_cards(config, trust)
     workers = await asyncio.to_thread(engine, config.workers, config.compute)

@@ -43,8 +43,23 @@ def _node() -> str:
     return "" if (WEB / "node_modules" / ".bin" / "tsc").exists() else f"`npm ci` was not run in {WEB.name}"
 
 
+def program(name: str) -> str:
+    """The path of an operator's program; nothing where there is none."""
+    return shutil.which(name, path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin") or ""
+
+
+def _systemd() -> str:
+    missing = [name for name in ("systemd-analyze", "logrotate") if not program(name)]
+    return f"no {' and no '.join(missing)} on this machine" if missing else ""
+
+
 # Each says what is missing, or nothing.
-NEEDS: Final[Mapping[str, Callable[[], str]]] = {"browser": _browser, "namespaces": _namespaces, "node": _node}
+NEEDS: Final[Mapping[str, Callable[[], str]]] = {
+    "browser": _browser,
+    "namespaces": _namespaces,
+    "node": _node,
+    "systemd": _systemd,
+}
 
 
 def required() -> frozenset[str]:

@@ -24,6 +24,12 @@ POST_PROCESS: Final = (
 )
 """Help for --post-process."""
 
+Log = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE|json", help="Log file, opened anew at SIGHUP; json writes to stdout [default: stderr]"),
+]
+"""The option for where a party that serves writes its log."""
+
 _READ: Final[dict[Any, Callable[[str], Any]]] = {int: typed.whole, float: typed.real}
 
 

@@ -208,9 +208,10 @@ _supply: WorkerZeros | None = None
 
 
 def _begin(niceness: int) -> None:
-    """A worker outlives no parent, and leaves it to the parent to answer Ctrl-C."""
+    """A worker outlives no parent, and leaves it to the parent to answer Ctrl-C and a terminal that was closed."""
     os.nice(niceness)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None, "a worker was started by a process"
 

@@ -8,9 +8,13 @@ material. Records of other libraries keep their template; what they would fill i
 import datetime
 import json
 import logging
+import os
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
+from io import TextIOWrapper
+from logging.handlers import WatchedFileHandler
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +27,7 @@ FIELDS: Final = frozenset(
 )
 PREFIX: Final = 8  # bytes of a collection's digest that name it in the log
 REDACTED: Final = "(redacted)"
+STDOUT: Final = Path("json")  # of --log: lines to standard output, as containers want them
 LISTENING: Final = "listening"  # the event of a port that has begun to answer
 TEXT_LIMIT: Final = 500
 _KEY_MATERIAL: Final = re.compile(r"[0-9A-Fa-f]{32,}|[A-Za-z0-9+/_-]{40,}={0,2}|-----BEGIN")
@@ -92,25 +97,36 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(line, ensure_ascii=False)
 
 
-class _File(logging.FileHandler):
-    """A log in a file. On the terminal, which would else stay silent, it says where the process listens."""
+class _File(WatchedFileHandler):
+    """A log in a file, made anew where it was moved away: the next line is the first of the new one.
+
+    On the terminal, which would else stay silent, it says where the process listens.
+    """
+
+    def _open(self) -> TextIOWrapper:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        return open(os.open(self.baseFilename, flags, 0o600), "a", encoding="utf-8")
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the line."""
-        super().emit(record)
+        """Write the line; a party does not end for want of its log."""
+        with suppress(OSError):
+            super().emit(record)
         if record.msg == LISTENING:
             sys.stderr.write(f"listening at {_value(getattr(record, _EXTRA, {}).get('address'))}\n")
             sys.stderr.flush()
 
 
 def configure(path: Path | None = None, *, level: int = logging.INFO) -> logging.Handler:
-    """Send every log line to a file (mode 0600), or to standard error; returns the handler, to be closed."""
-    if path is None:
-        handler: logging.Handler = logging.StreamHandler(sys.stderr)
+    """Send every log line to a file (mode 0600), to standard output for the path `json`, else to standard error.
+
+    Returns the handler, to be closed.
+    """
+    logging.raiseExceptions = False  # what the library prints of a line that cannot be written has no whitelist
+    if path is None or path == STDOUT:
+        handler: logging.Handler = logging.StreamHandler(sys.stderr if path is None else sys.stdout)
     else:
         try:
-            path.touch(mode=0o600)
-            handler = _File(path, encoding="utf-8")
+            handler = _File(path)
         except OSError as error:
             raise WrongInput(
                 "config.log", f"the log {path} cannot be written: {in_words(error)}", hint="give --log another file"

@@ -140,6 +140,13 @@ class FewDescriptors(Event):
 
 
 @dataclass(frozen=True)
+class LogOpened(Event):
+    """SIGHUP: a log that was moved away goes on in a file of its name, of which this is the first line."""
+
+    sentence: ClassVar[str] = "log opened"
+
+
+@dataclass(frozen=True)
 class Drains(Event):
     """The process was asked to stop, and lets calls under way finish."""
 

@@ -2,15 +2,17 @@
 
 import asyncio
 import re
+import signal
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from peos.ending import STOPPING
 from peos.errors import WrongInput
 from peos.net.acceptor import Acceptor
 from peos.net.calls import Service
 from peos.net.guard import Guard
 from peos.net.limits import KEEPALIVE_MS, OPTIONS, PEERS, Limits
-from peos.net.observer import Listens, Observer
+from peos.net.observer import Listens, LogOpened, Observer
 from peos.net.tls import Trust, grpc, health, health_pb2, health_pb2_grpc, reflection
 
 _ADDRESS: Final = re.compile(r"(?:[^\s:\[\]]+|\[[0-9A-Fa-f:.%]+\]):[0-9]{1,5}")
@@ -82,6 +84,15 @@ async def serve(
     await running.set_serving(True)
     observer.note(Listens(address, running.port))
     return running
+
+
+def stop_at_signals(observer: Observer) -> asyncio.Event:
+    """Set at SIGINT or SIGTERM. At SIGHUP the log gets a line, which is the first of a new file if it was moved."""
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    for number in STOPPING:
+        loop.add_signal_handler(number, stop.set)
+    loop.add_signal_handler(signal.SIGHUP, observer.note, LogOpened())
+    return stop
 
 
 def _options(limits: Limits) -> Iterator[tuple[str, int]]:
