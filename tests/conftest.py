@@ -1,9 +1,13 @@
 """Fixtures for every test: named randomness, so that a failure can be replayed; and which worker runs which tests."""
 
 import hashlib
+import os
 import signal
 from pathlib import Path
 from typing import Any, Final
+
+# Before NumPy is loaded: of several workers, threads that multiply small matrices would wait for one another tenfold.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import settings

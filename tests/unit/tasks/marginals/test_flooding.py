@@ -14,6 +14,7 @@ from tests.raising import raises
 from tests.unit.tasks.marginals.populations import counted, one_factor, schema
 
 USERS, ATTRIBUTES, SHARE = 2**16, 16, 0.01
+FITTED = 5  # runs
 
 
 def twice_covered() -> list[tuple[int, ...]]:
@@ -40,7 +41,10 @@ class Trusting(MarginalsAnswer):
 
 
 def test_one_per_cent_of_the_users_flood_a_table_and_are_seen() -> None:
-    """n = 2^16, 28 tables: seen in 99 of 100 runs, no other is accused, and its triples are known from others."""
+    """n = 2^16, 28 tables: seen in 99 of 100 runs, no other is accused, and its triples are known from others.
+
+    The runs' errors are of the first few, each of eight triples.
+    """
     task, cells = planned(twice_covered()), one_factor(USERS, ATTRIBUTES, seed=11)
     mechanism, blocks = task.plan.mechanism, task.design.blocks
     columns = np.stack([np.ravel_multi_index([cells[:, one] for one in b], (2,) * len(b)) for b in blocks], axis=1)
@@ -58,8 +62,10 @@ def test_one_per_cent_of_the_users_flood_a_table_and_are_seen() -> None:
         seen += target in answer.flooded
         accused += len({*answer.flooded} - {target})
         assert list(answer.checks.values()).count(False) == len(answer.flooded)
+        if run >= FITTED:
+            continue
         trusting = Trusting(table, schema=task.schema, overlaps=task.overlaps, plan=task.plan)
-        for triple in list(combinations(blocks[target], 3))[::28]:
+        for triple in list(combinations(blocks[target], 3))[::7]:
             names, truth = [f"a{one}" for one in triple], counted(cells, triple)
             after.append(np.sum((answer.table(*names).frequency - truth) ** 2))
             before.append(np.sum((trusting.table(*names).frequency - truth) ** 2))
