@@ -6,7 +6,7 @@ without any there would be nothing to mine; Kosarak: more users and items, longe
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -116,12 +116,3 @@ def scores(found: Table, truth: Mapping[str, int], users: int) -> dict[str, floa
     errors = [(found.frequency[at] * users - truth[found.labels[at]]) ** 2 for at in hits]
     most = len(truth) * (len(truth) + 1) / 2
     return {"NCR": gained / most, "hits": float(len(hits)), "Var": float(np.mean(errors)) if errors else math.nan}
-
-
-def mean(values: Sequence[float]) -> tuple[float, float, int]:
-    """With its standard error."""
-    kept = [one for one in values if not math.isnan(one)]
-    if not kept:
-        return math.nan, math.nan, len(values)
-    spread = float(np.std(kept, ddof=1)) / math.sqrt(len(kept)) if len(kept) > 1 else 0.0
-    return float(np.mean(kept)), spread, len(kept)

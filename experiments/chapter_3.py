@@ -7,13 +7,12 @@ each value's by itself and with ideal hash functions (experiments/shortcuts.py s
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from statistics import NormalDist
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from experiments.chapters import Panel, Work, figures, main
 from experiments.measuring import Floats
@@ -189,7 +188,7 @@ def collections(epsilon: float, runs: int, rng: np.random.Generator) -> Iterator
 
 def of_most_frequent(panel: Panel, x: float, name: str, truth: Counts, estimates: Iterable[Floats]) -> None:
     """Squared errors of the most frequent values."""
-    _add(panel, x, name, [float(np.mean(np.square(one[:TOP] - truth[:TOP]))) for one in estimates])
+    panel.put(x, name, [float(np.mean(np.square(one[:TOP] - truth[:TOP]))) for one in estimates])
 
 
 def figure_3_3(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
@@ -232,8 +231,8 @@ def figure_3_4(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
         for name, variance, estimates in collections(epsilon, 2 if quick else RUNS, rng):
             least = threshold(variance)
             found = [one > least for one in estimates]
-            _add(panel, epsilon, f"{name}, true", [float(np.sum(one & (least < KOSARAK))) for one in found])
-            _add(panel, epsilon, f"{name}, false", [float(np.sum(one & (least >= KOSARAK))) for one in found])
+            panel.put(epsilon, f"{name}, true", [float(np.sum(one & (least < KOSARAK))) for one in found])
+            panel.put(epsilon, f"{name}, false", [float(np.sum(one & (least >= KOSARAK))) for one in found])
     there = int(np.sum(threshold(RAPPOR(len(KOSARAK), 4.0).variance(int(KOSARAK.sum()))) < KOSARAK))
     zipf_ = "Zipf's law stands in for Kosarak, which has more frequent pages and fewer very frequent ones"
     for name, said, printed, low, high, why in (
@@ -279,10 +278,8 @@ def figure_3_5(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
     for name, _, drawn in collections(4.0, 2 if quick else RUNS, rng):
         estimates = list(drawn)
         for least in THRESHOLDS:
-            _add(panel, least, f"{name}, true", [float(np.sum((one > least) & (least < KOSARAK))) for one in estimates])
-            _add(
-                panel, least, f"{name}, false", [float(np.sum((one > least) & (least >= KOSARAK))) for one in estimates]
-            )
+            panel.put(least, f"{name}, true", [float(np.sum((one > least) & (least < KOSARAK))) for one in estimates])
+            panel.put(least, f"{name}, false", [float(np.sum((one > least) & (least >= KOSARAK))) for one in estimates])
     ratios = [panel.of("OLH, true")[x] / panel.of("BLH, true")[x] for x in THRESHOLDS]
     yield statement(
         "fixing a threshold, OLH and BLH perform similarly in identifying true positives",
@@ -296,12 +293,6 @@ def figure_3_5(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
         holds=5 <= few < 100 and 1000 <= many < 10_000,
     )
     yield from panel.rows()
-
-
-def _add(panel: Panel, x: float, name: str, found: Sequence[float]) -> None:
-    each: NDArray[np.float64] = np.array(found)
-    error = float(each.std(ddof=1) / math.sqrt(len(each))) if len(each) > 1 else 0.0
-    panel.add(x, name, float(each.mean()), error, len(each))
 
 
 WORKS: Final[Mapping[str, tuple[Work, str, str]]] = {

@@ -22,7 +22,6 @@ from experiments.chapter_4_methods import (
     SYNTHETIC,
     URL,
     K,
-    Means,
     Source,
     made,
     runs_of,
@@ -30,7 +29,7 @@ from experiments.chapter_4_methods import (
     targets,
 )
 from experiments.chapter_4_tables import table_4_1, table_4_2, table_4_3
-from experiments.chapters import Work, figures, main
+from experiments.chapters import Means, Work, figures, main
 from experiments.report import Result, Row, statement
 from experiments.searches import Holders, from_file, searched
 from peos.crypto.randomness import Randomness

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from experiments.chapters import Panel
 from experiments.searches import Holders, by_zipf, numbers
 from peos.tasks import HASH, SPM, LinkedHASH, LinkedSPM, PrivTrie, pem, pem1
 from peos.tasks.base import Task
@@ -95,27 +94,6 @@ def made(method: str, source: Source, k: int, users: int, epsilon: float) -> Tas
 
 
 METHODS: Final = ("PEM", "PEM, beam 4k", "PEM1", "HASH, 10 %", "SPM, 10 %", "HASH", "SPM", "PrivTrie")
-
-
-class Means:
-    """Of each panel, x and method: what the runs had."""
-
-    def __init__(self) -> None:
-        self._found: dict[tuple[str, float, str], list[float]] = {}
-
-    def add(self, panel: str, x: float, method: str, value: float) -> None:
-        """One run's; no number where it found nothing to measure."""
-        self._found.setdefault((panel, x, method), []).append(value)
-
-    def panel(self, name: str, across: str) -> Panel:
-        """As a drawing."""
-        panel = Panel(name, across)
-        for (of, x, method), values in self._found.items():
-            known = [value for value in values if not math.isnan(value)]
-            if of == name and known:
-                spread = float(np.std(known, ddof=1)) / math.sqrt(len(known)) if len(known) > 1 else 0.0
-                panel.add(x, method, float(np.mean(known)), spread, len(values))
-        return panel
 
 
 def runs_of(quick: bool) -> int:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from experiments.baskets import DELTA, KOSARAK, ONLINE, POS, QUEST, Baskets, Law, from_file, mean, scores, searched
+from experiments.baskets import DELTA, KOSARAK, ONLINE, POS, QUEST, Baskets, Law, from_file, scores, searched
 from experiments.chapters import Panel, Work, figures, main
 from experiments.report import AGREES, DIFFERS, EXPLAINED, Result, Row, shortened, statement
 from experiments.running import keyed, output
@@ -166,8 +166,8 @@ def _measured(
             for _ in range(runs):
                 answer = searched(made(baskets.items, k, asked), baskets, Randomness(rng.bytes(32)))
                 found.append(scores(answer.answer.found, baskets.truth(k, sets=sets), baskets.users))
-            ncr.add(x, name, *mean([one["NCR"] for one in found]))
-            var.add(x, name, *mean([one["Var"] for one in found]))
+            ncr.put(x, name, [one["NCR"] for one in found])
+            var.put(x, name, [one["Var"] for one in found])
             print(f"  {baskets.name} {name} x = {x:g}: NCR {ncr.of(name)[x]:.3f}", file=sys.stderr, flush=True)
 
 

@@ -179,18 +179,6 @@ def errors(table: Table, columns: Ints, sizes: Sequence[int], sets: Sequence[tup
     return float(np.mean([np.sum((table(one) - truth_of(columns, sizes, one)) ** 2) for one in sets]))
 
 
-def put(panel: Panel, x: float, method: str, found: Sequence[float]) -> None:
-    """The mean of runs."""
-    each = np.array(found)
-    panel.add(
-        x,
-        method,
-        float(each.mean()),
-        float(each.std(ddof=1) / math.sqrt(len(each))) if len(each) > 1 else 0.0,
-        len(each),
-    )
-
-
 def kosarak(users: int, d: int, rng: np.random.Generator, loading: float = LOADING) -> Ints:
     """Whether each user has each of the most frequent items."""
     found = items(users, d, rng, loading)
@@ -228,7 +216,7 @@ def compare(
             for name in names:
                 found[name].append(errors(builds[name](), columns, sizes, sets))
         for name, each in found.items():
-            put(panel, epsilon, name, each)
+            panel.put(epsilon, name, each)
 
 
 def encoded(columns: Ints, sizes: Sequence[int], k: int, epsilon: float, rng: np.random.Generator) -> Table:
@@ -360,7 +348,7 @@ def figure_6_6(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
                     found[name].append(misclassified(table, test[:, list(chosen)]))
                 found["Majority"].append(float(min(test[:, 0].mean(), 1 - test[:, 0].mean())))
             for name, each in found.items():
-                put(panel, epsilon, name, each)
+                panel.put(epsilon, name, each)
         panels.append(panel)
     last = [panel.at(2.0) for panel in panels]
     yield statement(

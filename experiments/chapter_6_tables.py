@@ -19,7 +19,6 @@ from experiments.chapter_6 import (
     errors,
     fitted,
     kosarak,
-    put,
     queries,
     spread,
     truth_of,
@@ -41,11 +40,11 @@ def figure_6_7(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
     sizes, counts = ((1, 2, 8) if quick else (1, 2, 3, 4, 6, 8)), ((8, 16) if quick else (8, 16, 28))
     for s in sizes:
         for t in counts:
-            put(by_tables, t, f"s = {s}", [_of_views(users, 8, 3, s, t, 0.6, rng) for _ in range(runs)])
+            by_tables.put(t, f"s = {s}", [_of_views(users, 8, 3, s, t, 0.6, rng) for _ in range(runs)])
     by_size = Panel("Kosarak (stand-in), t = 16", "ε")
     for epsilon in (0.6, 2.0) if quick else (0.2, 0.6, 1.0, 1.4, 2.0):
         for s in (2, 4) if quick else (2, 3, 4, 6):
-            put(by_size, epsilon, f"s = {s}", [_of_views(users, 8, 3, s, 16, epsilon, rng) for _ in range(runs)])
+            by_size.put(epsilon, f"s = {s}", [_of_views(users, 8, 3, s, 16, epsilon, rng) for _ in range(runs)])
     falls = {s: by_tables.fall(f"s = {s}") for s in sizes}
     yield statement(
         "increasing t decreases the error but for s = 1 and s = 8, where it does not change",
@@ -97,7 +96,7 @@ def figure_6_8(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
                     found[f"k' = {aim}"].append(errors(calm(columns, sizes, aim, epsilon, rng), columns, sizes, sets))
                 found["PriView"].append(errors(central(columns, epsilon, rng), columns, sizes, sets))
             for name, each in found.items():
-                put(panel, epsilon, name, each)
+                panel.put(epsilon, name, each)
         panels.append(panel)
     broad = Panel("k = 6, by k'", "k'")
     for aim in (3, 6) if quick else (2, 3, 6, 8, 16):
@@ -106,7 +105,7 @@ def figure_6_8(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
             for _ in range(runs):
                 columns = kosarak(users, 16, rng)
                 each.append(errors(calm(columns, [2] * 16, aim, epsilon, rng), columns, [2] * 16, queries(16, 6, rng)))
-            put(broad, aim, f"ε = {epsilon:g}", each)
+            broad.put(aim, f"ε = {epsilon:g}", each)
     if not quick:
         gaps = [panel.at(x)["k' = 3"] / panel.at(x)["PriView"] for panel in panels for x in panel.of("PriView")]
         yield statement(
@@ -159,7 +158,7 @@ def figure_6_9(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
                 for name, aim in (("k' = 3", 3), ("k' = k", k)):
                     found[name].append(errors(calm(columns, sizes, aim, epsilon, rng), columns, sizes, sets))
             for name, each in found.items():
-                put(panel, k, name, each)
+                panel.put(k, name, each)
         panels.append(panel)
     if not quick:
         same = []

@@ -123,12 +123,6 @@ def release(users: int, dimensions: Dimensions, epsilon: float, rng: np.random.G
     return Release(dimensions, records, skewed_measure(records[:, 0], dimensions[0].domain, rng), epsilon, rng)
 
 
-def put(panel: Panel, x: float, method: str, found: Sequence[float]) -> None:
-    """The mean of queries."""
-    each = np.array(found)
-    panel.add(x, method, float(each.mean()), float(each.std(ddof=1) / math.sqrt(len(each))), len(each))
-
-
 def fill(
     panel: Panel,
     dimensions: Dimensions,
@@ -150,7 +144,7 @@ def fill(
             for name in names:
                 found[x, name] += given.errors(name, asked)
     for (x, name), errors in found.items():
-        put(panel, x, name, errors)
+        panel.put(x, name, errors)
     return panel
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from experiments.chapter_7 import IPUMS, Dimensions, Ranges, inside, put, trees
+from experiments.chapter_7 import IPUMS, Dimensions, Ranges, inside, trees
 from experiments.chapters import Panel, Work, figures, main
 from experiments.people import Floats, Ints, correlated, skewed_measure
 from experiments.report import AGREES, DIFFERS, EXPLAINED, OURS, Row, shortened, statement
@@ -94,7 +94,7 @@ def figure_7_8(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
                     for name, value in relative(weights, dimensions, records, measure, ranges).items():
                         found[name].append(value)
                 for name, each in found.items():
-                    put(panel, selectivity, name, each)
+                    panel.put(selectivity, name, each)
             panels.append(panel)
     falls = {panel.name: panel.fall("SUM") for panel in panels if len(panel.points("SUM")) > 2}
     yield statement(
@@ -146,7 +146,7 @@ def figure_7_9(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
                     predicate(records, kind, 2, domain, 0.05 if kind == (2, 2) else 0.1, rng) for _ in range(queries)
                 ]
                 found = [relative(weights, dimensions, records, measure, one)["SUM"] for one in asked]
-                put(panel, domain, f"{kind[0]}+{kind[1]}", found)
+                panel.put(domain, f"{kind[0]}+{kind[1]}", found)
                 if epsilon == 5.0:
                     other = [relative(split, dimensions, records, measure, one)["SUM"] for one in asked[:6]]
                     worse.append(float(np.mean(other) / np.mean(found[:6])))
@@ -203,7 +203,7 @@ def figure_7_10(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
                 found["HIO"].append(relative(hio, dimensions, scaled, measure, wide)["SUM"])
                 found["SC"].append(relative(sc, plain, records, measure, ranges)["SUM"])
             for name, each in found.items():
-                put(panel, at, name, each)
+                panel.put(at, name, each)
         panels.append(panel)
     better = [[panel.at(x)["SC"] < panel.at(x)["HIO"] for x in (1.0, 2.0, 3.0, 4.0)] for panel in panels]
     names = [", ".join(f"{a}+{b}" for (a, b), one in zip(EIGHT, each, strict=True) if one) or "none" for each in better]

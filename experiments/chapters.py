@@ -4,6 +4,7 @@ python -m experiments.chapter_8 figure_8_4 figure_8_5 [--quick] [--json]     # a
 """
 
 import argparse
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.measuring import mean_of_runs
 from experiments.report import DIFFERS, NORMAL_ALPHA, OURS, Result, Row, shortened, statement
 from experiments.running import RECORDS, Over, keyed, output, progress, wrong_file
 from peos.crypto.randomness import Randomness
@@ -34,6 +36,12 @@ class Panel:
         """A mean at x."""
         self._points.setdefault(method, []).append((x, found, error, runs))
 
+    def put(self, x: float, method: str, found: Sequence[float]) -> None:
+        """The mean of runs at x; those without a number are left out of it, and alone they put nothing."""
+        known = [value for value in found if not math.isnan(value)]
+        if known:
+            self.add(x, method, *mean_of_runs(known)[:2], len(found))
+
     def take(self, x: float, means: Mapping[str, tuple[float, float, int]]) -> None:
         """Those of all methods at x."""
         for method, (found, error, runs) in means.items():
@@ -53,7 +61,8 @@ class Panel:
 
     def at(self, x: float) -> dict[str, float]:
         """Means by method."""
-        return {method: self.of(method)[x] for method in self._points}
+        every = {method: self.of(method) for method in self._points}
+        return {method: means[x] for method, means in every.items() if x in means}
 
     def fall(self, method: str) -> float:
         """The last mean over the first: small where errors fall."""
@@ -99,6 +108,29 @@ class Panel:
                     "verdict": DIFFERS if off else OURS,
                     "why": "",
                 }
+
+
+class Means:
+    """Of each panel, x and method: what the runs had."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, float, str], list[float]] = {}
+
+    def add(self, panel: str, x: float, method: str, value: float) -> None:
+        """One run's; no number where it found nothing to measure."""
+        self._found.setdefault((panel, x, method), []).append(value)
+
+    def panels(self, across: str) -> dict[str, Panel]:
+        """All drawings."""
+        return {name: self.panel(name, across) for name in dict.fromkeys(name for name, *_ in self._found)}
+
+    def panel(self, name: str, across: str) -> Panel:
+        """As a drawing."""
+        panel = Panel(name, across)
+        for (of, x, method), values in self._found.items():
+            if of == name:
+                panel.put(x, method, values)
+        return panel
 
 
 @dataclass(frozen=True)

@@ -84,8 +84,7 @@ class Scores:
     def add(self, panel: tuple[str, str], method: str, x: float, found: Iterator[Sequence[str]]) -> None:
         """Labels that each run found."""
         f1 = [holders.score(labels, K)[0] for holders, labels in zip(self.holders, found, strict=True)]
-        error = float(np.std(f1, ddof=1)) / math.sqrt(len(f1)) if len(f1) > 1 else 0.0
-        self.panels.setdefault(panel[0], Panel(*panel)).add(x, method, float(np.mean(f1)), error, len(f1))
+        self.panels.setdefault(panel[0], Panel(*panel)).put(x, method, f1)
 
     def every_round(self, search: PrefixSearch, oracle: GroupedOracle) -> Iterator[Sequence[str]]:
         """Everybody answers in each round."""

@@ -5,7 +5,7 @@ standard error of the measured mean, from the same variances and the fourth mome
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -54,6 +54,13 @@ def measure(
         repeats=len(found),
         expected=float(variance.mean()),
     )
+
+
+def mean_of_runs(found: Sequence[float]) -> tuple[float, float, int]:
+    """Their mean, its standard error, which one alone has not, and how many they are."""
+    each = np.array(found)
+    error = float(each.std(ddof=1) / math.sqrt(len(each))) if len(each) > 1 else 0.0
+    return float(each.mean()), error, len(each)
 
 
 def variance_by_value(oracle: FrequencyOracle, truth: Counts) -> Floats:

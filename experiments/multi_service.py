@@ -4,14 +4,14 @@
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from experiments.chapter_7 import Ranges, inside
-from experiments.chapters import Panel, Work, figures, main
+from experiments.chapters import Means, Panel, Work, figures, main
 from experiments.people import Ints
 from experiments.report import AGREES, DIFFERS, EXPLAINED, Row, shortened, statement
 from peos.crypto.randomness import Randomness
@@ -64,28 +64,8 @@ def errors(found: dict[str, float], truth: dict[str, float], whole: dict[str, fl
     return {**squares, "AVG": min(abs(average / (truth["SUM"] / truth["COUNT"]) - 1), 100.0)}
 
 
-class Errors:
-    """Of methods at points of panels, until they are drawn."""
-
-    def __init__(self, across: str, panels: Sequence[str]) -> None:
-        self.panels = {name: Panel(name, across) for name in panels}
-        self._found: dict[tuple[str, float, str], list[float]] = {}
-
-    def add(self, panel: str, x: float, method: str, value: float) -> None:
-        """One query's."""
-        self._found.setdefault((panel, x, method), []).append(value)
-
-    def drawn(self) -> dict[str, Panel]:
-        """Panels of means."""
-        for (panel, x, method), found in self._found.items():
-            each = np.array(found)
-            error = float(each.std(ddof=1) / math.sqrt(len(each))) if len(each) > 1 else 0.0
-            self.panels[panel].add(x, method, float(each.mean()), error, len(each))
-        return self.panels
-
-
 def sensitive(
-    into: Errors, x: float, ordered: int, labels: int, domain: int, volume: float, quick: bool, rng: np.random.Generator
+    into: Means, x: float, ordered: int, labels: int, domain: int, volume: float, quick: bool, rng: np.random.Generator
 ) -> None:
     """COUNT, SUM and AVG of the second attribute over a range of the first, by all mechanisms at ε = 2."""
     users, releases, queries = (4_000, 1, 2) if quick else (USERS, 3, 4)
@@ -141,22 +121,20 @@ def _amg(
 
 def multi_service_6(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
     """By volume, by the measure's domain, by the number of attributes."""
-    by_volume = Errors("vol", [f"{name}" for name in NAMES])
+    by_volume = Means()
     volumes = (0.04, 0.3) if quick else (0.04, 0.1, 0.15, 0.2, 0.3)
     for volume in volumes:
         sensitive(by_volume, volume, 2, 0, 125, volume, quick, rng)
-    by_domain = Errors("m", NAMES)
+    by_domain = Means()
     for domain in (5, 125) if quick else (5, 25, 125, 250):
         sensitive(by_domain, domain, 2, 0, domain, 0.2 if domain == 5 else 0.15, quick, rng)
-    by_number = Errors("d", NAMES)
+    by_number = Means()
     for number in (2, 3) if quick else (2, 3, 4, 5):
         sensitive(by_number, number, min(number, 4), max(0, number - 4), 125, 0.15, quick, rng)
-    parts = []
-    for what, one in (("by volume", by_volume), ("by the measure's domain", by_domain), ("by attributes", by_number)):
-        panels = one.drawn()
+    parts = [by_volume.panels("vol"), by_domain.panels("m"), by_number.panels("d")]
+    for what, panels in zip(("by volume", "by the measure's domain", "by attributes"), parts, strict=True):
         for name, panel in panels.items():
             panel.name = f"{name} {what}, ε = 2"
-        parts.append(panels)
     of_volume, of_domain, of_number = parts
     xs = list(of_volume["COUNT"].of("HIO"))
     yield statement(
@@ -221,7 +199,7 @@ def multi_service_7(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
     users, releases, queries = (3_000, 1, 1) if quick else (40_000, 3, 3)
     domain, dimensions = 125, dimensions_of(4, 0, 125)
     asked_k = (1, 2, 4) if quick else (1, 2, 4, 8, 16)
-    every = {name: Errors("d_q", [f"{name}, {what}" for what in NAMES]) for name in ("AHIO", "HIO")}
+    every = Means()
     for _ in range(releases):
         records = syn_1(users, 4, 0, domain, rng)
         hidden, public = records[:, 1].astype(np.float64) + 1, rng.gamma(2.0, 10.0, users)
@@ -246,14 +224,14 @@ def multi_service_7(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
                     truth = {"COUNT": max(float(among.sum()), 1.0), "SUM": max(float(hidden @ among), 1.0)}
                     whole = {"COUNT": float(users), "SUM": float(hidden.sum())}
                     for what, error in errors(found, truth, whole).items():
-                        every["AHIO"].add(f"AHIO, {what}", number, f"k = {k}", error)
+                        every.add(f"AHIO, {what}", number, f"k = {k}", error)
                     each = weights(box(dimensions, ranges, cover))
                     found = {"COUNT": float(each.sum()), "SUM": float(public @ each)}
                     truth = {"COUNT": max(float(among.sum()), 1.0), "SUM": max(float(public @ among), 1.0)}
                     whole = {"COUNT": float(users), "SUM": float(public.sum())}
                     for what, error in errors(found, truth, whole).items():
-                        every["HIO"].add(f"HIO, {what}", number, f"k = {k}", error)
-    panels = {name: panel for one in every.values() for name, panel in one.drawn().items()}
+                        every.add(f"HIO, {what}", number, f"k = {k}", error)
+    panels = every.panels("d_q")
     gains = {name: [_gain(panel, x) for x in panel.of("k = 1")] for name, panel in panels.items() if "AVG" not in name}
     yield statement(
         "RDC improves COUNT and SUM, of a hidden measure and of a public one",

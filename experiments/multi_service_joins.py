@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 
 from experiments.chapter_7 import Ranges, inside
-from experiments.chapters import Panel, Work, figures, main
-from experiments.multi_service import FANOUT, LABELS, NAMES, Errors, by_rdc, draws, errors, mean_of, over, syn_1
+from experiments.chapters import Means, Panel, Work, figures, main
+from experiments.multi_service import FANOUT, LABELS, by_rdc, draws, errors, mean_of, over, syn_1
 from experiments.report import Row, statement
 from peos.tasks import baselines
 from peos.tasks.baselines.hierarchies import box
@@ -26,7 +26,7 @@ def multi_service_8(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
         [Levels(125, FANOUT), baselines.categorical(LABELS)],
     )
     releases, queries = (1, 2) if quick else (3, 5)
-    single = {what: Errors("ε", [what]) for what in ("C", "O", "CO")}
+    single = Means()
     sizes = (3_000,) if quick else (60_000, 120_000)
     ratios: dict[int, list[float]] = {users: [] for users in sizes}
     for users in sizes:
@@ -54,10 +54,10 @@ def multi_service_8(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
                         ):
                             asked = Both(box(first, ranges[0], cover), box(second, ranges[1], cover))
                             error = ((float(weights(asked).sum()) - truth) / users) ** 2
-                            single[what].add(what, epsilon, f"{method}, n = {users:,}", error)
+                            single.add(what, epsilon, f"{method}, n = {users:,}", error)
                             if method == "HIO-JOIN":
                                 ratios[users].append(error)
-    panels = {name: panel for one in single.values() for name, panel in one.drawn().items()}
+    panels = single.panels("ε")
     both = panels["CO"]
     yield statement(
         "as the predicate gets complicated HIO-JOIN outperforms SC-JOIN",
@@ -104,7 +104,7 @@ def one_to_many(
 ) -> dict[str, Panel]:
     """Truncated joins by τ, ε = 5."""
     users, releases, queries = (2_000, 1, 2) if quick else (60_000, 3, 4)
-    into = Errors("τ", [f"{name}, one to many" for name in NAMES])
+    into = Means()
     for _ in range(releases):
         counts = rng.integers(1, 11, users)
         owner = np.repeat(np.arange(users), counts)
@@ -127,7 +127,7 @@ def one_to_many(
                     }
                     for what, error in errors(found, truth, whole).items():
                         into.add(f"{what}, one to many", τ, method, error)
-    return into.drawn()
+    return into.panels("τ")
 
 
 GROUPS: Final = ((1, 21), (21, 46), (46, 71), (71, 96), (96, 120))
@@ -145,7 +145,7 @@ def multi_service_9(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
         age = np.clip(rng.gamma(2.2, 15.0, len(owner)), 0, 119).astype(np.int64)[:, np.newaxis]
         first, second = [baselines.categorical(50)], [Levels(120, FANOUT)]
         for epsilon in (2.0, 5.0):
-            into = Errors("age group", [f"{state}, {what}, ε = {epsilon:g}" for what in NAMES])
+            into = Means()
             orders = []
             for _ in range(releases):
                 made = baselines.truncated(first, second, epsilon, τ=1, most=10, low=0.0)
@@ -169,7 +169,7 @@ def multi_service_9(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
                 guesses.sort(reverse=True)
                 orders.append(min(one for _, one in guesses[:2]) > max(one for _, one in guesses[3:]))
             ordered.append(float(np.mean(orders)))
-            drawn = into.drawn()
+            drawn = into.panels("age group")
             count = drawn[f"{state}, COUNT, ε = {epsilon:g}"]
             gains.append(mean_of(count, "HIO-JOIN") / mean_of(count, "HIO-JOIN-RDC"))
             better.append(mean_of(count, "HIO-JOIN"))

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.measuring import Floats
+from experiments.measuring import Floats, mean_of_runs
 from experiments.methods import ideal_hash
 from experiments.populations import Counts, zipf
 from peos.estimate.frequency import Estimate, FrequencyOracle, estimate_frequencies
@@ -114,6 +114,5 @@ def mean(errors: Iterable[Mapping[str, float]]) -> dict[str, tuple[float, float,
     listed = list(errors)
     found = {}
     for name in listed[0]:
-        each = np.array([one[name] for one in listed])
-        found[name] = (float(each.mean()), float(each.std(ddof=1) / np.sqrt(len(each))), len(each))
+        found[name] = mean_of_runs([one[name] for one in listed])
     return found

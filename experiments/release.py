@@ -78,12 +78,6 @@ def chosen(d: int, k: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
     return [every[at] for at in rng.choice(len(every), MOST_TABLES, replace=False)]
 
 
-def put(panel: Panel, x: float, method: str, found: Sequence[float]) -> None:
-    """The mean of runs."""
-    each = np.array(found)
-    panel.add(x, method, float(each.mean()), float(each.std(ddof=1) / math.sqrt(len(each))), len(each))
-
-
 def anchors(panel: Panel, x: float, expected: Sequence[float], where: str) -> Iterator[Row]:
     """Whether means are what the variances say, within 15 %."""
     for method, value in zip(METHODS, expected, strict=True):
@@ -110,7 +104,7 @@ def release_4(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
                     for name in METHODS:
                         found[name].append(mean_distance(tables(name, records, d, k, THREE, rng), records, sets))
                 for name, each in found.items():
-                    put(panel, users, name, each)
+                    panel.put(users, name, each)
     last = float(sizes[-1])
     if not quick:
         for (d, k), expected in EXPECTED.items():
@@ -166,7 +160,7 @@ def release_5(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
             for name in METHODS:
                 found[name].append(mean_distance(tables(name, records, 8, k, THREE, rng), records, sets))
         for name, each in found.items():
-            put(panel, k, name, each)
+            panel.put(k, name, each)
     best = [min(panel.at(k), key=lambda name: panel.at(k)[name]) for k in (1.0, 2.0, 3.0, 4.0)]
     ratios = [panel.at(k)["InpHT"] / min(panel.at(k).values()) for k in (1.0, 2.0, 3.0, 4.0)]
     yield statement(
@@ -233,7 +227,7 @@ def release_6(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
                 truth = np.array([table_of(records, attributes) for attributes in sets])
                 found["InpEM"].append(float(np.abs(fitted - truth).sum(axis=1).mean() / 2))
             for name, each in found.items():
-                put(panel, epsilon, name, each)
+                panel.put(epsilon, name, each)
         ratios += [panel.at(x)["InpEM"] / min(panel.at(x)["InpHT"], panel.at(x)["MargPS"]) for x in panel.of("InpEM")]
         panels.append(panel)
     later = [panel.of("InpEM") for panel in panels]
@@ -329,7 +323,7 @@ def release_7(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
     each = {name: np.array(values) for name, values in found.items()}
     for name, values in each.items():
         for at in range(6):
-            put(panel, at + 1, name, values[:, at].tolist())
+            panel.put(at + 1, name, values[:, at].tolist())
     rejected = {name: (values > CRITICAL).mean(axis=0) for name, values in each.items()}
     yield statement(
         "the three pairs that depend on each other are declared dependent by both methods",
@@ -387,7 +381,7 @@ def release_8(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
                     score[pair] = information(made(pair))
                 found[name].append(sum(truth[edge] for edge in tree_of(score)))
         for name, each in found.items():
-            put(panel, epsilon, name, each)
+            panel.put(epsilon, name, each)
     least = min(panel.of("InpHT"))
     shares = {
         name: {x: panel.of(name)[x] / panel.of("non-private")[x] for x in panel.of(name)} for name in panel.at(least)
@@ -430,7 +424,7 @@ def release_10(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
                 for name in names:
                     found[name].append(mean_distance(tables(name, records, d, k, THREE, rng), records, sets))
             for name, each in found.items():
-                put(panel, d, name, each)
+                panel.put(d, name, each)
         panels.append(panel)
     small = [panel.at(4.0)["InpOLH"] / panel.at(4.0)["InpHT"] for panel in panels]
     for k, ratio in enumerate(small, start=1):

@@ -116,12 +116,6 @@ def marginals(d: int, k: int, users: int, eps_server: float, eps_local: float | 
     return Marginals(schema, ways=k, users=users, delta=DELTA, eps_server=eps_server, eps_local=eps_local)
 
 
-def _mean(panel: Panel, x: float, method: str, found: list[float]) -> float:
-    spread = float(np.std(found, ddof=1)) / len(found) ** 0.5 if len(found) > 1 else 0.0
-    panel.add(x, method, float(np.mean(found)), spread, len(found))
-    return float(np.mean(found))
-
-
 def local_marginals(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
     """FT and CALM where nothing is shuffled: ε = .2, k = 3."""
     panel, users, runs = Panel("local, ε = .2, k = 3", "attributes"), 2**13 if quick else 2**16, 1 if quick else RUNS
@@ -131,7 +125,9 @@ def local_marginals(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
             records = items(users, d, rng)
             found["FT"].append(sse(ft(records, d, 3, 0.2, rng), records, d, 3, rng))
             found["CALM"].append(sse(calm(records, d, 3, 0.2, rng), records, d, 3, rng))
-        means = {name: _mean(panel, d, name, each) for name, each in found.items()}
+        for name, each in found.items():
+            panel.put(d, name, each)
+        means = panel.at(d)
         ratio = means["FT"] / means["CALM"]
         yield statement(f"FT / CALM at d = {d} is at least {bar:g}", f"{ratio:.2f}", holds=ratio >= bar)
     yield from panel.rows()
@@ -154,7 +150,9 @@ def shuffled_marginals(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
                 found["FT"].append(sse(ft_shuffled(records, d, k, asked, rng), records, d, k, rng))
             if "CALM" in bar:
                 found["CALM"].append(sse(calm(records, d, k, 1.0, rng), records, d, k, rng))
-        means = {name: _mean(panel, at, name, each) for name, each in found.items()}
+        for name, each in found.items():
+            panel.put(at, name, each)
+        means = panel.at(at)
         of = f"d = {d}, k = {k}, n = {users:,}, ε_c = {eps_server:g} ({task.design.in_words()})"
         yield statement(
             f"{of}: at most {bar['sse']:g}", f"{means['Marginals']:.3g}", holds=means["Marginals"] <= bar["sse"]

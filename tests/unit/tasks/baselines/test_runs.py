@@ -1,6 +1,7 @@
 """What is said of how each baseline runs, held against the mechanisms that a collection has and their accounting."""
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,14 +39,14 @@ def test_one_cell_of_a_table_that_the_user_draws_is_a_report_of_hidden_tables(na
     γ = float(hidden.gamma)
     own, other = (1 - γ) / tables + γ / (tables * cells), γ / (tables * cells)
     for record in range(8):
-        chances = sorted(law(made.randomize, np.array([record])).values())
+        chances = sorted(law(made.randomize, partial(np.full, fill_value=record)).values())
         assert chances == pytest.approx([other] * tables * (cells - 1) + [own] * tables)
 
 
 def test_a_vector_of_bits_of_one_law_is_sue_and_of_two_laws_is_not() -> None:
     made = baselines.inp_rr(2, EPSILON)
     assert made.runs == ONE
-    given = law(made.randomize, np.array([1]))
+    given = law(made.randomize, partial(np.full, fill_value=1))
     kept = math.exp(EPSILON / 2) / (1 + math.exp(EPSILON / 2))
     assert given[0, 1, 0, 0] == pytest.approx(kept**4)
     assert exact_epsilon(SUE(2**4, EPSILON), USERS, 0, DELTA) < EPSILON / 10
