@@ -28,9 +28,11 @@ app = typer.Typer(
     help="Create collections, receive the shuffled reports, publish estimates.",
 )
 Config = Annotated[Path, config_option("analyzer.toml")]
-Name = Annotated[str, typer.Argument(help="Name of the collection.")]
+Name = Annotated[str, typer.Argument(help="Name of the collection.", metavar="NAME")]
 PostProcess = Annotated[str | None, typer.Option("--post-process", help=POST_PROCESS, metavar="METHOD|auto[:GOAL]")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+WAIT = "Time to wait for the shufflers to accept, like 90 or 2h [default: 10min]"
 
 
 @contextmanager
@@ -82,11 +84,12 @@ def serve(config: Config, log: Log = None) -> None:
 @with_settings(CollectionSpec)
 def create(
     config: Config,
-    out: Annotated[Path, typer.Option(help="Folder for the invitation.")],
+    out: Annotated[Path, typer.Option(help="Folder for the invitation.", metavar="FOLDER")],
     spec: Annotated[
-        Path | None, typer.Option(help="TOML file of the options below, as name = value; options given here win.")
+        Path | None,
+        typer.Option(help="TOML file of the options below, as name = value; options given here win.", metavar="FILE"),
     ] = None,
-    wait: Annotated[float, seconds("--wait", help="Time to wait for the shufflers to accept.")] = 600.0,
+    wait: Annotated[float, seconds("--wait", help=WAIT, show_default=False)] = 600.0,
     as_json: Json = False,
     **options: object,
 ) -> None:
@@ -142,7 +145,7 @@ def publish(
     name: Name,
     unopened: Annotated[
         list[str] | None,
-        typer.Option(help="Number of a shuffler whose rows were not inspected; several: 1,3."),
+        typer.Option(help="Number of a shuffler whose rows were not inspected; several: 1,3.", metavar="N"),
     ] = None,
 ) -> None:
     """Publish a delivered collection; without --unopened only if every shuffler's rows were inspected."""
@@ -162,7 +165,7 @@ def publish(
 @app.command(epilog=examples("peos analyzer status --config analyzer.toml pets"))
 def status(
     config: Config,
-    name: Annotated[str | None, typer.Argument(help="Name of one collection [default: all]")] = None,
+    name: Annotated[str | None, typer.Argument(help="Name of one collection [default: all]", metavar="NAME")] = None,
     as_json: Json = False,
 ) -> None:
     """Show each collection's state, what it waits for, and what was refused."""
@@ -231,15 +234,18 @@ def ledger(config: Config, as_json: Json = False) -> None:
 )
 def result(
     config: Annotated[Path | None, config_option("analyzer.toml")] = None,
-    name: Annotated[str | None, typer.Argument(help="Name of the collection.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Name of the collection.", metavar="NAME")] = None,
     file: Annotated[
-        Path | None, typer.Option("--result", help="Path of a result.json, in place of --config and a name.")
+        Path | None,
+        typer.Option("--result", help="Path of a result.json, in place of --config and a name.", metavar="FILE"),
     ] = None,
     asked: PostProcess = None,
     as_json: Json = False,
-    wait: Annotated[float, seconds("--wait", help="Time to wait for the result, like 90 or 2h.")] = 0.0,
+    wait: Annotated[
+        float, seconds("--wait", help="Time to wait for the result, like 90 or 2h [default: 0]", show_default=False)
+    ] = 0.0,
     everything: Annotated[bool, typer.Option("--all", help="Show every value [default: the most frequent]")] = False,
-    html: Annotated[Path | None, typer.Option(help="File to write the report page to.")] = None,
+    html: Annotated[Path | None, typer.Option(help="File to write the report page to.", metavar="FILE")] = None,
 ) -> None:
     """Show a collection's estimates, with error bars and guarantees, and what post-processing makes of them."""
     from rich.console import Console

@@ -31,16 +31,18 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 @app.command(epilog=examples("peos enrol --config analyzer.toml --collection pets --count 20,000 --out tickets.txt"))
 def enrol(
     config: Annotated[Path, config_option("analyzer.toml")],
-    out: Annotated[Path, typer.Option(help="File for the tickets, one a line; it must not exist.")],
+    out: Annotated[Path, typer.Option(help="File for the tickets, one a line; it must not exist.", metavar="FILE")],
     count: Annotated[
         int | None, whole("--count", least=1, most=MOST, help="Number of tickets, each with its own key.")
     ] = None,
-    collection: Annotated[str | None, typer.Option(help="Name of the collection.")] = None,
+    collection: Annotated[str | None, typer.Option(help="Name of the collection.", metavar="NAME")] = None,
     study: Annotated[
-        str | None, typer.Option(help="Name of the study, in place of a collection: each ticket is for one round.")
+        str | None,
+        typer.Option(help="Name of the study, in place of a collection: each ticket is for one round.", metavar="NAME"),
     ] = None,
     keys: Annotated[
-        Path | None, typer.Option(help="File with users' own public keys, one in hex a line; replaces --count.")
+        Path | None,
+        typer.Option(help="File with users' own public keys, one in hex a line; replaces --count.", metavar="FILE"),
     ] = None,
 ) -> None:
     """Mint tickets for the users of a collection, or of a study."""

@@ -20,7 +20,7 @@ from analyzer.report.formatting import CERTAIN, FOUND
 from peos.collection.document import Document
 from peos.collection.lifecycle import State
 from peos.errors import WrongInput, in_words
-from peos.estimate.frequency import Floats, Frequencies
+from peos.estimate.frequency import BEYOND, Floats, Frequencies
 from peos.estimate.grouped import odd_sizes
 from peos.estimate.post_processing import OF_THE_RAW
 from peos.ldp.base import Mechanism
@@ -216,6 +216,8 @@ def show(found: dict[str, Any], console: Console, *, everything: bool = False) -
         console.print(f"… and {len(order) - len(shown):,} values that are rarer; --all shows them")
     if significant[0] is not None:
         console.print(f"{sum(significant):,} of {len(order):,} values found; {CERTAIN}", soft_wrap=True)
+    if not all(0 <= found["frequency"][value] <= 1 for value in shown):
+        console.print(BEYOND, soft_wrap=True)
     for one in made:
         for sentence in (f"{OF_THE_RAW}.", *(f"After {one['method']}: {note}." for note in one["notes"])):
             console.print(_plain(sentence), soft_wrap=True)

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from analyzer.cli import Config, Json, _workspace
-from peos.cli.options import with_settings, with_task_options
+from analyzer.cli import WAIT, Config, Json, _workspace
+from peos.cli.options import examples, seconds, with_settings, with_task_options
 from peos.errors import NotYet
 from peos.settings import load
 from peos.spec import StudySpec
@@ -20,17 +20,24 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Ask what one value of a list cannot say: frequent texts, item sets, tables; in one collection or in several.",
 )
-Name = Annotated[str, typer.Argument(help="Name of the study.")]
+Name = Annotated[str, typer.Argument(help="Name of the study.", metavar="NAME")]
 _SPEC: Final = "TOML file of the options below, as name = value, those of the task in a table [options]"
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "peos study create --config analyzer.toml --name towns --task heavy-hitters --bytes 6 --top 8 \\",
+        "    --users 20,000 --delta 1e-6 --eps-server 0.5",
+    )
+)
 @with_task_options
 @with_settings(StudySpec)
 def create(
     config: Config,
-    spec: Annotated[Path | None, typer.Option(help=f"{_SPEC}; options given here win.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the invitations of `peos study run`.")] = None,
+    spec: Annotated[Path | None, typer.Option(help=f"{_SPEC}; options given here win.", metavar="FILE")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the invitations of `peos study run`.", metavar="FOLDER")
+    ] = None,
     as_json: Json = False,
     **options: Any,
 ) -> None:
@@ -52,12 +59,14 @@ def create(
     typer.echo(f"peos study run --config {config}{where} {study.name}")
 
 
-@app.command()
+@app.command(epilog=examples("peos study run --config analyzer.toml towns --out invitations --wait 1h"))
 def run(
     config: Config,
     name: Name,
-    out: Annotated[Path | None, typer.Option(help="Folder for the invitations [default: this one]")] = None,
-    wait: Annotated[float, typer.Option(help="Seconds to wait for the shufflers to accept a round.")] = 600.0,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the invitations [default: this one]", metavar="FOLDER")
+    ] = None,
+    wait: Annotated[float, seconds("--wait", help=WAIT, show_default=False)] = 600.0,
     as_json: Json = False,
 ) -> None:
     """Ask round after round until the study is over, from wherever it stands. `peos analyzer serve` must run."""
@@ -75,10 +84,10 @@ def run(
         _show(found)
 
 
-@app.command()
+@app.command(epilog=examples("peos study status --config analyzer.toml towns"))
 def status(
     config: Config,
-    name: Annotated[str | None, typer.Argument(help="Name of one study [default: all]")] = None,
+    name: Annotated[str | None, typer.Argument(help="Name of one study [default: all]", metavar="NAME")] = None,
     as_json: Json = False,
 ) -> None:
     """Show each study's state, its rounds, and what is waited for."""
@@ -109,13 +118,13 @@ def status(
         typer.echo("no studies yet")
 
 
-@app.command()
+@app.command(epilog=examples("peos study result --config analyzer.toml towns --html towns.html"))
 def result(
     config: Config,
     name: Name,
     as_json: Json = False,
     everything: Annotated[bool, typer.Option("--all", help="Show every row [default: the most frequent]")] = False,
-    html: Annotated[Path | None, typer.Option(help="File to write the report page to.")] = None,
+    html: Annotated[Path | None, typer.Option(help="File to write the report page to.", metavar="FILE")] = None,
 ) -> None:
     """Show what a study found, with error bars and guarantees."""
     from analyzer.report import write_report
@@ -134,7 +143,7 @@ def result(
         _show(found, everything=everything)
 
 
-@app.command()
+@app.command(epilog=examples("peos study abort --config analyzer.toml towns"))
 def abort(config: Config, name: Name) -> None:
     """End a study. What its rounds have published stays published, and counts."""
     from analyzer.study import abort as aborted

@@ -47,6 +47,12 @@ def seconds(text: str) -> float:
     return _measured(text, {unit: Decimal(many) for unit, many in _SECONDS.items()})
 
 
+def duration(of: float) -> str:
+    """Seconds as they may be typed, in the largest unit that they are whole in: 90s, 10min, 2h, 7d."""
+    units = (("d", 86_400), ("h", 3600), ("min", 60))
+    return next((f"{of / size:g}{unit}" for unit, size in units if of and of % size == 0), f"{of:g}s")
+
+
 def megabytes(text: str) -> float:
     """A size: a number of megabytes, or one of kB, MB or GB."""
     return _measured(text, _MEGABYTES)

@@ -31,7 +31,7 @@ _SHOWN: Final = {"collection", "state", "reason", "reports", "sent", "received",
 PATIENCE: Final = 10.0  # seconds for a running process to write its status
 _GLANCE: Final = 0.02
 Config = Annotated[Path, config_option("shuffler.toml")]
-Digest = Annotated[str, typer.Argument(help="Digest of the collection, or its first digits.")]
+Digest = Annotated[str, typer.Argument(help="Digest of the collection, or its first digits.", metavar="DIGEST")]
 
 
 @app.command(epilog=examples("peos shuffler init --config shuffler.toml"))

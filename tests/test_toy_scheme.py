@@ -97,6 +97,7 @@ class Toy(Scheme):
     """Costs that no other scheme has."""
 
     name: ClassVar[str] = "toy"
+    title: ClassVar[str] = "a toy"
     costs: ClassVar[Costs] = Costs(
         ciphertext_bytes=100,
         encrypt_ms=7.0,
@@ -184,7 +185,7 @@ def test_a_collection_result_and_page_have_it(rng: Randomness) -> None:
         together=None,
     )
     assert result["parameters"]["scheme"] == "toy"
-    assert "toy; shuffle protocol" in page(result)
+    assert "a toy; a shuffle of encrypted shares" in page(result)
 
 
 def test_unknown_it_is_refused_everywhere(rng: Randomness) -> None:

@@ -29,19 +29,21 @@ REFUSED: Final = Refused.exit_code
 _INVITED: Final = "name the file that the analyzer gave out for this question"
 Config = Annotated[Path, config_option("client.toml")]
 InvitationFile = Annotated[
-    Path, typer.Option("--invitation", help="Invitation file for this question, from the analyzer.")
+    Path, typer.Option("--invitation", help="Invitation file for this question, from the analyzer.", metavar="FILE")
 ]
 CatalogueFile = Annotated[
     Path | None,
     typer.Option(
-        "--catalogue", help="List that came with the invitation [default: NAME.catalogue next to NAME.invitation]"
+        "--catalogue",
+        help="List that came with the invitation [default: NAME.catalogue next to NAME.invitation]",
+        metavar="FILE",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command(epilog=examples("peos client key --out my.key"))
-def key(out: Annotated[Path, typer.Option(help="File for the key; it must not exist.")]) -> None:
+def key(out: Annotated[Path, typer.Option(help="File for the key; it must not exist.", metavar="FILE")]) -> None:
     """Generate your own key, and print its public half; a ticket made for it is useless without the file."""
     from peos.crypto.identity import Identity
     from peos.crypto.randomness import system
@@ -61,7 +63,7 @@ def key(out: Annotated[Path, typer.Option(help="File for the key; it must not ex
 def submit(
     config: Config,
     invitation: InvitationFile,
-    ticket_file: Annotated[Path | None, typer.Option(help="File with your ticket.")] = None,
+    ticket_file: Annotated[Path | None, typer.Option(help="File with your ticket.", metavar="FILE")] = None,
     ticket: Annotated[
         str | None,
         typer.Option(
@@ -70,14 +72,19 @@ def submit(
     ] = None,
     key_file: Annotated[
         Path | None,
-        typer.Option(help="File with your own key, if the ticket was made for one (see `peos client key`)."),
+        typer.Option(
+            help="File with your own key, if the ticket was made for one (see `peos client key`).", metavar="FILE"
+        ),
     ] = None,
     value: Annotated[
         str,
-        typer.Option(help="Answer: a label, or 0 … d−1 where there are none; - prompts for it, or for a record."),
+        typer.Option(
+            help="Answer: a label, or 0 … d−1 where there are none; - prompts for it, or for a record.", metavar="LABEL"
+        ),
     ] = "-",
     record_file: Annotated[
-        Path | None, typer.Option(help="File with your record: one JSON value, or the text of a .txt file.")
+        Path | None,
+        typer.Option(help="File with your record: one JSON value, or the text of a .txt file.", metavar="FILE"),
     ] = None,
     catalogue: CatalogueFile = None,
     as_json: Json = False,
@@ -149,11 +156,15 @@ def show(config: Config, invitation: InvitationFile, catalogue: CatalogueFile = 
 def submit_file(
     config: Config,
     invitation: InvitationFile,
-    tickets: Annotated[Path, typer.Option(help="File with a ticket a line, as written by peos enrol.")],
-    values: Annotated[Path | None, typer.Option(help="File with an answer a line, in the tickets' order.")] = None,
+    tickets: Annotated[Path, typer.Option(help="File with a ticket a line, as written by peos enrol.", metavar="FILE")],
+    values: Annotated[
+        Path | None, typer.Option(help="File with an answer a line, in the tickets' order.", metavar="FILE")
+    ] = None,
     records: Annotated[
         Path | None,
-        typer.Option(help="File with a record a line: JSON; texts in a .txt file; a column of a .csv file."),
+        typer.Option(
+            help="File with a record a line: JSON; texts in a .txt file; a column of a .csv file.", metavar="FILE"
+        ),
     ] = None,
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Column of the .csv file with the records.")
@@ -207,7 +218,7 @@ def submit_file(
 def status(
     config: Config,
     invitation: Annotated[
-        Path | None, typer.Option("--invitation", help="Invitation of one collection [default: all]")
+        Path | None, typer.Option("--invitation", help="Invitation of one collection [default: all]", metavar="FILE")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -242,7 +253,7 @@ def verify(
     invitation: InvitationFile,
     result: Annotated[
         Path | None,
-        typer.Option("--result", help="Published result.json, to compare with the signed lists."),
+        typer.Option("--result", help="Published result.json, to compare with the signed lists.", metavar="FILE"),
     ] = None,
     as_json: Json = False,
 ) -> None:

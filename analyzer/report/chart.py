@@ -58,7 +58,6 @@ class Row:
 class Drawing:
     """Measures of the drawing in report.html: heights in pixels, widths in per cent."""
 
-    order: str
     ticks: tuple[Tick, ...]
     rows: tuple[Row, ...]
     height: int
@@ -82,7 +81,6 @@ def drawing(selection: Selection) -> Drawing:
     scale = _Scale(selection)
     is_short = all(len(value.label) <= _SHORT for value in selection.shown)
     return Drawing(
-        order="in the order of the question" if selection.is_of_the_question else "the largest estimates first",
         ticks=tuple(scale.ticks()),
         rows=tuple(_row(value, place, scale, selection.places) for place, value in enumerate(selection.shown)),
         height=_TOP + _PITCH * len(selection.shown) + 6,

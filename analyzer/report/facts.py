@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from analyzer.report.formatting import NOT_RECORDED, moment, whole
+from analyzer.report.formatting import NOT_RECORDED, moment, power, whole
 from peos.ldp.base import symbol
 from peos.privacy.guarantees import rounded_up
 from peos.protocols import protocol_named
-from peos.registry import KEYED, MECHANISMS, POST_PROCESSING
+from peos.registry import KEYED, MECHANISMS, POST_PROCESSING, SCHEMES
 
 _NOT_MEASURED: Final[dict[str, Any]] = dict.fromkeys(("seconds", "sent", "received", "peak_rss"))
 _GROUPS: Final = 8  # as many as a line holds
@@ -68,7 +68,7 @@ def facts(found: Mapping[str, Any]) -> dict[str, str]:
     protocol = protocol_named(parameters["protocol"])
     return {
         "Question": about.get("question", NOT_RECORDED),
-        "Epoch": about.get("epoch") or "none was named",
+        **({"Epoch": about["epoch"]} if about.get("epoch") else {}),
         **_asked(found),
         "Published": moment(about.get("published_at")),
         "Open until": f"{moment(about.get('closes_at'))}, or until the analyst closed it",
@@ -81,9 +81,10 @@ def facts(found: Mapping[str, Any]) -> dict[str, str]:
         ),
         "Fake reports": f"{whole(found['fakes'])}, {protocol.about.fakes}",
         "Mechanism": mechanism.described() if mechanism else parameters["mechanism"],
-        "Parameters": f"ε_l = {rounded_up(parameters['eps_local'])}, δ = {parameters['delta']:g}"
+        "Parameters": f"ε = {rounded_up(parameters['eps_local'])} of each user's own randomness, "
+        f"δ = {power(parameters['delta'])}"
         + "".join(f", {symbol(name)} = {whole(value)}" for name, value in _shown(parameters).items()),
-        "Encryption": f"{parameters['scheme']}; shuffle protocol {protocol.about.kind}{protocol.name}",
+        "Encryption": protocol.about.encryption.format(scheme=_scheme(parameters["scheme"])),
     }
 
 
@@ -130,6 +131,10 @@ def _asked(found: Mapping[str, Any]) -> dict[str, str]:
         "Asked of each user": "one of: " + "; ".join(asked) if len(asked) > 1 else "".join(asked),
         "Tested": f"{whole(found['tested'])} candidates in the last level",
     }
+
+
+def _scheme(name: str) -> str:
+    return SCHEMES[name].title if name in SCHEMES else name
 
 
 def processed(found: Mapping[str, Any]) -> Processed | None:

@@ -32,20 +32,23 @@ class Card:
     delta: float
     sees: str
     because: str
-    claim: str
     assumes: str
     guess: str
 
 
 def cards(found: Mapping[str, Any]) -> list[Card]:
     """A card for each coalition."""
-    claims = found["guarantees"]
-    kinds: tuple[dict[str, Any], ...] = (claims["server"], claims["users"], {})
-    sentences = [str(sentence) for sentence in claims["coalitions"][: len(kinds)]]
+    guaranteed = found["guarantees"]
+    kinds: tuple[dict[str, Any], ...] = (guaranteed["server"], guaranteed["users"], {})
     return [
-        _card(sentence, name, sees, claim, claims["local"])
-        for sentence, name, sees, claim in zip(sentences, _NAMES, _SEES, kinds, strict=True)
+        _card(sentence, name, sees, claim, guaranteed["local"])
+        for sentence, name, sees, claim in zip(claims(found), _NAMES, _SEES, kinds, strict=True)
     ]
+
+
+def claims(found: Mapping[str, Any]) -> list[str]:
+    """What is claimed of each coalition, in the words of result.json."""
+    return [str(sentence) for sentence in found["guarantees"]["coalitions"][: len(_NAMES)]]
 
 
 def further(found: Mapping[str, Any]) -> list[str]:
@@ -60,7 +63,7 @@ def together(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _card(sentence: str, name: str, sees: str, claim: Mapping[str, float | None], local: float) -> Card:
-    said, assumes, rest = sentence.partition(HONEST)
+    _, assumes, rest = sentence.partition(HONEST)
     ways = ((claim.get("theorem"), _THEOREM), (claim.get("exact"), _EXACT), (local, _LOCAL))
     epsilon, because = min((value, because) for value, because in ways if value is not None)
     # ε_l holds with δ = 0: no part of it rests on what is hidden by others.
@@ -72,7 +75,6 @@ def _card(sentence: str, name: str, sees: str, claim: Mapping[str, float | None]
         delta=delta,
         sees=sees,
         because=because,
-        claim=said.rstrip(),
         assumes=assumes + rest,
         guess=guess(epsilon, delta),
     )

@@ -47,6 +47,8 @@ def page(found: Mapping[str, Any]) -> str:
             policy=f"default-src 'none'; style-src 'sha256-{allowed}'; base-uri 'none'; form-action 'none'",
             look=Markup(look),  # noqa: S704 - our own file, and the policy has its digest
             selection=selection,
+            headline=selection.headline,
+            more=bool(selection.found and selection.found > len(selection.headline)),
             drawing=drawing(selection),
             certain=formatting.CERTAIN,
             processed=facts.processed(found),
@@ -61,6 +63,7 @@ def page(found: Mapping[str, Any]) -> str:
             checks=facts.checks(found),
             inspected=facts.inspected(found),
             cards=guarantees.cards(found),
+            claims=guarantees.claims(found),
             further=guarantees.further(found),
             together=guarantees.together(found),
             shuffling=protocol_named(found["parameters"]["protocol"]).about,
@@ -91,6 +94,7 @@ def _environment() -> Environment:
         formatting.seconds,
         formatting.moment,
         formatting.cut,
+        formatting.power,
     ):
         made.filters[function.__name__] = function
     made.filters |= {"rounded_up": rounded_up, "capitalised": formatting.capitalised}

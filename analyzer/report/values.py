@@ -1,15 +1,17 @@
-"""Which values the page shows, largest estimates first if they are too many."""
+"""Which values the page shows: the largest estimates first, as every table of the project lists them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final
 
-from analyzer.report.formatting import FOUND, places_for
+from analyzer.report.formatting import FOUND, percentage, places_for
 
 SHOWN: Final = 30  # as many bars as fit one sheet under the heading; result.json has every value
 _PLACES: Final = 5  # at most, so that a row fits a phone
 _PLACES_BESIDE_TRUTH: Final = 3
+_IN_THE_HEADLINE: Final = 3
+_COARSE: Final = 0.001  # a standard error of a tenth of a percentage point
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,22 @@ class Value:
 
 
 @dataclass(frozen=True)
+class Headline:
+    """A value and its share in one line; whatever noise says, the truth lies between 0 and 100 %."""
+
+    label: str
+    share: str
+    low: str
+    high: str
+
+    @classmethod
+    def of(cls, value: Value, places: int) -> "Headline":
+        """With so many digits after the point."""
+        ends = (value.frequency, value.low, value.high)
+        return cls(value.label, *(percentage(min(max(share, 0.0), 1.0), places) for share in ends))
+
+
+@dataclass(frozen=True)
 class Selection:
     """The values shown, and a sentence about the rest."""
 
@@ -48,12 +66,18 @@ class Selection:
     found: int | None
     typical_error: float
     places: int
-    is_found: bool  # by a study, and no list that was asked
 
     @property
-    def is_of_the_question(self) -> bool:
-        """Whether all values of a list are shown, as it has them; what a study found is in its own order."""
-        return not (self.left_out or self.is_found)
+    def headline(self) -> tuple["Headline", ...]:
+        """The most frequent of those found, in whole per cent where their errors allow no more, within 0 and 100."""
+        best = [value for value in self.shown if value.found][:_IN_THE_HEADLINE]
+        places = 0 if all(value.stderr >= _COARSE for value in best) else 1
+        return tuple(Headline.of(value, places) for value in best)
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether noise carried a share that is shown below 0 or above 1."""
+        return any(value.frequency < 0 or value.frequency > 1 for value in self.shown)
 
     @property
     def domain(self) -> int:
@@ -67,7 +91,7 @@ class Selection:
 
 
 def select(found: Mapping[str, Any]) -> Selection:
-    """All values in their own order, or the largest estimates if there are too many."""
+    """The largest estimates, of equals the first of the question."""
     truths: Sequence[float | None] = found["truth"] or [None] * len(found["labels"])
     significant: Sequence[bool | None] = found.get("significant") or [None] * len(found["labels"])
     processed = (found.get("post_processed") or {}).get("frequency", [None] * len(found["labels"]))
@@ -76,12 +100,9 @@ def select(found: Mapping[str, Any]) -> Selection:
         Value(str(label), frequency, stderr, low, high, *beside)
         for label, frequency, stderr, (low, high), *beside in zip(*of_raw, truths, processed, significant, strict=True)
     ]
-    shown, rest = values, []
-    if len(values) > SHOWN:
-        ordered = sorted(values, key=lambda value: -value.frequency)
-        shown, rest = ordered[:SHOWN], ordered[SHOWN:]
+    ordered = sorted(values, key=lambda value: -value.frequency)
+    shown, rest = ordered[:SHOWN], ordered[SHOWN:]
     return Selection(
-        is_found=bool(found.get("task")),
         shown=tuple(shown),
         left_out=len(rest),
         largest_left=rest[0].frequency if rest else 0.0,

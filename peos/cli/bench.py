@@ -94,7 +94,9 @@ def schemes(
 @app.command(epilog=examples("peos bench overhead --users 4000 --shufflers 3 --schemes jl"))
 def overhead(
     users: Annotated[int, whole("--users", help="Number of reports of the larger collection.", least=1000)] = 4000,
-    shufflers: Annotated[list[int] | None, typer.Option(help="Number of shufflers; may be repeated.")] = None,
+    shufflers: Annotated[
+        list[int] | None, typer.Option(help="Number of shufflers; may be repeated.", metavar="N")
+    ] = None,
     schemes: Annotated[
         list[str] | None,
         typer.Option(help="Encryption scheme; may be repeated [default: all]", metavar=SCHEMES.choices),
@@ -134,8 +136,10 @@ def count_supports(
 
 @app.command(epilog=examples("peos bench search --json"))
 def search(
-    users: Annotated[int, typer.Option(help="Number of users of the search.", min=1000)] = 1_000_000,
-    reports: Annotated[int, typer.Option(help="Number of reports to count candidates of.", min=200)] = 20_000,
+    users: Annotated[int, typer.Option(help="Number of users of the search.", min=1000, metavar="N")] = 1_000_000,
+    reports: Annotated[
+        int, typer.Option(help="Number of reports to count candidates of.", min=200, metavar="N")
+    ] = 20_000,
     as_json: Json = False,
 ) -> None:
     """Time candidates of keys, and the default search for the 32 most frequent texts of six bytes."""

@@ -24,7 +24,7 @@ def _card() -> None:
 
 @app.command(epilog=examples("peos card show north/state/shuffler.card"))
 def show(
-    file: Annotated[Path, typer.Argument(help="Path of the card.")],
+    file: Annotated[Path, typer.Argument(help="Path of the card.", metavar="FILE")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show whose card a file is: role, name, identity (as client.toml pins it), addresses and certificates."""

@@ -59,10 +59,13 @@ def demo(
         ),
     ] = None,
     records: Annotated[
-        Path | None, typer.Option(help="File of what users hold: one JSON value a line, or a .txt of texts.")
+        Path | None,
+        typer.Option(help="File of what users hold: one JSON value a line, or a .txt of texts.", metavar="FILE"),
     ] = None,
     seed: Annotated[int | None, whole("--seed", help="Seed of the users' true values, and of nothing else.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the results; created if missing.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results; created if missing.", metavar="FOLDER")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print result.json.")] = False,
 ) -> None:
     """Run a whole collection on this machine (separate processes, TLS, real encryption); print estimates and truth."""
@@ -181,6 +184,7 @@ def _compare(result: dict[str, Any], values: list[int], clock: "Clock") -> dict[
 def _show(result: dict[str, Any], folder: Path, console: "Console") -> None:
     from rich.table import Table
 
+    from peos.estimate.frequency import BEYOND
     from peos.estimate.post_processing import OF_THE_RAW
 
     table = Table(title=f"{result['users']:,} users, {result['fakes']:,} fakes, {result['parameters']['mechanism']}")
@@ -196,6 +200,8 @@ def _show(result: dict[str, Any], folder: Path, console: "Console") -> None:
         also = [f"{processed['frequency'][value]:.4f}" for _ in after]
         table.add_row(*row, *also, f"{result['truth'][value]:.4f}", _FOUND[significant[value]])
     console.print(table)
+    if not all(0 <= result["frequency"][value] <= 1 for value in order):
+        console.print(BEYOND, soft_wrap=True)
     for sentence in (OF_THE_RAW, *processed["notes"]) if processed else ():
         console.print(sentence)
     if len(result["truth"]) > SHOWN:

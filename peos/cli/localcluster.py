@@ -14,10 +14,12 @@ _CARD: Final = "`peos analyzer init` writes the card and says where"
 
 
 def localcluster(
-    analyzer: Annotated[Path, typer.Option(help="Card of the analyzer whose collections are accepted.")],
+    analyzer: Annotated[
+        Path, typer.Option(help="Card of the analyzer whose collections are accepted.", metavar="FILE")
+    ],
     out: Annotated[
         Path,
-        typer.Option("--dir", help="Folder for the shufflers, new or of an earlier run."),
+        typer.Option("--dir", help="Folder for the shufflers, new or of an earlier run.", metavar="FOLDER"),
     ],
     shufflers: Annotated[int, whole("--shufflers", least=3, most=9, help="Number of shufflers.")] = 3,
 ) -> None:

@@ -30,6 +30,7 @@ Log = Annotated[
 ]
 """The option for where a party that serves writes its log."""
 
+_METAVARS: Final = {Path: "FILE", int: "N", float: "X"}
 _READ: Final[dict[Any, Callable[[str], Any]]] = {int: typed.whole, float: typed.real}
 
 
@@ -71,7 +72,7 @@ def _typed(name: str, read: Callable[[str], Any], words: str, fits: Callable[[An
 
 def config(file: str) -> Any:
     """The option for a role's configuration."""
-    return typer.Option("--config", envvar="PEOS_CONFIG", help=f"Path of {file}.", show_envvar=True)
+    return typer.Option("--config", envvar="PEOS_CONFIG", help=f"Path of {file}.", show_envvar=True, metavar="FILE")
 
 
 def examples(*lines: str) -> str:
@@ -159,7 +160,8 @@ def _task_parameter(name: str, of: "list[tuple[str, Option]]", taken: set[str]) 
     where = " TOML file." if option.takes is dict else " File of a text a line." if is_file else ""
     default = "" if option.is_needed or option.default is None else f" [default: {option.default}]"
     tasks = ", ".join(task for task, _ in of)
-    shown = typer.Option(option_of(name), help=f"{option.about}{where} Of {tasks}.{default}", show_default=False)
+    about = f"{option.about}{where} Of {tasks}.{default}"
+    shown = typer.Option(option_of(name), help=about, show_default=False, metavar=_METAVARS.get(kind, "TEXT"))
     annotation = Annotated[kind | None, shown]
     return inspect.Parameter(f"task_{name}", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
@@ -197,8 +199,9 @@ def _parameters(kind: type[File]) -> list[inspect.Parameter]:
             continue
         plain: Any = _plain(hints[field.name])
         name = option_of(field.name).removesuffix("s" if get_origin(plain) is list else "")  # one is given at a time
-        default = "" if key.required or not key.default else f" [default: {key.default}]"
-        metavar = key.choices or key.kind.metavar or None
+        shown = typed.duration(key.default) if key.kind.metavar == "TIME" and key.default else key.default
+        default = "" if key.required or not key.default else f" [default: {shown}]"
+        metavar = key.choices or key.kind.metavar or "TEXT"
         option = typer.Option(name, help=key.about + default, metavar=metavar, show_default=False)
         taken: Any = str if plain in _READ else plain
         annotation = Annotated[taken | None, option]

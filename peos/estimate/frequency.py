@@ -24,6 +24,10 @@ FEW: Final = 100.0
 """Where fewer reports than that are expected to support a value, or to fail to, intervals are exact (privacy.md §4)."""
 
 
+BEYOND: Final = "Shares below 0 or above 1 come from the noise that protects users; the true share lies between."
+"""Of raw estimates: cutting them off would make the others wrong on average."""
+
+
 @dataclass(frozen=True)
 class FrequencyOracle:
     """p: a report supports its own value; q: another value; u: a uniformly random report supports any value.

@@ -139,7 +139,7 @@ class Encryption(ABC):
 class About:
     """What people read of a protocol, in sentences or parts of such."""
 
-    kind: str  # before its name
+    encryption: str  # whose {scheme}, and which shuffle
     fakes: str  # whose they are
     encrypted: str  # what of each report is encrypted to the analyzer
     further: tuple[str, str] | None = None  # what stands above claims that not every protocol makes

@@ -129,7 +129,7 @@ class Peos(ShuffleProtocol):
     machine = Shuffler
     inspects = True
     about = About(
-        kind="",
+        encryption="{scheme}; a shuffle of encrypted shares (PEOS)",
         fakes="added by the shufflers together, known to none of them",
         encrypted="one share of each report is",
     )

@@ -118,7 +118,7 @@ class Sequential(ShuffleProtocol):
     machine = SequentialShuffler
     inspects = False  # no row is committed to that could be followed
     about = About(
-        kind="sequential, the weaker baseline: ",
+        encryption="{scheme}; a sequential shuffle, the weaker baseline",
         fakes="each known to the shuffler that drew it",
         encrypted="the innermost layer of each report is",
         further=(

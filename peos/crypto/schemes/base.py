@@ -138,6 +138,7 @@ class Scheme(ABC):
     """
 
     name: ClassVar[str]
+    title: ClassVar[str]  # for people
     costs: ClassVar[Costs]
 
     @abstractmethod

@@ -143,6 +143,7 @@ class DGK(Scheme):
     """Makes DGK keys and reads them back."""
 
     name: ClassVar[str] = "dgk"
+    title: ClassVar[str] = "Damgård, Geisler and Krøigaard (DGK)"
     costs: ClassVar[Costs] = Costs(
         ciphertext_bytes=384,
         encrypt_ms=1.5,

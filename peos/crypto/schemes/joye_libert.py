@@ -122,6 +122,7 @@ class JoyeLibert(Scheme):
     """Makes Joye-Libert keys and reads them back."""
 
     name: ClassVar[str] = "jl"
+    title: ClassVar[str] = "Joye-Libert"
     costs: ClassVar[Costs] = Costs(
         ciphertext_bytes=384,
         encrypt_ms=0.3,

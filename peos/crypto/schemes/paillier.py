@@ -251,6 +251,7 @@ class Paillier(Scheme):
     """Makes Paillier's keys and reads them back."""
 
     name: ClassVar[str] = "paillier"
+    title: ClassVar[str] = "Paillier"
     costs: ClassVar[Costs] = Costs(
         ciphertext_bytes=768,
         encrypt_ms=17.4,

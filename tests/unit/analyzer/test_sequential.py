@@ -110,7 +110,7 @@ def test_the_page_says_that_it_protects_less_and_shows_every_claim() -> None:
         "A shuffler of a sequential shuffle can bend the numbers.",
         "No work was inspected:",
         "each known to the shuffler that drew it",
-        "onion; shuffle protocol sequential, the weaker baseline: ss",
+        "onion; a sequential shuffle, the weaker baseline",
         "the innermost layer of each report is encrypted to the analyzer",
     ):
         assert warning in shown, warning

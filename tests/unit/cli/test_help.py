@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from peos import __version__
+from peos import __version__, typed
 from peos.cli import GROUPS, main
 from peos.cli.completion import tree
 from peos.wire.strict import VERSION
@@ -26,7 +26,7 @@ def examples_of(command: Any) -> list[list[str]]:
     return [[word for word in shlex.split(line) if not re.fullmatch(r"[A-Z_]+=\S+", word)] for line in lines]
 
 
-@pytest.mark.parametrize("name", sorted(name for name in LEAVES if not name.startswith("peos study")))
+@pytest.mark.parametrize("name", sorted(LEAVES))
 def test_every_command_has_an_example_that_it_takes(name: str) -> None:
     command = LEAVES[name]
     found = examples_of(command)
@@ -46,6 +46,23 @@ def test_every_command_has_an_example_that_it_takes(name: str) -> None:
 def test_help_is_short_too(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*name.split(), "-h"]) == 0
     assert "Example" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "name", ["plan", "study create", "study run", "analyzer create", "client submit", "bench count"]
+)
+def test_options_take_what_people_call_it_and_show_durations_as_they_are_typed(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*name.split(), "--help"]) == 0
+    options = capsys.readouterr().out.partition("Options:")[2]
+    assert not re.findall(r"<(?:path|str|int|float|list.*)>", options)
+    assert not re.findall(r"default: (?:3600|86400|600\.0)", options)
+
+
+@pytest.mark.parametrize("of", [0, 1, 90, 600, 3600, 5400, 86_400, 604_800])
+def test_a_duration_is_shown_as_it_may_be_typed(of: int) -> None:
+    assert typed.seconds(typed.duration(of)) == of
 
 
 def test_every_command_is_in_one_group(capsys: pytest.CaptureFixture[str]) -> None:
