@@ -1,4 +1,4 @@
-"""`peos analyzer`: init, serve, create, freeze, abort, publish, status, result."""
+"""`peos analyzer`: init, serve, create, freeze, abort, publish, status, result, statement."""
 
 import asyncio
 import json
@@ -260,10 +260,7 @@ def result(
             "which result to show is not said, or said twice",
             hint="give --config and the collection's NAME, or --result FILE and no name",
         )
-    if html is not None and (html.is_dir() or not html.parent.is_dir()):
-        raise WrongInput(
-            "input.page", f"the page cannot be written to {html}", hint="name a file in a folder that exists"
-        )
+    _require_page(html)
     with Progress() as progress:
         if file is not None:
             found = read(file)
@@ -282,6 +279,36 @@ def result(
         typer.echo(json.dumps(found, ensure_ascii=False))
     else:
         show(found, Console(highlight=False), everything=everything)
+
+
+@app.command(epilog=examples("peos analyzer statement --config analyzer.toml pets --html statement.html"))
+def statement(
+    config: Config,
+    name: Annotated[str, typer.Argument(help="Name of a collection or a study.")],
+    html: Annotated[Path | None, typer.Option(help="File to write the page to.")] = None,
+    as_json: Json = False,
+) -> None:
+    """State for a privacy officer who sees what, what is guaranteed and assumed, what is kept, and what is spent."""
+    from analyzer.statement.contents import statement as stated
+    from analyzer.statement.page import lines, write_statement
+    from peos.cli.progress import Progress
+
+    _require_page(html)
+    with _workspace(config) as workspace:
+        shown = stated(workspace, name, time.time())
+    if html is not None:
+        write_statement(html, shown)
+        with Progress() as progress:
+            progress.say(f"the statement is {html}")
+    typer.echo(json.dumps(shown.to_json(), ensure_ascii=False) if as_json else "\n".join(lines(shown)))
+
+
+def _require_page(html: Path | None) -> None:
+    """Refuse a page that cannot be written, before anything is computed."""
+    if html is not None and (html.is_dir() or not html.parent.is_dir()):
+        raise WrongInput(
+            "input.page", f"the page cannot be written to {html}", hint="name a file in a folder that exists"
+        )
 
 
 def _awaited(workspace: "Workspace", name: str, wait: float, progress: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from peos.spec import EVERYBODY
 
 def ledger_of(workspace: Workspace, population: str, budget: Budget) -> Ledger:
     """The population's ledger, as it stands: a study is one entry, aborted rounds included."""
-    known = (kept for kept in workspace.store.all() if _counts(kept) and _population(kept) == population)
+    known = (kept for kept in workspace.store.all() if _counts(kept) and population_of(kept.request) == population)
     single: list[Release | Study] = []
     studies: dict[str, list[Release]] = {}
     for kept in known:
@@ -49,7 +49,9 @@ def together(workspace: Workspace, kept: CollectionRow, users: int) -> dict[str,
     budget = workspace.config.budget
     if budget is None:
         return None
-    others = [one for one in ledger_of(workspace, _population(kept), budget).releases if one.name != kept.name]
+    others = [
+        one for one in ledger_of(workspace, population_of(kept.request), budget).releases if one.name != kept.name
+    ]
     ledger = Ledger(budget, (*others, _release(workspace, kept, users)))
     return {
         "collections": len(ledger.releases),
@@ -62,7 +64,7 @@ def together(workspace: Workspace, kept: CollectionRow, users: int) -> dict[str,
 
 def populations(workspace: Workspace) -> list[str]:
     """Whom this analyzer has asked, by name."""
-    return sorted({_population(kept) for kept in workspace.store.all() if _counts(kept)})
+    return sorted({population_of(kept.request) for kept in workspace.store.all() if _counts(kept)})
 
 
 def shown(population: str) -> str:
@@ -88,8 +90,9 @@ def _counts(kept: CollectionRow) -> bool:
     return kept.opened_at is not None or kept.state not in (State.DRAFT, State.ABORTED)
 
 
-def _population(kept: CollectionRow) -> str:
-    return str(json.loads(kept.request).get("population", EVERYBODY))
+def population_of(request: str) -> str:
+    """Whose budget what was asked counts against: of a collection's request, or a study's."""
+    return str(json.loads(request).get("population", EVERYBODY))
 
 
 def _release(workspace: Workspace, kept: CollectionRow, users: int | None = None) -> Release:

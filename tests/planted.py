@@ -222,7 +222,7 @@ MISTAKES: Final = (
     ),
     _of(
         "a page shows markup that another party wrote",
-        "analyzer/report/page.py",
+        "analyzer/report/template.py",
         "autoescape=True,",
         "autoescape=False,",
         "unit/analyzer/test_report.py",

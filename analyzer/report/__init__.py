@@ -1,7 +1,9 @@
 """report.html: a collection's result for readers who did not build the system, in one file that loads nothing else.
 
     page          the whole page, and writing it
-    report.html   its text: a template that escapes every value
+    report.html   its text
+    template      templates that escape every value, for this page and others
+    parts.html    what more than one page has
     page.css      the look, in light and dark, on a phone, on a desk and on paper
     values        which values are shown
     chart         where everything in their drawing is

@@ -155,9 +155,13 @@ def test_whatever_text_a_result_holds_appears_as_text() -> None:
 
 
 def test_the_template_marks_nothing_as_safe_and_one_file_of_ours_is_shown_as_it_is() -> None:
-    template = (files("analyzer.report") / "report.html").read_text(encoding="utf-8")
-    assert not re.findall(r"\|\s*(safe|forceescape)|autoescape|Markup", template)
-    code = (files("analyzer.report") / "page.py").read_text(encoding="utf-8")
+    templates = [file for folder in files("analyzer").iterdir() if folder.is_dir() for file in folder.iterdir()]
+    templates = [file for file in templates if file.name.endswith(".html")]
+    assert len(templates) >= 3
+    for template in templates:
+        text = template.read_text(encoding="utf-8")
+        assert not re.findall(r"\|\s*(safe|forceescape)|autoescape|Markup", text), template.name
+    code = (files("analyzer.report") / "template.py").read_text(encoding="utf-8")
     assert "autoescape=True" in code
     assert re.findall(r"Markup\((\w+)\)", code) == ["look"]
 
