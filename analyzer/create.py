@@ -22,7 +22,7 @@ from peos.collection.replies import Status
 from peos.errors import PeosError
 from peos.net.errors import is_retryable
 from peos.spec import CollectionSpec
-from peos.store.private_files import private_folder, write_durably
+from peos.store.private_files import PUBLIC, private_folder, write_durably
 from peos.wire.parties import encode_invitation
 
 ASK_EVERY: Final = 1.0
@@ -54,7 +54,8 @@ def write_invitation(workspace: Workspace, kept: CollectionRow, folder: Path) ->
     path = folder / f"{kept.name}.invitation"
     if not folder.is_dir():
         private_folder(folder)
-    write_durably(path, [encode_invitation(kept.digest, workspace.proposal(kept).signed_cards[:-1])])
+    signed_cards = workspace.proposal(kept).signed_cards[:-1]
+    write_durably(path, [encode_invitation(kept.digest, signed_cards)], mode=PUBLIC)
     return path
 
 

@@ -12,7 +12,7 @@ from peos.crypto.randomness import KEY_BYTES, Randomness
 from peos.crypto.vault import Vault, lock, unlock
 from peos.errors import WrongInput
 from peos.net.certificates import Certificate, as_der, make_certificate
-from peos.store.private_files import private_folder, write_durably
+from peos.store.private_files import PUBLIC, private_folder, write_durably
 from peos.wire.parties import sign_card
 
 KEYS: Final = "keys"
@@ -52,7 +52,7 @@ def make(config: Config, rng: Randomness) -> Keys:
         locked = lock(_passphrase(config), json.dumps(content).encode(), rng)
         write_durably(config.folder / KEYS, [locked])
     keys = load(config, rng)
-    write_durably(config.folder / CARD, [keys.signed_card])
+    write_durably(config.folder / CARD, [keys.signed_card], mode=PUBLIC)
     return keys
 
 

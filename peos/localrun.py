@@ -79,6 +79,7 @@ def run_locally(
     with LocalCluster(folder / "cluster", shufflers=shufflers, protocols=protocols) as cluster:
         analyzer = cluster.analyzer
         assert analyzer is not None, "the cluster was made with one"
+        clock.under_way(f"starting an analyzer and {shufflers} shufflers")
         cluster.init()
         cluster.start()
         clock.done(f"an analyzer and {shufflers} shufflers are running")
@@ -108,6 +109,7 @@ def run_study_locally(
     with LocalCluster(folder / "cluster", shufflers=shufflers) as cluster:
         analyzer = cluster.analyzer
         assert analyzer is not None, "the cluster was made with one"
+        clock.under_way(f"starting an analyzer and {shufflers} shufflers")
         cluster.init()
         cluster.start()
         clock.done(f"an analyzer and {shufflers} shufflers are running")

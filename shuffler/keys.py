@@ -16,7 +16,7 @@ from peos.crypto.randomness import KEY_BYTES, Randomness, system
 from peos.crypto.vault import Vault, is_locked, lock, unlock
 from peos.errors import LocalFault, WrongInput
 from peos.net.certificates import Certificate, as_der, make_certificate, require_pair
-from peos.store.private_files import private_folder, sync_folder, wipe, write_durably
+from peos.store.private_files import PUBLIC, private_folder, sync_folder, wipe, write_durably
 from peos.wire.parties import sign_card
 from shuffler.config import Config
 
@@ -71,7 +71,7 @@ def make(config: Config) -> Keys:
     for port in _PORTS:
         _complete(config, port, f"{config.name[:40]} {port}", rng, vault)
     keys = load(config)
-    write_durably(folder / CARD, [keys.signed_card])
+    write_durably(folder / CARD, [keys.signed_card], mode=PUBLIC)
     return keys
 
 

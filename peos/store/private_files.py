@@ -23,6 +23,7 @@ _BLOCK: Final = 1 << 20
 _LEAST_ROOM: Final = 1 << 16
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
 _NO_DESCRIPTOR: Final = (errno.EMFILE, errno.ENFILE)
+PUBLIC: Final = 0o644  # of what is made to be handed out: cards and invitations
 _HEAD: Final = "peos store 1"
 
 
@@ -97,13 +98,15 @@ def unlock(handle: int) -> None:
     os.close(handle)
 
 
-def write_durably(path: Path, data: Iterable[bytes | memoryview]) -> None:
-    """The file, whole and on the disk under its name, before this returns."""
+def write_durably(path: Path, data: Iterable[bytes | memoryview], *, mode: int = 0o600) -> None:
+    """The file, whole and on the disk under its name, before this returns; its owner's alone unless it is public."""
     partial = path.with_name(path.name + ".partial")
     with in_sentences(path, "written"):
         try:
-            handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
             with os.fdopen(handle, "wb", buffering=0) as file:
+                if mode == PUBLIC:  # whatever this process's umask is
+                    os.fchmod(handle, mode)
                 for block in data:
                     left = memoryview(block)
                     while left:

@@ -127,14 +127,16 @@ def test_create_enrol_submit_freeze_and_result_are_interrupted_and_go_on(town: T
     town.analyst("abort", "pets")
 
 
-@pytest.mark.long
-def test_servers_and_a_cluster_end_well_at_ctrl_c(town: Town, tmp_path: Path) -> None:
-    """`pytest -m long tests/e2e/test_interrupts.py`: ten seconds."""
+@pytest.mark.full
+def test_servers_and_a_cluster_end_well_at_ctrl_c_and_go_on(town: Town, tmp_path: Path) -> None:
     card = town.cluster.folder / "analyzer.card"
     words: list[object] = ["localcluster", "--analyzer", card, "--dir", tmp_path / "more"]
     ran = interrupted(words, lambda said: "running" in said)
     assert (ran.code, ran.err) == (0, "")
-    assert (tmp_path / "more" / "client.toml").exists()
+    pinned = (tmp_path / "more" / "client.toml").read_text()
+    again = interrupted(words, lambda said: "running" in said)
+    assert (again.code, again.out, again.err) == (0, ran.out, ""), "the same shufflers, where the collection was left"
+    assert (tmp_path / "more" / "client.toml").read_text() == pinned
     log = tmp_path / "log"
     for number in (1, 2):  # a second start goes on in the same folder
         party = tmp_path / "more" / "shuffler-1" / "shuffler.toml"

@@ -172,7 +172,7 @@ def test_a_collection_waits_for_the_operators_word(town: PlayedTown) -> None:
             await asyncio.sleep(1.0)  # until the status that the command reads is written
             with raises("localcluster.command", "00000000", "[collection.ambiguous]"):
                 party.run("accept", "--config", str(party.config), "00000000")
-            here_and_which = ("--config", str(party.config), play.digest.hex()[:12])
+            here_and_which = ("--config", str(party.config), play.digest.hex()[:6])
             for command in ("show", "accept"):
                 shown = party.run(command, *here_and_which)
                 assert str(Summary.of(play.document)) in shown, "the operator sees what she accepts"

@@ -54,7 +54,7 @@ def test_the_invitation_names_the_digest_and_the_shufflers_in_order(world: World
     kept = world.open(workspace)
     path = write_invitation(workspace, kept, world.folder / "out")
     assert path == world.folder / "out" / "fruit.invitation"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644, "it is to be handed out"
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     invitation = decode_invitation(path.read_bytes())
     assert invitation.collection == kept.digest
@@ -72,11 +72,13 @@ def test_an_operator_that_has_to_accept_is_waited_for_and_named(world: World) ->
     assert asyncio.run(open_collection(world.workspace(), kept, Silent(), wait=5.0)).state is State.OPEN
 
 
-def test_a_shuffler_that_is_down_is_waited_for(world: World) -> None:
+def test_a_shuffler_that_does_not_know_the_analyzer_is_waited_for_and_a_card_that_was_forgotten_named(
+    world: World,
+) -> None:
     workspace = world.workspace()
     kept = draft(workspace, request(), Silent())
-    world.shufflers[2].trust.drop()
-    with raises("collection.waiting", "shuffler 3 (organisation 3)"):
+    world.shufflers[2].trust.drop()  # so that its operator has not listed the analyzer's card
+    with raises("collection.waiting", "shuffler 3 (organisation 3)", "card"):
         asyncio.run(open_collection(workspace, kept, Silent(), wait=0.0, every=0.05))
     world.shufflers[2].trust.admit([workspace.keys.certificate.pem])
     assert asyncio.run(open_collection(workspace, kept, Silent(), wait=5.0, every=0.05)).state is State.OPEN

@@ -44,6 +44,7 @@ COMMANDS: Final = {
     "submit": f"client submit --config client.toml --invitation invitation --ticket {TICKET} --value 1",
     "submit-file": "client submit-file --config client.toml --invitation invitation --tickets tickets.txt "
     "--values values.txt",
+    "demo": "demo --users 20 --domain 4 --scheme jl --out tickets.txt",
     "localcluster": "localcluster --analyzer office/analyzer.card --dir cluster",
 }
 
@@ -239,6 +240,8 @@ CASES: Final[list[tuple[str, Spoil, tuple[str, ...]]]] = [
     ("submit-file", write("tickets.txt", "x\n"), ("input.lines", "tickets.txt, line 1")),
     ("ledger", swap("memory"), ("store.folder", "memory", "file exists")),
     ("ledger", mode("memory", 0o755), ("store.open_to_others", "folder memory")),
+    # A demo's, before any of it is begun.
+    ("demo", lambda _: None, ("input.folder", "tickets.txt")),
     # A cluster's.
     ("localcluster", write("office/analyzer.card", "a card"), ("card.unreadable", "office/analyzer.card")),
     ("localcluster", remove("office/analyzer.card"), ("card.missing", "office/analyzer.card")),
@@ -324,6 +327,7 @@ def test_a_log_that_cannot_be_written_is_said_before_anything_listens(
         (("--wait", "nan"), ("input.number", "--wait", "nan")),
         (("--users", "several"), ("config.value", "--users", "'several'")),
         (("--colour", "red"), ("input.command", "--colour")),
+        (("--out", "tickets.txt"), ("input.folder", "tickets.txt")),
     ],
 )
 def test_a_collection_that_cannot_be_asked_for_is_not_begun(

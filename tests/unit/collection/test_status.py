@@ -35,6 +35,10 @@ NAME = "0001020304050607…"
             Status(DIGEST, "closed", step="freeze, list", waited_for=("shuffler 1", "shuffler 2"), seconds=3),
             f"{NAME}  closed, 0 submissions; waiting for freeze, list from shuffler 1, shuffler 2: 3 s",
         ),
+        (
+            Status(DIGEST, "open", reports=40, step="submissions", waited_for=("users",), done=40, total=20, seconds=3),
+            f"{NAME}  open, 40 submissions; waiting for submissions from users: 40 (at least 20), 3 s",
+        ),
     ],
 )
 def test_a_status_is_one_sentence(status: Status, sentence: str) -> None:

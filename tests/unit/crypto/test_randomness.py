@@ -6,12 +6,15 @@ import pickle
 from collections import Counter
 from collections.abc import Sequence
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
 
-from peos.crypto.randomness import U64, Randomness, system
+from peos.crypto.randomness import U64, Randomness, given, system
 from peos.errors import LocalFault
+from peos.ldp import GRR
+from peos.simulate import run_collection
 from tests.raising import raises
 from tests.unit.crypto.conftest import Uniform
 
@@ -109,6 +112,16 @@ def test_nothing_is_below_zero(rng: Randomness) -> None:
         rng.below(np.array([3, 0], dtype=np.uint64))
     with raises("random.range"):
         rng.integer_below(0)
+
+
+@pytest.mark.parametrize("other", [42, np.random.default_rng(), "seed"])
+def test_what_is_no_stream_of_ours_is_refused_wherever_one_is_given(other: Any) -> None:
+    mechanism = GRR(domain=4, epsilon=2.0)
+    for take in (given, lambda rng: mechanism.randomize(np.zeros(1, np.int64), rng)):
+        with raises("input.randomness", type(other).__name__):
+            take(other)
+    with raises("input.randomness", type(other).__name__):
+        run_collection([0, 1], mechanism=mechanism, rng=other)
 
 
 def test_integers_below_a_bound_are_uniform(rng: Randomness, uniform: Uniform) -> None:

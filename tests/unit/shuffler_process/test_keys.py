@@ -22,12 +22,12 @@ def cut_off_after(writes: int, error: BaseException, monkeypatch: pytest.MonkeyP
     """So many files are written, and then no more."""
     done = 0
 
-    def write(path: Path, data: Iterable[bytes | memoryview]) -> None:
+    def write(path: Path, data: Iterable[bytes | memoryview], *, mode: int = 0o600) -> None:
         nonlocal done
         if done == writes:
             raise error
         done += 1
-        write_durably(path, data)
+        write_durably(path, data, mode=mode)
 
     monkeypatch.setattr(keys, "write_durably", write)
 

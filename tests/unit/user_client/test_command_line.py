@@ -108,11 +108,14 @@ def test_one_answer_by_file_and_standard_input(desk: Desk, monkeypatch: pytest.M
 
 def test_a_refused_answer_exits_3_and_says_by_whom(desk: Desk) -> None:
     desk.write(3)
-    desk.town.shufflers[2].before = refuse("the collection takes no more")
+    for shuffler in desk.town.shufflers:
+        shuffler.before = refuse("the collection takes no more")
     code, out, err = desk.run("submit", "--ticket", line_of(desk.town.ticket(9)), "--value", "5")
     assert (code, out) == (3, "")
-    said = "peos client submit: not accepted: shuffler 3 (org-3): the collection takes no more"
-    assert err == f"{said} [submit.closed]\n"
+    require_shown(err, "submit.closed", "shuffler 1 (org-1)")
+    assert [err.count(f"(org-{number}): ") for number in (1, 2, 3)] == [0, 0, 1], "what all of them say is said once"
+    for shuffler in desk.town.shufflers[:2]:
+        shuffler.before = None
     code, out, err = desk.many("--json")
     assert code == 3
     assert [row["line"] for row in json.loads(out)["refused"]] == [1, 2, 3]
@@ -249,6 +252,8 @@ def test_bad_answers_are_named_by_line_after_the_collection_is_known(desk: Desk)
         (("--ticket", "ab:cd"), "the ticket cannot be read"),
         (("--ticket-file", "/nowhere/ticket"), "/nowhere/ticket cannot be read"),
         (("--ticket", NO_TICKET, "--value", "one"), "the value is not a whole number"),
+        (("--ticket", NO_TICKET, "--value", "-1"), "the value is not a whole number from 0 to 63"),
+        (("--ticket", NO_TICKET, "--value", "9" * 20), "the value is not a whole number from 0 to 63"),
         (("--ticket", NO_TICKET, "--value", "1"), "the ticket is not valid for this collection and key"),
         (("--ticket", WITHOUT_KEY, "--value", "1"), "the ticket was made for a key that its user keeps"),
         (("--ticket", NO_TICKET, "--key-file", "/nowhere/key"), "/nowhere/key cannot be read"),
