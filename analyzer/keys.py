@@ -41,16 +41,35 @@ def make(config: Config, rng: Randomness) -> Keys:
     """
     private_folder(config.folder)
     if not (config.folder / KEYS).exists():
-        certificate = make_certificate(f"{config.name[:40]} peers", rng)
-        content = {
-            "identity": Identity.generate(rng).secret.hex(),
-            "enrolment": Identity.generate(rng).secret.hex(),
-            "vault": rng.bytes(KEY_BYTES).hex(),
-            "certificate": certificate.pem.decode(),
-            "certificate_key": certificate.key.decode(),
-        }
-        locked = lock(_passphrase(config), json.dumps(content).encode(), rng)
-        write_durably(config.folder / KEYS, [locked])
+        _write(config, _secrets(rng) | _certificate(config, rng), rng)
+    return _with_card(config, rng)
+
+
+def rotate(config: Config, rng: Randomness, *, keep_identity: bool) -> Keys:
+    """Put new keys in the place of these, at once; only a new certificate, if the identity is kept."""
+    kept = _opened(config, rng) if keep_identity else _secrets(rng)
+    _write(config, kept | _certificate(config, rng), rng)
+    return _with_card(config, rng)
+
+
+def _secrets(rng: Randomness) -> dict[str, str]:
+    return {
+        "identity": Identity.generate(rng).secret.hex(),
+        "enrolment": Identity.generate(rng).secret.hex(),
+        "vault": rng.bytes(KEY_BYTES).hex(),
+    }
+
+
+def _certificate(config: Config, rng: Randomness) -> dict[str, str]:
+    made = make_certificate(f"{config.name[:40]} peers", rng)
+    return {"certificate": made.pem.decode(), "certificate_key": made.key.decode()}
+
+
+def _write(config: Config, content: dict[str, str], rng: Randomness) -> None:
+    write_durably(config.folder / KEYS, [lock(_passphrase(config), json.dumps(content).encode(), rng)])
+
+
+def _with_card(config: Config, rng: Randomness) -> Keys:
     keys = load(config, rng)
     write_durably(config.folder / CARD, [keys.signed_card], mode=PUBLIC)
     return keys
@@ -58,6 +77,15 @@ def make(config: Config, rng: Randomness) -> Keys:
 
 def load(config: Config, rng: Randomness) -> Keys:
     """Read the keys, with the passphrase."""
+    content = _opened(config, rng)
+    identity, enrolment = (Identity(bytes.fromhex(content[name])) for name in ("identity", "enrolment"))
+    certificate = Certificate(content["certificate"].encode(), content["certificate_key"].encode())
+    card = Card(config.name, identity.public, config.peers, as_der(certificate.pem))
+    vault = Vault(bytes.fromhex(content["vault"]), rng)
+    return Keys(identity, enrolment, certificate, vault, card, sign_card(card, identity))
+
+
+def _opened(config: Config, rng: Randomness) -> dict[str, str]:
     file = config.folder / KEYS
     if not file.is_file():
         raise WrongInput(
@@ -66,12 +94,8 @@ def load(config: Config, rng: Randomness) -> Keys:
             hint=f"run `peos analyzer init --config {config.path}` first",
         )
     private_folder(config.folder)
-    content = json.loads(unlock(_passphrase(config), file.read_bytes(), rng))
-    identity, enrolment = (Identity(bytes.fromhex(content[name])) for name in ("identity", "enrolment"))
-    certificate = Certificate(content["certificate"].encode(), content["certificate_key"].encode())
-    card = Card(config.name, identity.public, config.peers, as_der(certificate.pem))
-    vault = Vault(bytes.fromhex(content["vault"]), rng)
-    return Keys(identity, enrolment, certificate, vault, card, sign_card(card, identity))
+    content: dict[str, str] = json.loads(unlock(_passphrase(config), file.read_bytes(), rng))
+    return content
 
 
 def _passphrase(config: Config) -> bytes:

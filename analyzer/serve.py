@@ -11,7 +11,7 @@ from analyzer.inspection_runner import InspectionRunner
 from analyzer.publisher import Publisher
 from analyzer.scheduler import Scheduler
 from analyzer.troubles import Troubles
-from analyzer.workspace import Admission, Workspace
+from analyzer.workspace import SERVING, Admission, Workspace
 from peos.compute import Engine, engine
 from peos.hardening import descriptors
 from peos.net.certificates import require_current
@@ -24,7 +24,6 @@ from peos.store.bell import Bell
 from peos.store.private_files import lock
 
 GRACE: Final = 5.0
-_LOCK: Final = "serving"
 
 
 async def run(
@@ -39,7 +38,7 @@ async def run(
     require_current(
         workspace.keys.certificate, "shufflers", hint="set the clock; or run `peos analyzer init` in a new folder"
     )
-    held = lock(workspace.config.folder / _LOCK)
+    held = lock(workspace.config.folder / SERVING)
     try:
         chosen = workers if workers is not None else await asyncio.to_thread(engine, None, workspace.config.compute)
         with chosen as working:

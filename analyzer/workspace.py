@@ -28,8 +28,9 @@ from peos.wire.documents import SignedDocument, decode_signed_document, erase_by
 from peos.wire.parties import Proposal, decode_proposal
 from peos.wire.submissions import decode_part, encode_part
 
-_DATABASE: Final = "analyzer.sqlite"
-_COLLECTIONS: Final = "collections"
+DATABASE: Final = "analyzer.sqlite"
+COLLECTIONS: Final = "collections"
+SERVING: Final = "serving"  # locked by the process that serves
 _SALT_BYTES: Final = 32
 _LENGTH_BYTES: Final = 4
 
@@ -42,7 +43,7 @@ class Workspace:
         self.floor = floor
         self.rng = rng or system()
         self.keys = keys_.load(config, self.rng)
-        self.store = Store(config.folder / _DATABASE, changed=lambda: ring(config.folder))
+        self.store = Store(config.folder / DATABASE, changed=lambda: ring(config.folder))
 
     def __repr__(self) -> str:
         return f"Workspace({self.config.folder})"
@@ -64,14 +65,14 @@ class Workspace:
 
     def folder(self, kept: CollectionRow) -> Path:
         """Where a collection's vectors and its result lie."""
-        private_folder(self.config.folder / _COLLECTIONS)
+        private_folder(self.config.folder / COLLECTIONS)
         path = self.path(kept.name)
         private_folder(path)
         return path
 
     def path(self, name: str) -> Path:
         """The same folder by the collection's name, whether or not it is there."""
-        return self.config.folder / _COLLECTIONS / name
+        return self.config.folder / COLLECTIONS / name
 
     def proposal(self, kept: CollectionRow) -> Proposal:
         """The proposal to the shufflers: the signed document and every party's card."""

@@ -25,6 +25,7 @@ _VAULT: Final = "vault.key"
 _IDENTITY: Final = "identity.key"
 _PORTS: Final = ("peers", "users")
 _FILES: Final = (_IDENTITY, *(f"{port}.{end}" for port in _PORTS for end in ("pem", "key")))
+FILES: Final = (_VAULT, *_FILES)
 _SECRET: Final = (_IDENTITY, *(f"{port}.key" for port in _PORTS))
 _SEALED: Final = b"peos sealed 1\n"
 _ASIDE: Final = ".sealed"
@@ -118,6 +119,19 @@ def load(config: Config) -> Keys:
         OnionPrivateKey.of(identity).point,
     )
     return Keys(identity, peers, users, sign_card(card, identity), card, vault)
+
+
+def rotate(config: Config, *, keep_identity: bool) -> Keys:
+    """Overwrite the keys, and draw new ones: certificates only, if users go on pinning this identity.
+
+    The vault's key goes last: what is sealed under it is gone by then. After a crash in between some are missing, and
+    `init` draws them; the old ones never come back.
+    """
+    kept = {_VAULT, _IDENTITY} if keep_identity else set[str]()
+    for name in (CARD, *_FILES, _VAULT):
+        if name not in kept:
+            wipe(config.folder / name)
+    return make(config)
 
 
 def _complete(config: Config, port: str, name: str, rng: Randomness, vault: Vault) -> None:

@@ -7,7 +7,7 @@ import hashlib
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -117,6 +117,25 @@ class Database:
             f"{self._layout.what} {self._path.parent.name}/{self._path.name} is damaged ({what})",
             hint=f"stop, check the disk, and restore the folder of {self._path} from a backup",
         )
+
+    def copied(self, without: Iterable[str] = ()) -> bytes:
+        """The file as it is at this moment, while others write to it; `without` what these statements take out.
+
+        That is done in memory: what is taken out is nowhere in the bytes, and on no disk.
+        """
+        with self._sentences(), closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
+            self._connection.backup(copy)
+            copy.execute("PRAGMA secure_delete = ON")
+            for statement in without:
+                copy.execute(statement)
+            copy.execute("VACUUM")
+            return copy.serialize()
+
+    def copy_to(self, path: Path) -> None:
+        """The same, whole, as a file."""
+        with self._sentences(), closing(sqlite3.connect(path, isolation_level=None)) as copy:
+            self._connection.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")  # one file, with nothing next to it
 
     def empty_log(self) -> bool:
         """See `empty_log`."""

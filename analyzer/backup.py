@@ -1,0 +1,121 @@
+"""`peos analyzer backup` and `restore`, and new keys: what is kept without secrets of collections, unless asked for."""
+
+import os
+import re
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from analyzer import keys as keys_
+from analyzer.config import Config, read
+from analyzer.delivery_receiver import VECTORS
+from analyzer.store import LAYOUT, Store
+from analyzer.workspace import COLLECTIONS, DATABASE, SERVING, Workspace
+from peos.collection.lifecycle import OVER, State
+from peos.collection.rotation import require_rotatable
+from peos.collection.study import StudyState
+from peos.crypto.randomness import system
+from peos.spec import require_name
+from peos.store import backup
+from peos.store.database import Database
+from peos.store.private_files import lock
+from peos.wire.documents import erase_by_of
+from peos.wire.parties import decode_proposal
+
+ROLE: Final = "analyzer"
+RESTORED: Final = "restored from a backup without its reports"
+_KEYS: Final = (keys_.KEYS, keys_.CARD)
+_VECTOR: Final = re.compile(rf"{backup.REPORTS}/{COLLECTIONS}/([^/]+)/({VECTORS}/[0-9]+-[0-9]+\.rows)")
+_WITHOUT_SECRETS: Final = ("UPDATE collection SET key = NULL, parts = NULL, dummies = x''",)
+
+
+def write(config: Config, out: Path, *, with_reports: bool) -> backup.Manifest:
+    """A backup of this analyzer, whether or not it runs; the keys must open, or it would be of no use."""
+    keys = keys_.load(config, system())
+    with backup.writing(out) as writer:
+        backup.add_configuration(writer, config.path, config.shufflers)
+        for name in _KEYS:
+            if (config.folder / name).is_file():
+                writer.add_file(name, config.folder / name)
+        count, destroy_by = 0, None
+        if (config.folder / DATABASE).exists():
+            with closing(Database(config.folder / DATABASE, LAYOUT)) as database:
+                writer.add(DATABASE, database.copied(() if with_reports else _WITHOUT_SECRETS))
+                kept = database.rows("SELECT name, proposal, key, parts FROM collection")
+            count = len(kept)
+            if with_reports:
+                secret = [row for row in kept if row["key"] is not None or row["parts"] is not None]
+                for row in secret:
+                    _add_vectors(writer, config.folder, row["name"])
+                destroy_by = min(
+                    (erase_by_of(decode_proposal(row["proposal"]).document) for row in secret), default=None
+                )
+        return writer.finish(
+            backup.Manifest(
+                role=ROLE,
+                name=config.name,
+                identity=keys.identity.public.hex(),
+                collections=count,
+                made=int(time.time()),
+                destroy_by=destroy_by,
+            )
+        )
+
+
+def _add_vectors(writer: backup.BackupWriter, folder: Path, name: str) -> None:
+    """What shufflers have delivered; it may be erased at this moment."""
+    for path in sorted((folder / COLLECTIONS / name / VECTORS).glob("*.rows")):
+        try:
+            writer.add_file(f"{backup.REPORTS}/{COLLECTIONS}/{name}/{VECTORS}/{path.name}", path)
+        except FileNotFoundError:
+            continue
+
+
+def restore(config_path: Path, archive: Path) -> tuple[Config, backup.Manifest, list[str]]:
+    """Put a backup into the empty folder of a configuration, which is taken from the backup where there is none.
+
+    Without the secrets of collections under way those can never be published: they are aborted here, and named.
+    """
+    manifest = backup.read_manifest(archive, ROLE)
+    backup.put_configuration(archive, config_path, lambda: read(config_path).shufflers)
+    config = read(config_path)
+    backup.require_empty(config.folder)
+    for name, source in backup.read_files(archive):
+        vector = _VECTOR.fullmatch(name)
+        if name in _KEYS:
+            backup.put(config.folder, name, source)
+        elif name == DATABASE:
+            content = source.read()
+            kept = backup.without(content, _WITHOUT_SECRETS) if manifest.is_outdated else content
+            backup.put(config.folder, name, kept)
+        elif vector and not manifest.is_outdated:
+            backup.put(config.folder, f"{COLLECTIONS}/{require_name(vector[1])}/{vector[2]}", source)
+    keys_.load(config, system())
+    return config, manifest, _given_up(config)
+
+
+def _given_up(config: Config) -> list[str]:
+    """Abort, here, what cannot go on."""
+    with closing(Store(config.folder / DATABASE)) as store:
+        lost = [kept for kept in store.live() if kept.state not in OVER and not kept.dummies]
+        for kept in lost:
+            store.move(kept.digest, State.ABORTED, RESTORED)
+        return [kept.name for kept in lost]
+
+
+def rotate(config: Config, *, keep_identity: bool, early: bool) -> keys_.Keys:
+    """New keys and a new card, of an analyzer that does not serve and has no collection or study under way."""
+    keys_.load(config, system())
+    held = lock(config.folder / SERVING)
+    try:
+        with closing(Workspace(config)) as workspace:
+            store = workspace.store
+            running = [study for study in store.studies() if study.state is StudyState.RUNNING]
+            ends = [erase_by_of(decode_proposal(proposal).document) for _, proposal in store.over_proposals()]
+            require_rotatable(len(store.live()) + len(running), ends, time.time(), early=early)
+            keys = keys_.rotate(config, system(), keep_identity=keep_identity)
+            store.note("keys rotated", b"", identity=keys.identity.public.hex(), kept=int(keep_identity))
+    finally:
+        os.close(held)
+    return keys

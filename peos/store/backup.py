@@ -1,0 +1,271 @@
+"""A party's backup: one file that is there whole or not at all, and says what it is of and until when it may be kept.
+
+It is a tar archive, so that an operator can look into it; the last member is the manifest, with the hash of each other.
+Keys, policy, audit log and budgets are always in it. Reports (shares, rows, seeds, vectors, keys that decrypt) are in
+it only if they were asked for, and then it bears the date by which it must be destroyed: the first day on which a
+collection that is in it has promised that all is erased. What is kept for an inspection is never in it.
+"""
+
+import hashlib
+import io
+import json
+import os
+import sqlite3
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any, Final
+
+from peos.collection.cards import plain_text
+from peos.errors import WrongInput, in_words
+from peos.store.private_files import failure, private_folder, sync_folder, wipe, write_durably
+
+MANIFEST: Final = "manifest.json"
+CONFIGURATION: Final = (
+    "configuration"  # the folder in the archive for the party's settings and the cards that they name
+)
+REPORTS: Final = "reports"  # the folder for what is left out once the date has passed
+_FORMAT: Final = "peos backup 1"
+_BLOCK: Final = 1 << 20
+_MOST_MANIFEST: Final = 64 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """What a backup says of itself."""
+
+    role: str
+    name: str
+    identity: str
+    collections: int
+    made: int  # seconds since 1970, as in documents
+    destroy_by: int | None = None  # of one with reports
+    files: Mapping[str, str] = field(default_factory=dict, repr=False)  # by name: the SHA-256 of each
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether its reports were to be destroyed by now."""
+        return self.destroy_by is not None and time.time() >= self.destroy_by
+
+    def lines(self) -> Iterator[str]:
+        """As an operator reads it."""
+        yield f"{'of':12}  {self.role} {plain_text(self.name)}, identity {self.identity}"
+        yield f"{'made':12}  {_moment(self.made)}"
+        what = "keys, settings, audit log and budgets"
+        reports = "" if self.destroy_by is None else "; reports, seeds and decryption keys of those not erased"
+        yield f"{'holds':12}  {what}, {self.collections:,} collections{reports}"
+        if self.destroy_by is not None:
+            yield f"{'destroy by':12}  {_moment(self.destroy_by)}"
+
+
+class BackupWriter:
+    """Takes in a backup's files, one after another."""
+
+    def __init__(self, archive: tarfile.TarFile, beside: Path) -> None:
+        self._archive = archive
+        self._beside = beside
+        self._hashes: dict[str, str] = {}
+
+    def add(self, name: str, content: bytes) -> None:
+        """A file of this content."""
+        self._add(name, io.BytesIO(content), len(content))
+
+    def add_file(self, name: str, path: Path) -> None:
+        """A file as it is on the disk."""
+        with path.open("rb") as source:
+            self._add(name, source, os.fstat(source.fileno()).st_size)
+
+    def add_made(self, name: str, make: Callable[[Path], None]) -> None:
+        """What `make` writes to the path that it gets, which is overwritten afterwards."""
+        handle, made = tempfile.mkstemp(dir=self._beside, prefix=".backup-")  # 0600
+        os.close(handle)
+        try:
+            make(Path(made))
+            self.add_file(name, Path(made))
+        finally:
+            wipe(Path(made))
+
+    def finish(self, manifest: Manifest) -> Manifest:
+        """The last file: what all of it is."""
+        done = Manifest(**{**asdict(manifest), "files": dict(self._hashes)})
+        shown = {
+            "format": _FORMAT,
+            **asdict(done),
+            "destroy_by_date": _moment(done.destroy_by),
+            "made_at": _moment(done.made),
+        }
+        self.add(MANIFEST, json.dumps(shown, indent=1, ensure_ascii=False).encode())
+        return done
+
+    def _add(self, name: str, source: IO[bytes], size: int) -> None:
+        entry = tarfile.TarInfo(name)
+        entry.size, entry.mode = size, 0o600
+        hashing = _Hashing(source)
+        self._archive.addfile(entry, hashing)
+        self._hashes[name] = hashing.digest.hexdigest()
+
+
+class _Hashing:
+    """A file that is hashed as it is read."""
+
+    def __init__(self, source: IO[bytes]) -> None:
+        self.digest = hashlib.sha256()
+        self._source = source
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._source.read(size)
+        self.digest.update(data)
+        return data
+
+
+@contextmanager
+def writing(out: Path) -> Iterator[BackupWriter]:
+    """A new backup under this path, 0600 and durable at the end; refused if anything is there."""
+    if out.exists() or out.is_symlink():
+        raise WrongInput(
+            "input.file_exists", f"{out} exists already", hint="choose another file: no backup is replaced"
+        )
+    try:
+        handle, made = tempfile.mkstemp(dir=out.absolute().parent, prefix=f".{out.name}-")  # 0600
+    except OSError as error:
+        raise WrongInput(
+            "input.file_unwritable", f"{out} cannot be written: {in_words(error)}", hint="give --out another file"
+        ) from None
+    path = Path(made)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            with tarfile.open(fileobj=file, mode="w|", format=tarfile.PAX_FORMAT) as archive:
+                yield BackupWriter(archive, path.parent)
+            file.flush()
+            os.fsync(file.fileno())
+        path.rename(out)
+        sync_folder(out.absolute().parent)
+    except OSError as error:
+        wipe(path)
+        raise failure(error, out, "written") from None
+    except BaseException:
+        wipe(path)
+        raise
+
+
+def read_manifest(path: Path, role: str) -> Manifest:
+    """What a backup of this role holds, once every hash was found right; WrongInput if it is not one."""
+    hashes: dict[str, str] = {}
+    content: dict[str, Any] = {}
+    for name, source in _members(path):
+        if name == MANIFEST:
+            content = _parsed(path, source.read(_MOST_MANIFEST))
+        else:
+            hashes[name] = hashlib.file_digest(source, "sha256").hexdigest()  # type: ignore[arg-type]  # it is a reader
+    try:
+        if content.pop("format") != _FORMAT:
+            raise ValueError
+        manifest = Manifest(**{name: content[name] for name in Manifest.__dataclass_fields__})
+    except (KeyError, ValueError):
+        raise _no_backup(path, "it has no manifest of this version") from None
+    if dict(manifest.files) != hashes:
+        wrong = sorted(name for name in {*hashes, *manifest.files} if hashes.get(name) != manifest.files.get(name))
+        raise _no_backup(path, f"{wrong[0]} in it is not what was written")
+    if manifest.role != role:
+        raise WrongInput(
+            "backup.role",
+            f"{path} is the backup of a party of the role {plain_text(manifest.role)}",
+            hint="`peos shuffler restore` and `peos analyzer restore` each take their own",
+        )
+    return manifest
+
+
+def read_files(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    """The files of a backup that `read_manifest` has checked, in order, each to be read before the next."""
+    return ((name, source) for name, source in _members(path) if name != MANIFEST)
+
+
+def require_empty(folder: Path) -> None:
+    """A folder to restore into: new, or empty; nothing is ever mixed with what is there."""
+    private_folder(folder)
+    if found := sorted(one.name for one in folder.iterdir()):
+        raise WrongInput(
+            "backup.folder_used",
+            f"{folder} is not empty: it has {found[0]}",
+            hint="name another folder in the configuration, or move this one away",
+        )
+
+
+def put(folder: Path, name: str, source: IO[bytes] | bytes) -> None:
+    """A file of a backup, durably in its place in a party's folder."""
+    path = folder / name
+    for parent in reversed(Path(name).parents):
+        private_folder(folder / parent)
+    read = io.BytesIO(source).read if isinstance(source, bytes) else source.read
+    write_durably(path, iter(lambda: read(_BLOCK), b""))
+
+
+def put_configuration(archive: Path, config: Path, cards: Callable[[], Iterable[Path]]) -> bool:
+    """Write the settings of a backup where there are none, and the cards that they name where those are missing."""
+    if config.exists():
+        return False
+    held = {name: source.read() for name, source in _members(archive) if name.startswith(f"{CONFIGURATION}/")}
+    write_durably(config, [held[f"{CONFIGURATION}/settings.toml"]])
+    for number, card in enumerate(cards()):
+        if not card.exists() and (content := held.get(f"{CONFIGURATION}/{number}.card")):
+            private_folder(card.parent) if not card.parent.exists() else None
+            write_durably(card, [content])
+    return True
+
+
+def add_configuration(writer: BackupWriter, config: Path, cards: Iterable[Path]) -> None:
+    """The party's settings, and the cards that they name; a passphrase is never in a backup."""
+    writer.add_file(f"{CONFIGURATION}/settings.toml", config)
+    for number, card in enumerate(cards):
+        if card.is_file():
+            writer.add_file(f"{CONFIGURATION}/{number}.card", card)
+
+
+def without(content: bytes, statements: Iterable[str]) -> bytes:
+    """A database's bytes without what these statements take out: overwritten, in memory, and gone from the file."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as base:
+        base.deserialize(content)
+        base.execute("PRAGMA secure_delete = ON")
+        for statement in statements:
+            base.execute(statement)
+        base.execute("VACUUM")
+        return base.serialize()
+
+
+def _members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    try:
+        with path.open("rb") as file, tarfile.open(fileobj=file, mode="r|") as archive:
+            for entry in archive:
+                source = archive.extractfile(entry) if entry.isfile() else None
+                if source is None:
+                    raise _no_backup(path, "it has more than files")
+                yield entry.name, source
+    except OSError as error:
+        raise WrongInput(
+            "backup.unreadable", f"{path} cannot be read: {in_words(error)}", hint="name the file of the backup"
+        ) from None
+    except tarfile.TarError as error:
+        raise _no_backup(path, str(error)) from None
+
+
+def _parsed(path: Path, text: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+        if not isinstance(found, dict):
+            raise ValueError
+        return found
+    except ValueError:
+        raise _no_backup(path, "its manifest cannot be read") from None
+
+
+def _no_backup(path: Path, why: str) -> WrongInput:
+    return WrongInput("backup.damaged", f"{path} is no backup, or a damaged one: {why}", hint="take another copy of it")
+
+
+def _moment(seconds: int | None) -> str | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -1,0 +1,113 @@
+"""`peos shuffler backup` and `restore`, and new keys: what is kept without reports and seeds, unless asked for."""
+
+import re
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from peos.collection.rotation import require_rotatable
+from peos.crypto.randomness import system
+from peos.errors import LocalFault
+from peos.store import backup
+from peos.store.database import Database
+from peos.store.schema import LAYOUT
+from peos.store.sqlite import SqliteStore
+from peos.store.submissions import LAYOUT as SUBMISSIONS
+from peos.wire.documents import erase_by_of
+from shuffler import keys as keys_
+from shuffler.config import Config, read
+
+ROLE: Final = "shuffler"
+_STORE: Final = "store.sqlite"
+_KEYS: Final = frozenset((*keys_.FILES, keys_.CARD))
+_REPORTS: Final = re.compile(rf"{backup.REPORTS}/(submissions/[0-9a-f]{{64}}\.(?:sqlite|rows))")
+_WITHOUT_SEEDS: Final = ("UPDATE collections SET fake_seed = NULL WHERE fake_seed IS NOT NULL",)
+
+
+def write(config: Config, out: Path, *, with_reports: bool) -> backup.Manifest:
+    """A backup of this shuffler, whether or not it runs; the keys must open, or it would be of no use."""
+    keys = keys_.load(config)
+    with backup.writing(out) as writer:
+        backup.add_configuration(writer, config.path, config.analyzers)
+        for name in sorted(_KEYS):
+            if (config.folder / name).is_file():
+                writer.add_file(name, config.folder / name)
+        count, destroy_by = 0, None
+        if (config.folder / _STORE).exists():
+            with closing(Database(config.folder / _STORE, LAYOUT)) as database:
+                writer.add(_STORE, database.copied(() if with_reports else _WITHOUT_SEEDS))
+                kept = database.rows("SELECT digest, signed FROM collections ORDER BY number")
+            count = len(kept)
+            if with_reports:
+                ends = [erase_by_of(signed) for digest, signed in kept if _add_reports(writer, config.folder, digest)]
+                destroy_by = min(ends, default=None)
+        return writer.finish(
+            backup.Manifest(
+                role=ROLE,
+                name=config.name,
+                identity=keys.identity.public.hex(),
+                collections=count,
+                made=int(time.time()),
+                destroy_by=destroy_by,
+            )
+        )
+
+
+def _add_reports(writer: backup.BackupWriter, folder: Path, digest: bytes) -> bool:
+    """What there is of one collection; it may be erased at this moment."""
+    path, rows = (folder / "submissions" / f"{digest.hex()}.{end}" for end in ("sqlite", "rows"))
+    try:
+        if path.exists():
+            with closing(Database(path, SUBMISSIONS)) as database:
+                writer.add_made(f"{backup.REPORTS}/submissions/{path.name}", database.copy_to)
+            return True
+        if rows.exists():
+            writer.add_file(f"{backup.REPORTS}/submissions/{rows.name}", rows)
+            return True
+    except (LocalFault, FileNotFoundError):
+        if path.exists():
+            raise
+    return False
+
+
+def restore(config_path: Path, archive: Path) -> tuple[Config, backup.Manifest]:
+    """Put a backup into the empty folder of a configuration, which is taken from the backup where there is none.
+
+    Reports of a backup that was to be destroyed by now stay out. There is no witness, so that `serve` wants the
+    operator's `--restored`, which gives up what was unfinished.
+    """
+    manifest = backup.read_manifest(archive, ROLE)
+    backup.put_configuration(archive, config_path, lambda: read(config_path).analyzers)
+    config = read(config_path)
+    backup.require_empty(config.folder)
+    for name, source in backup.read_files(archive):
+        report = _REPORTS.fullmatch(name)
+        if name in _KEYS:
+            backup.put(config.folder, name, source)
+        elif name == _STORE:
+            content = source.read()
+            kept = backup.without(content, _WITHOUT_SEEDS) if manifest.is_outdated else content
+            backup.put(config.folder, name, kept)
+        elif report and not manifest.is_outdated:
+            backup.put(config.folder, report[1], source)
+    keys_.load(config)
+    return config, manifest
+
+
+def rotate(config: Config, *, keep_identity: bool, early: bool) -> keys_.Keys:
+    """New keys and a new card, of a shuffler that does not run and has no collection under way.
+
+    What was pinned for a collection stays valid until that is over, so nothing is signed with two identities. Users ask
+    for proofs until `erase_by`, and get them from the identity that signed: `early` does not wait for that.
+    """
+    keys_.load(config)
+    store = SqliteStore(config.folder, system())  # one process has the folder: a shuffler that runs refuses this
+    try:
+        ends = [erase_by_of(one.signed) for one in store.finished()]
+        require_rotatable(len(store.unfinished()), ends, time.time(), early=early)
+        keys = keys_.rotate(config, keep_identity=keep_identity)
+        store.audit("keys rotated", {"identity": keys.identity.public.hex(), "kept": int(keep_identity)})
+    finally:
+        store.close()
+    return keys
