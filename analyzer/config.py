@@ -42,6 +42,7 @@ class Config(File):
     passphrase_file: Path = setting("passphrase_file", PATH)
     shufflers: tuple[Path, ...] = setting("shufflers", PATHS)
     peers: str = setting("listen.peers", ADDRESS)
+    bind: str | None = setting(*configuration.BIND)
     peer_connections: int = setting(*configuration.PEER_CONNECTIONS)
     compute: Choice = group(configuration.COMPUTE, configuration.compute, PROCESSES)  # where ciphertexts are decrypted
     budget: Budget | None = group((_EPSILON, _DELTA), _budget, None)  # of each population, for all collections together

@@ -13,6 +13,7 @@ from analyzer.scheduler import Scheduler
 from analyzer.troubles import Troubles
 from analyzer.workspace import SERVING, Admission, Workspace
 from peos.compute import Engine, engine
+from peos.configuration import bound
 from peos.hardening import descriptors
 from peos.net.certificates import require_current
 from peos.net.limits import Limits, fitted
@@ -67,7 +68,8 @@ async def _serve(
     port = peer_port(workspace.keys.certificate, trust)
     (limits,) = fitted(descriptors(), Limits(workspace.config.peer_connections))
     analyst = AnalystService(receiver, inspection_runner, scheduler.look).service()
-    running = await serve(workspace.config.peers, port, [analyst], observer=observer, trust=trust, limits=limits)
+    address = bound(workspace.config.peers, workspace.config.bind)
+    running = await serve(address, port, [analyst], observer=observer, trust=trust, limits=limits)
     keeping = asyncio.ensure_future(scheduler.run(admission.look))
     stopping = asyncio.ensure_future(stop.wait())
     try:

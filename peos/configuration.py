@@ -1,14 +1,16 @@
 """What the configurations of several processes have in common: cards, the engine, a passphrase, limits of a port."""
 
+import os
 from pathlib import Path
 from typing import Any, Final
 
 from peos.collection.cards import Card
 from peos.compute import ENGINES, Choice, Tls
 from peos.errors import BadEncoding, WrongInput, in_words
-from peos.settings import TEXT, Key, Settings, count, one_of
+from peos.settings import ADDRESS, TEXT, Key, Kind, Settings, count, one_of
 from peos.wire.parties import decode_card
 
+_CREDENTIALS: Final = "$CREDENTIALS_DIRECTORY"
 _WRITE_IT: Final = "write the passphrase into it, and give it mode 0600"
 
 
@@ -80,13 +82,39 @@ def compute(found: Settings) -> Choice:
         raise WrongInput(wrong.id, str(wrong), hint=wrong.hint, where=str(found.path)) from None
 
 
+def host(value: Any) -> str:
+    """The host of an address, a name or a number."""
+    return ADDRESS.take(f"{TEXT.take(value)}:1").rpartition(":")[0]
+
+
+# [listen], for every process with ports.
+BIND: Final = ("listen.bind", Kind("a host like 0.0.0.0 or [::]", host), None)
+
+
+def bound(address: str, bind: str | None) -> str:
+    """Where a port listens: at its own address, or at `bind` where that address is another machine's."""
+    return address if bind is None else f"{bind}:{address.rpartition(':')[2]}"
+
+
 def read_passphrase(path: Path, file: Path) -> bytes:
     """The passphrase that the configuration `path` names, from a file that only its owner can open.
 
-    A newline at its end does not count.
+    A newline at its end does not count. `$CREDENTIALS_DIRECTORY` is the folder that a supervisor has made for this
+    process alone; the file in it may be root's, and readable through the process' group.
     """
+    others = 0o077
+    if _CREDENTIALS in file.parts:
+        folder = os.environ.get(_CREDENTIALS[1:])
+        if not folder:
+            raise WrongInput(
+                "config.credentials",
+                f"passphrase_file: {_CREDENTIALS} is not set",
+                hint="a supervisor sets it, like systemd's LoadCredential; or name the file itself",
+                where=str(path),
+            )
+        file, others = Path(folder, *file.parts[file.parts.index(_CREDENTIALS) + 1 :]), 0o037
     try:
-        if file.stat().st_mode & 0o077:
+        if file.stat().st_mode & others:
             raise WrongInput(
                 "config.passphrase_open",
                 f"passphrase_file: {file} is open to others",

@@ -43,6 +43,7 @@ class Config(File):
     passphrase_file: Path | None = setting("passphrase_file", PATH, None)  # without one, keys lie there as they are
     users: str = setting("listen.users", ADDRESS)
     peers: str = setting("listen.peers", ADDRESS)
+    bind: str | None = setting(*configuration.BIND)
     web: Web | None = group(KEYS, web, None)  # for browsers
 
     analyzers: tuple[Path, ...] = setting("policy.analyzers", PATHS)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from peos.compute import Engine, engine
+from peos.configuration import bound
 from peos.crypto.randomness import system
 from peos.hardening import descriptors
 from peos.net.certificates import require_current
@@ -111,9 +112,13 @@ async def _serve(
             PeerService(registry, proving).service(),
         )
         users, shown = of_users.service(), user_port(keys.users)
-        ports.append(await serve(config.users, shown, [users], observer=observer, limits=to_users))
+        ports.append(await serve(bound(config.users, config.bind), shown, [users], observer=observer, limits=to_users))
         mutual = peer_port(keys.peers, trust)
-        ports.append(await serve(config.peers, mutual, [peers], observer=observer, trust=trust, limits=to_peers))
+        ports.append(
+            await serve(
+                bound(config.peers, config.bind), mutual, [peers], observer=observer, trust=trust, limits=to_peers
+            )
+        )
         for limits in to_web:
             ports.append(await _serve_web(config, of_users, registry, limits, observer))
         if config.passphrase_file is None:
@@ -146,7 +151,12 @@ async def _serve_web(
     )
     pair, proxies = config.web.pair, config.web.callers
     return await serve_web(
-        port.application, config.web.address, pair, observer=observer, limits=limits, proxies=proxies
+        port.application,
+        bound(config.web.address, config.bind),
+        pair,
+        observer=observer,
+        limits=limits,
+        proxies=proxies,
     )
 
 

@@ -113,9 +113,7 @@ def test_a_party_is_restored_after_an_erasure_and_has_no_report(tmp_path: Path) 
         cluster.shufflers[0] = moved
         cluster.restart(moved)
         assert town.standing(moved, digest)["state"] in ("open", "aborted")
-        town.open("cats", VALUES, "--scheme", "jl", domain=4)
-        town.freeze("cats")
-        assert town.result("cats")["users"] == len(VALUES), "it is the shuffler that it was"
+        require(town.ask("cats", "--scheme", "jl", domain=4, users=len(VALUES)))  # it is the shuffler that it was
 
         # Another machine for the analyzer: what is not over there ends, and costs what it cost.
         config = machine(tmp_path / "new office", office)

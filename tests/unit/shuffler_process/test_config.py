@@ -7,6 +7,7 @@ from typing import Final
 import pytest
 
 from peos.collection.cards import Card
+from peos.configuration import bound, read_passphrase
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
 from peos.errors import WrongInput
@@ -159,3 +160,36 @@ def test_a_folder_that_is_open_to_others_is_refused(tmp_path: Path) -> None:
     for what in (keys.make, keys.load):
         with raises("store.open_to_others"):
             what(config)
+
+
+def test_a_port_listens_at_another_host_than_its_card_names(tmp_path: Path) -> None:
+    config = read(written(tmp_path, MINIMAL.replace("[listen]", '[listen]\nbind = "[::]"')))
+    assert [bound(one, config.bind) for one in (config.users, config.peers)] == ["[::]:7001", "[::]:7002"]
+    assert bound(config.users, None) == config.users
+    with raises("config.value", "listen.bind", "a host"):
+        read(written(tmp_path, MINIMAL.replace("[listen]", '[listen]\nbind = ""')))
+
+
+def test_a_passphrase_comes_from_the_supervisor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As systemd leaves it, root's and readable by an access list, which shows as the group's right; and Kubernetes."""
+    text = MINIMAL.replace("folder =", 'passphrase_file = "$CREDENTIALS_DIRECTORY/passphrase"\nfolder =')
+    config = read(written(tmp_path, text))
+    file = config.passphrase_file
+    assert file is not None
+    monkeypatch.delenv("CREDENTIALS_DIRECTORY", raising=False)
+    with raises("config.credentials", "shuffler.toml"):
+        read_passphrase(config.path, file)
+    handed = tmp_path / "credentials"
+    handed.mkdir()
+    (handed / "passphrase").write_text("a passphrase of this test\n", encoding="utf-8")
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(handed))
+    for mode in (0o400, 0o440):
+        (handed / "passphrase").chmod(mode)
+        assert read_passphrase(config.path, file) == b"a passphrase of this test"
+        if mode == 0o440:
+            with raises("config.passphrase_open"):
+                read_passphrase(config.path, handed / "passphrase")  # by its own name: no supervisor answers for it
+    for mode in (0o444, 0o460):
+        (handed / "passphrase").chmod(mode)
+        with raises("config.passphrase_open"):
+            read_passphrase(config.path, file)
