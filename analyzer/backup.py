@@ -18,7 +18,7 @@ from peos.collection.study import StudyState
 from peos.crypto.randomness import system
 from peos.spec import require_name
 from peos.store import backup
-from peos.store.database import Database
+from peos.store.database import Database, without
 from peos.store.private_files import lock
 from peos.wire.documents import erase_by_of
 from peos.wire.parties import decode_proposal
@@ -87,7 +87,7 @@ def restore(config_path: Path, archive: Path) -> tuple[Config, backup.Manifest, 
             backup.put(config.folder, name, source)
         elif name == DATABASE:
             content = source.read()
-            kept = backup.without(content, _WITHOUT_SECRETS) if manifest.is_outdated else content
+            kept = without(content, _WITHOUT_SECRETS) if manifest.is_outdated else content
             backup.put(config.folder, name, kept)
         elif vector and not manifest.is_outdated:
             backup.put(config.folder, f"{COLLECTIONS}/{require_name(vector[1])}/{vector[2]}", source)

@@ -10,7 +10,7 @@ from peos.collection.rotation import require_rotatable
 from peos.crypto.randomness import system
 from peos.errors import LocalFault
 from peos.store import backup
-from peos.store.database import Database
+from peos.store.database import Database, without
 from peos.store.schema import LAYOUT
 from peos.store.sqlite import SqliteStore
 from peos.store.submissions import LAYOUT as SUBMISSIONS
@@ -87,7 +87,7 @@ def restore(config_path: Path, archive: Path) -> tuple[Config, backup.Manifest]:
             backup.put(config.folder, name, source)
         elif name == _STORE:
             content = source.read()
-            kept = backup.without(content, _WITHOUT_SEEDS) if manifest.is_outdated else content
+            kept = without(content, _WITHOUT_SEEDS) if manifest.is_outdated else content
             backup.put(config.folder, name, kept)
         elif report and not manifest.is_outdated:
             backup.put(config.folder, report[1], source)

@@ -10,12 +10,11 @@ import hashlib
 import io
 import json
 import os
-import sqlite3
 import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -224,17 +223,6 @@ def add_configuration(writer: BackupWriter, config: Path, cards: Iterable[Path])
     for number, card in enumerate(cards):
         if card.is_file():
             writer.add_file(f"{CONFIGURATION}/{number}.card", card)
-
-
-def without(content: bytes, statements: Iterable[str]) -> bytes:
-    """A database's bytes without what these statements take out: overwritten, in memory, and gone from the file."""
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as base:
-        base.deserialize(content)
-        base.execute("PRAGMA secure_delete = ON")
-        for statement in statements:
-            base.execute(statement)
-        base.execute("VACUUM")
-        return base.serialize()
 
 
 def _members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:

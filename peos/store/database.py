@@ -18,11 +18,12 @@ from peos.store.private_files import has_descriptors, is_full, private_file, syn
 SEAL_BYTES: Final = 16
 _MOMENT_MS: Final = 200  # that a checkpoint waits for a reader; it is repeated later
 _PATIENCE: Final = "PRAGMA busy_timeout = 30000"  # for as long as another process writes
+_OVERWRITES: Final = "PRAGMA secure_delete = ON"  # what is deleted
 _SETTINGS: Final = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",  # in WAL mode only this makes a commit wait for the disk
     "PRAGMA foreign_keys = ON",
-    "PRAGMA secure_delete = ON",  # what is deleted is overwritten
+    _OVERWRITES,
     "PRAGMA trusted_schema = OFF",
     "PRAGMA temp_store = MEMORY",  # no shares in temporary files
     "PRAGMA wal_autocheckpoint = 4000",
@@ -125,11 +126,7 @@ class Database:
         """
         with self._sentences(), closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
             self._connection.backup(copy)
-            copy.execute("PRAGMA secure_delete = ON")
-            for statement in without:
-                copy.execute(statement)
-            copy.execute("VACUUM")
-            return copy.serialize()
+            return _changed(copy, without)
 
     def copy_to(self, path: Path) -> None:
         """The same, whole, as a file."""
@@ -228,6 +225,22 @@ def seal(*cells: bytes) -> bytes:
     for cell in cells:
         whole.update(len(cell).to_bytes(8, "big") + cell)
     return whole.digest()[:SEAL_BYTES]
+
+
+def without(content: bytes, statements: Iterable[str]) -> bytes:
+    """A database's bytes, as `Database.copied` gives them, without what these statements take out."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
+        copy.deserialize(content)
+        return _changed(copy, statements)
+
+
+def _changed(copy: sqlite3.Connection, statements: Iterable[str]) -> bytes:
+    """What is in memory after these statements; nothing of what they took out is left in the bytes."""
+    copy.execute(_OVERWRITES)
+    for statement in statements:
+        copy.execute(statement)
+    copy.execute("VACUUM")
+    return copy.serialize()
 
 
 def commit(connection: sqlite3.Connection) -> None:
