@@ -43,6 +43,7 @@ class Config(File):
     shufflers: tuple[Path, ...] = setting("shufflers", PATHS)
     peers: str = setting("listen.peers", ADDRESS)
     bind: str | None = setting(*configuration.BIND)
+    metrics: str | None = setting(*configuration.METRICS)
     peer_connections: int = setting(*configuration.PEER_CONNECTIONS)
     compute: Choice = group(configuration.COMPUTE, configuration.compute, PROCESSES)  # where ciphertexts are decrypted
     budget: Budget | None = group((_EPSILON, _DELTA), _budget, None)  # of each population, for all collections together
@@ -50,6 +51,7 @@ class Config(File):
     dummies_through: tuple[Proxy, ...] = setting("dummies.through", Kind(TEXTS.words, _proxies), ())
 
     def __post_init__(self) -> None:
+        configuration.require_apart(self.path, {"peers": self.peers, "metrics": self.metrics})
         if len(set(self.shufflers)) < len(self.shufflers):
             raise WrongInput(
                 "config.same_card",

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import os
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from analyzer.analyst_service import AnalystService
 from analyzer.delivery_receiver import DeliveryReceiver
@@ -16,13 +16,18 @@ from peos.compute import Engine, engine
 from peos.configuration import bound
 from peos.hardening import descriptors
 from peos.net.certificates import require_current
-from peos.net.limits import Limits, fitted
+from peos.net.limits import METRICS, Limits, fitted
 from peos.net.logs import Log
-from peos.net.observer import Drains, Observer, Stopped
-from peos.net.server import serve, stop_at_signals
+from peos.net.observer import DescriptorsFound, Drains, Event, Followers, Observer, Stopped
+from peos.net.server import Running, serve, stop_at_signals
 from peos.net.tls import Trust, peer_port
+from peos.net.web import require_metrics
 from peos.store.bell import Bell
 from peos.store.private_files import lock
+
+if TYPE_CHECKING:
+    from analyzer.metrics import AnalyzerMetrics  # an extra, loaded if it is asked for
+    from peos.net.metrics import MetricsPort
 
 GRACE: Final = 5.0
 
@@ -55,7 +60,9 @@ async def _serve(
 ) -> None:
     trust = Trust()
     admission = Admission(workspace, trust)
-    observer = Observer(log, Troubles(workspace.config.folder).followers())
+    metrics = _metrics(workspace, working)
+    counted: Followers = {Event: (metrics.follow,)} if metrics else {}
+    observer = Observer(log, {**Troubles(workspace.config.folder).followers(), **counted})
     receiver = DeliveryReceiver(workspace, observer)
     live = workspace.store.live()
     admission.look(live)
@@ -66,17 +73,24 @@ async def _serve(
     )
     bell = Bell(workspace.config.folder, scheduler.look)
     port = peer_port(workspace.keys.certificate, trust)
-    (limits,) = fitted(descriptors(), Limits(workspace.config.peer_connections))
+    found = descriptors()
+    observer.note(DescriptorsFound(found))
+    apart = METRICS.connections if metrics else 0
+    (limits,) = fitted(found, Limits(workspace.config.peer_connections), apart=apart)
     analyst = AnalystService(receiver, inspection_runner, scheduler.look).service()
     address = bound(workspace.config.peers, workspace.config.bind)
-    running = await serve(address, port, [analyst], observer=observer, trust=trust, limits=limits)
+    ports: list[Running | MetricsPort] = [
+        await serve(address, port, [analyst], observer=observer, trust=trust, limits=limits)
+    ]
     keeping = asyncio.ensure_future(scheduler.run(admission.look))
     stopping = asyncio.ensure_future(stop.wait())
     try:
+        if metrics and workspace.config.metrics:
+            ports.append(await metrics.serve(workspace.config.metrics, observer))
         await asyncio.wait((stopping, keeping), return_when=asyncio.FIRST_COMPLETED)
         observer.note(Drains())
     finally:
-        await running.stop(GRACE)
+        await asyncio.gather(*(port.stop(GRACE) for port in ports))
         bell.close()
         stopping.cancel()
         keeping.cancel()
@@ -84,3 +98,13 @@ async def _serve(
         await asyncio.to_thread(working.close)
         with contextlib.suppress(asyncio.CancelledError):
             await keeping
+
+
+def _metrics(workspace: Workspace, working: Engine) -> "AnalyzerMetrics | None":
+    """What a scraper will be shown, if there is a port for it."""
+    if workspace.config.metrics is None:
+        return None
+    require_metrics()
+    from analyzer.metrics import AnalyzerMetrics
+
+    return AnalyzerMetrics(workspace, working.workers)

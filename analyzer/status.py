@@ -32,7 +32,7 @@ def _one(workspace: Workspace, kept: CollectionRow) -> Overview:
     )
     reason = kept.reason or _withheld(workspace, kept) or troubles.told(workspace.config.folder, kept.digest)
     name = f"{kept.name}  {kept.digest.hex()[:16]}…"
-    here = Line(name, kept.state.value, reason, waiting=_waiting(workspace, kept, lines))
+    here = Line(name, kept.state.value, reason, waiting=awaited(workspace, kept, lines))
     return Overview(kept.name, kept.digest, workspace.signed(kept).document.closes_at, here, lines)
 
 
@@ -69,7 +69,11 @@ def _withheld(workspace: Workspace, kept: CollectionRow) -> str:
     return f"not published: {told}. {in_their_place(kept.name, unseen)}" if unseen.keys() - openings.accepted else ""
 
 
-def _waiting(workspace: Workspace, kept: CollectionRow, lines: Sequence[Line]) -> Waiting:
+def awaited(workspace: Workspace, kept: CollectionRow, lines: Sequence[Line] = ()) -> Waiting:
+    """What the collection waits for: as the shufflers say in their `lines`; without these, as far as is known here."""
+    if not lines:
+        cards = enumerate(workspace.proposal(kept).cards[:-1], start=1)
+        lines = [Line(party(number, card), "") for number, card in cards]
     document, inspection_runner = workspace.signed(kept).document, InspectionRunner(workspace)
     opened: Set[int] | None = None
     is_withheld = False

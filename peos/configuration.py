@@ -1,6 +1,7 @@
 """What the configurations of several processes have in common: cards, the engine, a passphrase, limits of a port."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,6 +39,22 @@ def read_card(settings: Path, key: str, card: Path) -> tuple[bytes, Card]:
 
 # [limits], for every process with a port for peers.
 PEER_CONNECTIONS: Final = ("limits.peer_connections", count(8), 256)
+
+# [listen], for every process that serves: a port without TLS, for Prometheus and for health checks.
+METRICS: Final = ("listen.metrics", ADDRESS, None)
+
+
+def require_apart(settings: Path, ports: Mapping[str, str | None]) -> None:
+    """The ports of [listen] that are given are different ones."""
+    named = [f"listen.{name}" for name, address in ports.items() if address is not None]
+    if len(set(ports.values()) - {None}) < len(named):
+        raise WrongInput(
+            "config.same_port",
+            f"each of {', '.join(named[:-1])} and {named[-1]} is a port of its own",
+            hint="give one of them another port",
+            where=str(settings),
+        )
+
 
 # [compute], for every process that works vectors.
 _ENGINE: Final = Key("compute.engine", one_of(*ENGINES), ENGINES[0])

@@ -45,6 +45,7 @@ class Config(File):
     peers: str = setting("listen.peers", ADDRESS)
     bind: str | None = setting(*configuration.BIND)
     web: Web | None = group(KEYS, web, None)  # for browsers
+    metrics: str | None = setting(*configuration.METRICS)
 
     analyzers: tuple[Path, ...] = setting("policy.analyzers", PATHS)
     accept: str = setting("policy.accept", one_of("auto", "ask"), "ask")
@@ -76,14 +77,9 @@ class Config(File):
     compute: Choice = group(configuration.COMPUTE, configuration.compute, PROCESSES)  # where the passes are worked
 
     def __post_init__(self) -> None:
-        ports = [self.users, self.peers, *([self.web.address] if self.web else [])]
-        if len(set(ports)) < len(ports):
-            raise WrongInput(
-                "config.same_port",
-                "each of listen.users, listen.peers and listen.web is a port of its own",
-                hint="give one of them another port",
-                where=str(self.path),
-            )
+        web = self.web.address if self.web else None
+        ports = {"users": self.users, "peers": self.peers, "web": web, "metrics": self.metrics}
+        configuration.require_apart(self.path, ports)
 
     @property
     def ask_operator(self) -> bool:

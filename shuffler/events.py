@@ -105,10 +105,23 @@ class Finished(Event):
 
 @dataclass(frozen=True)
 class SubmissionsKept(Event):
-    """The store takes submissions."""
+    """The store has taken a group of submissions; all but those of `queued` were known already, or in conflict."""
 
     level: ClassVar[Level] = Level.NONE
     work: ClassVar[str] = SUBMISSIONS
+    queued: tuple[float, ...] = ()  # seconds until the group was complete, of each that is new
+    waited: float = 0.0  # seconds of the group for the store
+    committed: float = 0.0  # and seconds until it was durable
+    repeated: int = 0  # submissions that are sent again
+
+
+@dataclass(frozen=True)
+class SubmissionRefused(Event):
+    """A submission is not taken, ever or `for_now`."""
+
+    level: ClassVar[Level] = Level.NONE
+    is_by_callers: ClassVar[bool] = True
+    for_now: bool
 
 
 @dataclass(frozen=True)
@@ -118,6 +131,7 @@ class SubmissionsNotKept(Failure):
     sentence: ClassVar[str] = "submissions could not be kept"
     level: ClassVar[Level] = Level.ERROR
     work: ClassVar[str] = SUBMISSIONS
+    is_by_callers: ClassVar[bool] = True
     count: int
 
     @property
@@ -133,6 +147,7 @@ class PartNotJudged(Failure):
 
     sentence: ClassVar[str] = "a part could not be judged"
     level: ClassVar[Level] = Level.ERROR
+    is_by_callers: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -140,6 +155,7 @@ class RefusalsNotCounted(Failure):
     """The store did not take the numbers of refused submissions, which are not kept elsewhere."""
 
     sentence: ClassVar[str] = "refusals were not counted"
+    is_by_callers: ClassVar[bool] = True
     count: int
 
 

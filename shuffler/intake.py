@@ -22,7 +22,13 @@ from peos.errors import Closed, Full, NotYet, PeosError, RemoteFault, Unknown
 from peos.net.observer import Observer
 from peos.protocols import Encryption
 from peos.store.base import Judged, ShufflerStore, Submission
-from shuffler.events import PartNotJudged, RefusalsNotCounted, SubmissionsKept, SubmissionsNotKept
+from shuffler.events import (
+    PartNotJudged,
+    RefusalsNotCounted,
+    SubmissionRefused,
+    SubmissionsKept,
+    SubmissionsNotKept,
+)
 from shuffler.store_thread import StoreThread
 
 GROUP: Final = 1024
@@ -41,6 +47,7 @@ class _Waiting(NamedTuple):
     submission: Submission
     user_key: bytes
     answer: Settled
+    came: float
 
     @property
     def acknowledged(self) -> Acknowledged:
@@ -60,6 +67,11 @@ class Intake:
         self._wake = asyncio.Event()
         self._refused: dict[bytes, Counter[str]] = {}
         self._noted = time.monotonic()
+
+    @property
+    def waiting(self) -> int:
+        """Parts that wait for their group."""
+        return len(self._waiting)
 
     async def run(self) -> None:
         """Commit what has gathered, again and again."""
@@ -83,7 +95,7 @@ class Intake:
         if len(self._waiting) >= WAITING or self._bytes >= WAITING_BYTES:
             return self._refuse(part, Full("submit.full", "too many parts are waiting to be stored", hint=_AGAIN))
         answer: Settled = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Waiting(Submission(collection, row, part.share), part.user_key, answer))
+        self._waiting.append(_Waiting(Submission(collection, row, part.share), part.user_key, answer, time.monotonic()))
         self._bytes += len(part.share)
         self._wake.set()
         return answer
@@ -91,10 +103,13 @@ class Intake:
     async def _commit(self) -> None:
         group, self._waiting = self._waiting[:GROUP], self._waiting[GROUP:]
         self._bytes -= sum(len(one.submission.share) for one in group)
-        submissions = [one.submission for one in group]
+        submissions, gathered = [one.submission for one in group], time.monotonic()
         try:
-            answers = self._answers(group, await self._store(partial(_submit, submissions)))
-            self._observer.note(SubmissionsKept())
+            verdicts, begun, ended = await self._store(partial(_submit, submissions))
+            answers = self._answers(group, verdicts)
+            new = (one.came for one, verdict in zip(group, verdicts, strict=True) if verdict is Verdict.STORE)
+            queued, repeated = tuple(gathered - came for came in new), verdicts.count(Verdict.KNOWN)
+            self._observer.note(SubmissionsKept(queued, begun - gathered, ended - begun, repeated))
         except asyncio.CancelledError:
             raise
         except Exception as error:
@@ -118,6 +133,7 @@ class Intake:
         if isinstance(judged, PeosError):
             return self._refused_with(collection, id_, judged)
         if judged is Verdict.CONFLICT:
+            self._observer.note(SubmissionRefused(for_now=False))
             hint = "a ticket is good for one submission"
             return Answer(collection, id_, b"", _CONFLICT, hint, error_id="submit.ticket_used")
         return Answer(collection, id_, submission.row, receipt=receipt)
@@ -127,6 +143,7 @@ class Intake:
 
     def _refused_with(self, collection: bytes, id_: bytes, error: PeosError) -> Answer:
         retry = isinstance(error, Full | NotYet)
+        self._observer.note(SubmissionRefused(for_now=not isinstance(error, RemoteFault | Closed | Unknown)))
         if isinstance(error, RemoteFault | Closed):
             reason = str(error).removeprefix("user, submission: ")[:_REASON]
             self._refused.setdefault(collection, Counter())[reason] += 1
@@ -146,8 +163,10 @@ class Intake:
                 self._observer.of(collection).note(RefusalsNotCounted(error, reasons.total()))
 
 
-def _submit(submissions: list[Submission], store: ShufflerStore) -> list[Judged]:
-    return store.submit_many(submissions)
+def _submit(submissions: list[Submission], store: ShufflerStore) -> tuple[list[Judged], float, float]:
+    """What became of them, and when the store began and ended."""
+    begun = time.monotonic()
+    return store.submit_many(submissions), begun, time.monotonic()
 
 
 def _note(collection: bytes, reasons: Counter[str], store: ShufflerStore) -> None:

@@ -84,6 +84,22 @@ class CollectionRegistry:
         self._policy = config.policy()
         self._proposing = asyncio.Lock()
 
+    @property
+    def zeros(self) -> int:
+        """Zeros that are made ahead, of all collections."""
+        return self._ahead.ready
+
+    @property
+    def workers(self) -> int:
+        """How many work the passes."""
+        return self._engine.workers
+
+    @property
+    def past_bytes(self) -> tuple[int, int]:
+        """Bytes sent and received by this process of collections that are over."""
+        past = self._past.values()
+        return sum(line["sent"] for line in past), sum(line["received"] for line in past)
+
     async def resume(self) -> None:
         """Go on with what is not over; let the parties of what is over in for as long as they may ask about it."""
         unfinished, finished = await self.store(lambda store: (store.unfinished(), store.finished()))

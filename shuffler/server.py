@@ -8,27 +8,28 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from peos.compute import Engine, engine
 from peos.configuration import bound
 from peos.crypto.randomness import system
 from peos.hardening import descriptors
 from peos.net.certificates import require_current
-from peos.net.limits import Limits, fitted
+from peos.net.limits import METRICS, Limits, fitted
 from peos.net.logs import Log
 from peos.net.observer import (
     DescriptorsFound,
     Drains,
     Event,
     FewDescriptors,
+    Followers,
     Observer,
     StateReached,
     Stopped,
 )
 from peos.net.server import Running, serve, stop_at_signals
 from peos.net.tls import Trust, peer_port, user_port
-from peos.net.web import RunningWeb, serve_web
+from peos.net.web import RunningWeb, require_metrics, serve_web
 from peos.store.bell import Bell
 from peos.store.sqlite import SqliteStore
 from shuffler import keys as keys_
@@ -47,6 +48,10 @@ from shuffler.registry import CollectionRegistry, read_cards
 from shuffler.store_thread import StoreThread
 from shuffler.user_service import UserService
 from shuffler.web import WebPort
+
+if TYPE_CHECKING:
+    from peos.net.metrics import MetricsPort  # an extra, loaded if it is asked for
+    from shuffler.metrics import ShufflerMetrics
 
 GRACE: Final = 2.0  # seconds for calls and for work that are under way
 AGAIN: Final = 2.0  # seconds, after an error
@@ -74,14 +79,19 @@ async def run(config: Config, log: Log, *, restored: bool = False) -> None:
         _end(workers)
         raise
     try:
-        attendant = Attendant(config.folder, Observer(log))
-        observer = Observer(log, dict.fromkeys((StateReached, Finished), (attendant.follow,)), store.keep)
+        metrics = await asyncio.to_thread(_metrics, config, keys)
+        counted: Followers = {Event: (metrics.follow,)} if metrics else {}
+        attendant = Attendant(config.folder, Observer(log, counted))
+        attending = dict.fromkeys((StateReached, Finished), (attendant.follow,))
+        observer = Observer(log, {**attending, **counted}, store.keep)
         registry = CollectionRegistry(
             config=config, keys=keys, store=store, trust=trust, engine=workers, observer=observer
         )
         try:
             intake = Intake(store, observer, keys.identity)
-            await _serve(config, keys, registry, attendant, intake, trust, stop, observer)
+            if metrics:
+                metrics.watch(registry, intake)
+            await _serve(config, keys, registry, attendant, intake, trust, stop, observer, metrics)
         finally:
             await registry.close()
     finally:
@@ -99,12 +109,13 @@ async def _serve(
     trust: Trust,
     stop: asyncio.Event,
     observer: Observer,
+    metrics: "ShufflerMetrics | None",
 ) -> None:
     proving = Proving(registry.store, keys.identity)
     await registry.resume()  # before the ports open: no caller hears that a known collection is unknown
     running = (intake.run(), attendant.run(registry), registry.forget(proving.forget))
     beside = [asyncio.ensure_future(one) for one in running]
-    ports: list[Running | RunningWeb] = []
+    ports: list[Running | RunningWeb | MetricsPort] = []
     try:
         to_users, to_peers, *to_web = _limits(config, observer)
         of_users, peers = (
@@ -121,6 +132,8 @@ async def _serve(
         )
         for limits in to_web:
             ports.append(await _serve_web(config, of_users, registry, limits, observer))
+        if metrics and config.metrics:
+            ports.append(await metrics.serve(config.metrics, observer))
         if config.passphrase_file is None:
             observer.note(NoPassphrase(UNLOCKED))
             sys.stderr.write(f"{config.path} sets no passphrase_file: {UNLOCKED}\n")
@@ -165,12 +178,25 @@ def _limits(config: Config, observer: Observer) -> tuple[Limits, ...]:
     found = descriptors()
     to_users = Limits.for_users(config.user_connections, config.connections_per_address)
     wanted = {"users": to_users, "peers": Limits(config.peer_connections)} | ({"web": to_users} if config.web else {})
-    limits = fitted(found, *wanted.values())
+    limits = fitted(found, *wanted.values(), apart=METRICS.connections if config.metrics else 0)
     observer.note(DescriptorsFound(found))
     for (port, asked), given in zip(wanted.items(), limits, strict=True):
         if given.connections < asked.connections:
             observer.note(FewDescriptors(port, given.connections))
     return limits
+
+
+def _metrics(config: Config, keys: keys_.Keys) -> "ShufflerMetrics | None":
+    """What a scraper will be shown, if there is a port for it."""
+    if config.metrics is None:
+        return None
+    require_metrics()
+    from shuffler.metrics import ShufflerMetrics
+
+    certificates = {"users": keys.users.pem, "peers": keys.peers.pem}
+    if config.web is not None and config.web.pair is not None:
+        certificates["web"] = config.web.pair.certificate.read_bytes()
+    return ShufflerMetrics(certificates)
 
 
 def _end(workers: Engine) -> None:

@@ -34,7 +34,7 @@ async def status(session: CollectionSession) -> Status:
     """Where the collection stands here."""
     digest = session.digest
     count, refused = await session.store(lambda store: (store.count(digest), store.refused(digest)))
-    waiting = _waiting(session, count)
+    waiting = awaited(session, count)
     return Status(
         collection=digest,
         state=session.state.value,
@@ -72,7 +72,8 @@ def _trouble(session: CollectionSession) -> str:
     return f"the attempt before was left: {left}" if left else ""
 
 
-def _waiting(session: CollectionSession, count: int) -> Waiting:
+def awaited(session: CollectionSession, count: int = 0) -> Waiting:
+    """What the collection waits for here; `count` is of its submissions."""
     since = time.monotonic() - session.since
     if session.state in OVER:
         return Waiting("the erasure", _me(session), seconds=since) if session.stalled else Waiting()

@@ -113,6 +113,12 @@ class ZeroPool:
                 self._stocks.remove(stock)
             return known
 
+    @property
+    def ready(self) -> int:
+        """Zeros that are in stock, of all collections."""
+        with self._lock:
+            return sum(len(stock.ready) for stock in self._stocks)
+
     def wake(self) -> None:
         """See whether a stock is to be filled; returns at once."""
         with self._lock:

@@ -183,6 +183,11 @@ _RESTORE: Final = "restore both from a backup"
 _MAKE: Final = "make one with `peos shuffler init` or `peos analyzer init`"
 
 
+def expiry(pem: bytes) -> float:
+    """When the first certificate of a file expires, a port's or one that browsers trust; in seconds since 1970."""
+    return x509.load_pem_x509_certificates(pem)[0].not_valid_after_utc.timestamp()
+
+
 def as_pem(data: bytes) -> bytes:
     """The certificate as files and TLS want it."""
     return read_certificate(data).public_bytes(Encoding.PEM)

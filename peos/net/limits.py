@@ -44,9 +44,14 @@ class Limits:
 
 
 PEERS: Final = Limits()
+METRICS: Final = Limits(connections=8, per_address=8, strangers=True)
 
 
-def fitted(descriptors: int, *ports: Limits) -> tuple[Limits, ...]:
-    """The limits of a process's ports, lowered to what its table of descriptors has room for."""
-    most = max(4, (descriptors - max(RESERVED, descriptors // 4)) // PER_CONNECTION // len(ports))
+def fitted(descriptors: int, *ports: Limits, apart: int = 0) -> tuple[Limits, ...]:
+    """The limits of a process's ports, lowered to what its table of descriptors has room for.
+
+    `apart`: connections of a port that keeps its limits.
+    """
+    left = descriptors - max(RESERVED, descriptors // 4)
+    most = max(4, (left // PER_CONNECTION - apart) // len(ports))
     return tuple(replace(port, connections=min(port.connections, most)) for port in ports)

@@ -1,9 +1,9 @@
 """Where events are noted: one place decides what becomes a line of the log, and what else hears of it.
 
 An event knows its sentence, its level and its fields; `Observer.note` writes the line, and hands the event to those
-that follow some kind of event: a status that is written anew, a file of failures, metrics. `Observer.keep` is for what
-must be in the audit log first. What some work waits for, as `status` shows it, is known from events alone
-(`Observer.trouble`). The kinds that only one role has are in `shuffler.events` and `analyzer.events`.
+that follow some kind of event: a status that is written anew, a file of failures, metrics (`peos.net.metrics`).
+`Observer.keep` is for what must be in the audit log first. What some work waits for, as `status` shows it, is known
+from events alone (`Observer.trouble`). The kinds that only one role has are in `shuffler.events` and `analyzer.events`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -15,6 +15,7 @@ from peos.errors import PeosError
 from peos.net.logs import LISTENING, Log
 
 EVERYTHING: Final = "everything"  # of `Event.work`: all of its collection
+METRICS: Final = "metrics"  # a work
 UNWRITTEN: Final = {"unwritten": True}  # of a field: it is for those who follow, and in no line
 
 
@@ -34,6 +35,7 @@ class Event:
     sentence: ClassVar[str] = ""
     level: ClassVar[Level] = Level.INFO
     work: ClassVar[str] = ""  # that it hinders, or that goes on by it; `Observer.trouble` is asked about it
+    is_by_callers: ClassVar[bool] = False  # one call may bring it about: metrics show it in steps of many
 
     @property
     def trouble(self) -> str:
@@ -80,6 +82,7 @@ class NotAccepting(Failure):
     """The system gives no connection; the port tries again."""
 
     sentence: ClassVar[str] = "no connection can be accepted"
+    is_by_callers: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,7 @@ class PortFull(Event):
 
     sentence: ClassVar[str] = "a port is full: connections were turned away"
     level: ClassVar[Level] = Level.WARNING
+    is_by_callers: ClassVar[bool] = True
     port: int
     count: int
 
@@ -98,6 +102,7 @@ class CallerTurnedAway(Event):
 
     sentence: ClassVar[str] = "a caller was turned away"
     level: ClassVar[Level] = Level.WARNING
+    is_by_callers: ClassVar[bool] = True
     method: str
     id: str
     reason: str
@@ -108,6 +113,7 @@ class CallRefused(Failure):
     """A call was answered with one of the errors of errors.md."""
 
     sentence: ClassVar[str] = "a call was refused"
+    is_by_callers: ClassVar[bool] = True
     method: str
     status: str
 
@@ -118,6 +124,7 @@ class CallFailed(Failure):
 
     sentence: ClassVar[str] = "a call failed"
     level: ClassVar[Level] = Level.ERROR
+    is_by_callers: ClassVar[bool] = True
     method: str
 
 
@@ -144,6 +151,22 @@ class LogOpened(Event):
     """SIGHUP: a log that was moved away goes on in a file of its name, of which this is the first line."""
 
     sentence: ClassVar[str] = "log opened"
+
+
+@dataclass(frozen=True)
+class MetricsNotRead(Failure):
+    """What is shown to a scraper is the last that could be read, and soon nothing."""
+
+    sentence: ClassVar[str] = "metrics cannot be read at the moment"
+    work: ClassVar[str] = METRICS
+
+
+@dataclass(frozen=True)
+class MetricsRead(Event):
+    """They can be read."""
+
+    level: ClassVar[Level] = Level.NONE
+    work: ClassVar[str] = METRICS
 
 
 @dataclass(frozen=True)

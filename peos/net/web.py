@@ -12,6 +12,7 @@ import ssl
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -89,6 +90,7 @@ async def serve_web(
     config = uvicorn.Config(
         application(acceptor.caller),
         ws="none",
+        interface="asgi3",
         lifespan="off",
         http="h11",
         log_config=None,
@@ -117,6 +119,16 @@ async def serve_web(
         raise
     observer.note(Listens(address, acceptor.port))
     return RunningWeb(server, task, acceptor)
+
+
+def require_metrics() -> None:
+    """What a port for metrics is made with."""
+    if not all(map(find_spec, ("prometheus_client", "uvicorn"))):
+        raise WrongInput(
+            "config.metrics_extra",
+            "listen.metrics needs packages that are not installed",
+            hint="pip install 'peos[metrics]'",
+        )
 
 
 def _uvicorn() -> Any:

@@ -61,7 +61,7 @@ def test_the_full_sample_names_every_setting() -> None:
         (
             '"127.0.0.1:7002"',
             '"127.0.0.1:7001"',
-            "each of listen.users, listen.peers and listen.web is a port of its own",
+            "each of listen.users and listen.peers is a port of its own",
         ),
         ('"127.0.0.1:7002"', '"127.0.0.1"', "listen.peers must be host:port"),
         ('"127.0.0.1:7002"', '"127.0.0.1:70000"', "listen.peers must be host:port"),

@@ -19,6 +19,7 @@ from peos.crypto.randomness import Randomness
 from peos.errors import Closed, NotYet, Unknown
 from peos.ldp.base import Question
 from peos.net.certificates import as_der, make_certificate
+from peos.net.observer import Observer
 from peos.net.tls import Trust
 from peos.shuffle.messages import Notice, NoticeKind, SignedNotice
 from peos.store.base import ShufflerStore
@@ -51,7 +52,7 @@ least_reports = 1
 class World:
     """A shuffler's registry on a store in memory, whose calls are counted."""
 
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, observer: Observer = OBSERVER) -> None:
         (folder / "shuffler.toml").write_text(CONFIG)
         settings = config.read(folder / "shuffler.toml")
         self.keys = keys.make(settings)
@@ -80,7 +81,7 @@ class World:
             store=self._asked(),
             trust=self.trust,
             engine=Inline(RNG),
-            observer=OBSERVER,
+            observer=observer,
         )
 
     def _count(self, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
