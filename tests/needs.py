@@ -53,12 +53,17 @@ def _systemd() -> str:
     return f"no {' and no '.join(missing)} on this machine" if missing else ""
 
 
+def _promtool() -> str:
+    return "" if shutil.which("promtool") else "no promtool on this machine"
+
+
 # Each says what is missing, or nothing.
 NEEDS: Final[Mapping[str, Callable[[], str]]] = {
     "browser": _browser,
     "namespaces": _namespaces,
     "node": _node,
     "systemd": _systemd,
+    "promtool": _promtool,
 }
 
 
