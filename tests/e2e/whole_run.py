@@ -26,6 +26,7 @@ DOMAIN: Final = 30  # more values than users: those that no user gave are zero
 CHOSEN: Final = 3
 PUBLISHED: Final = ("grr", "solh", "sue", "hadamard", "subset") if FULL else ("grr", "solh")
 SIZES: Final[dict[str, tuple[object, ...]]] = {"hadamard": ("--signs", 2), "subset": ("--size", 2)}
+SCHEME: Final[tuple[object, ...]] = () if FULL else ("--scheme", "jl")  # of all but the first collection
 _RNG: Final = Randomness(b"\x0e" * 32)
 
 # An analyzer that the shufflers' operators admitted and that the tests play, and one whose certificate is over.
@@ -96,13 +97,13 @@ def whole_run(folder: Path) -> Iterator[Concluded]:
 
 def _open_chosen(town: Town, mechanism: str) -> Party:
     """All users give the same answer, with real noise and a few fakes."""
-    asked = ("--mechanism", mechanism, *SIZES.get(mechanism, ()))
+    asked = ("--mechanism", mechanism, *SIZES.get(mechanism, ()), *SCHEME)
     return town.open(mechanism, [CHOSEN] * USERS, *asked, domain=8, eps_local=8.0, fakes=8)
 
 
 def _open_few(town: Town) -> Party:
     """Five answers where twelve are the minimum."""
-    ran = town.ask("few", "--mechanism", "grr", "--minimum", 12, domain=DOMAIN, users=USERS)
+    ran = town.ask("few", "--mechanism", "grr", "--minimum", 12, *SCHEME, domain=DOMAIN, users=USERS)
     assert ran.code == 0, ran.err
     return town.answer("few", list(range(5)))
 
