@@ -1,16 +1,15 @@
 """`peos demo`: an analyzer, shufflers and users as separate processes over TLS, and the estimates next to the truth."""
 
-import json
 import tempfile
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from peos.cli.demo_results import FOLDER, conclude
 from peos.cli.demo_task import demo_task
 from peos.cli.options import POST_PROCESS, real, require_no_more, whole
-from peos.errors import PeosError, WrongInput
+from peos.errors import WrongInput
 from peos.registry import DEFAULT_PROTOCOL, DEFAULT_SCHEME, MECHANISMS, PROTOCOLS, SCHEMES, TASKS
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def demo(
     chosen = {"fakes": fakes, "mechanism": mechanism, "scheme": scheme, "protocol": protocol}
     spec = local_spec(users, domain, **wanted, **chosen)
     spec.plan(shufflers)  # what cannot be met is said before anything is started
-    folder = writable_folder(out or Path("peos-demo"))  # nor is it run for nothing
+    folder = writable_folder(out or FOLDER)  # nor is it run for nothing
     values = zipf_values(users, domain, seed)
     with tempfile.TemporaryDirectory(prefix="peos-demo-") as scratch:
         published, clock = run_locally(
@@ -114,19 +113,7 @@ def demo(
     result = _compare(published, values, clock)
     if asked is not None:
         result["post_processed"] = post_processed(result, asked)
-    folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(result, indent=2, ensure_ascii=False)
-    (folder / "result.json").write_text(text, encoding="utf-8")
-    report = import_module("analyzer.report")  # by name, as every role is loaded here
-    (folder / report.REPORT).write_text(report.page(result), encoding="utf-8")
-    if as_json:
-        typer.echo(text)
-    else:
-        _show(result, folder, console)
-    console.print(f"the report is {folder / report.REPORT}")
-    if not result["ok"]:
-        failed = ", ".join(name for name, held in result["checks"].items() if not held)
-        raise PeosError("demo.failed", f"the demo failed its check: {failed}", hint=f"see {folder / 'result.json'}")
+    conclude(result, folder, console, _show, as_json=as_json)
 
 
 def _is_typed(context: typer.Context, name: str) -> bool:
@@ -208,7 +195,3 @@ def _show(result: dict[str, Any], folder: Path, console: "Console") -> None:
         console.print(
             f"the {SHOWN} largest estimates of {len(result['truth'])} values; all are in {folder / 'result.json'}"
         )
-    for sentence in result["guarantees"]["coalitions"]:
-        console.print(sentence)
-    for name, held in result["checks"].items():
-        console.print(f"{'holds' if held else 'FAILS'}  {name.replace('_', ' ')}")

@@ -3,13 +3,11 @@
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import typer
-
-from peos.errors import PeosError, WrongInput, in_words
+from peos.cli.demo_results import FOLDER, conclude
+from peos.errors import WrongInput, in_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,6 +37,7 @@ def demo_task(
     from peos.cli.options import task_options
     from peos.localrun import run_study_locally
     from peos.spec import StudySpec
+    from peos.store.private_files import writable_folder
     from peos.tasks.kinds import kind_of
 
     kind = kind_of(name)
@@ -50,24 +49,12 @@ def demo_task(
     held = read_records(records) if records is not None else list(kind.records(options, chosen["users"], seed))
     spec = StudySpec(name=NAME, task=name, options=options, **chosen | {"users": len(held)})
     task = spec.build(shufflers)  # what cannot be met is said before anything is started
+    folder = writable_folder(out or FOLDER)  # nor is it run for nothing
     console = Console(stderr=as_json, highlight=False)
     with tempfile.TemporaryDirectory(prefix="peos-demo-") as scratch:
         published, clock = run_study_locally(Path(scratch), spec, held, shufflers=shufflers, console=console)
     result = _compare(published, task, held, clock)
-    folder = out or Path("peos-demo")
-    folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(result, indent=2, ensure_ascii=False)
-    (folder / "result.json").write_text(text, encoding="utf-8")
-    report = import_module("analyzer.report")  # by name, as every role is loaded here
-    (folder / report.REPORT).write_text(report.page(result), encoding="utf-8")
-    if as_json:
-        typer.echo(text)
-    else:
-        _show(result, folder, console)
-    console.print(f"the report is {folder / report.REPORT}")
-    if not result["ok"]:
-        failed = ", ".join(check for check, held in result["checks"].items() if held is False)
-        raise PeosError("demo.failed", f"the demo failed its check: {failed}", hint=f"see {folder / 'result.json'}")
+    conclude(result, folder, console, _show, as_json=as_json)
 
 
 def read_records(path: Path) -> list[object]:
@@ -135,7 +122,3 @@ def _show(result: dict[str, Any], folder: Path, console: "Console") -> None:
         console.print(f"F1 {result['f1']:.2f}, normalised cumulative rank {result['ncr']:.2f}")
     if len(result["labels"]) > SHOWN:
         console.print(f"{len(result['labels'])} rows in all; they are in {folder / 'result.json'}")
-    for sentence in result["guarantees"]["coalitions"]:
-        console.print(sentence)
-    for name, held in result["checks"].items():
-        console.print(f"{'holds' if held else 'FAILS'}  {name.replace('_', ' ')}")
