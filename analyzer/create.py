@@ -23,6 +23,7 @@ from peos.errors import PeosError
 from peos.net.errors import is_retryable
 from peos.spec import CollectionSpec
 from peos.store.private_files import PUBLIC, private_folder, write_durably
+from peos.tasks.views import Catalogue
 from peos.wire.parties import encode_invitation
 
 ASK_EVERY: Final = 1.0
@@ -49,11 +50,15 @@ async def open_collection(
     return workspace.kept(kept.name)
 
 
-def write_invitation(workspace: Workspace, kept: CollectionRow, folder: Path) -> Path:
-    """The invitation to hand to users; the same bytes each time."""
+def write_invitation(
+    workspace: Workspace, kept: CollectionRow, folder: Path, catalogue: bytes | None = None
+) -> Path:
+    """The invitation to hand to users, with the catalogue that goes with it, if one does; the same bytes each time."""
     path = folder / f"{kept.name}.invitation"
     if not folder.is_dir():
         private_folder(folder)
+    if catalogue is not None:
+        write_durably(path.with_suffix(Catalogue.suffix), [catalogue], mode=PUBLIC)
     signed_cards = workspace.proposal(kept).signed_cards[:-1]
     write_durably(path, [encode_invitation(kept.digest, signed_cards)], mode=PUBLIC)
     return path

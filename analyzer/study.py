@@ -7,7 +7,7 @@ under its name before anything is done about it, so that a stop anywhere is gone
 import asyncio
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +28,7 @@ from peos.privacy.guarantees import rounded_up
 from peos.settings import load
 from peos.spec import StudySpec, require_name
 from peos.store.private_files import lock, private_folder
-from peos.tasks.base import Round, Table
+from peos.tasks.base import Round, Table, Task
 from peos.tasks.planning import Planned
 
 _FOLDER: Final = "studies"
@@ -137,7 +137,7 @@ async def _run(
                 if here.state in (State.DRAFT, State.OPEN):
                     if here.state is State.DRAFT:
                         here = await open_collection(workspace, here, progress, wait=wait)
-                    path = write_invitation(workspace, here, out)
+                    path = write_invitation(workspace, here, out, _catalogue(task, attempts(workspace, study)))
                     if said != here.name:
                         said = here.name
                         progress.say(f"{here.name} is open; its invitation is {path}")
@@ -200,6 +200,12 @@ def require_running(study: StudyRow) -> None:
         raise Closed(
             "study.over", f"{study.name} is {study.state}: its tickets would be useless", hint="create another study"
         )
+
+
+def _catalogue(task: Task, so_far: Sequence[Attempt]) -> bytes | None:
+    """Of the round that is asked now."""
+    asked = task.next(seen(so_far))
+    return asked.catalogue if isinstance(asked, Round) else None
 
 
 def _attempt(workspace: Workspace, one: CollectionRow) -> Attempt:

@@ -15,7 +15,7 @@ from peos.crypto.identity import SECRET_BYTES, SIGNATURE_BYTES, Identity
 from peos.errors import WrongInput, in_words
 from peos.store.private_files import private_file, write_durably
 from peos.tasks.labels import LABEL_LIMIT
-from peos.tasks.views import Record
+from peos.tasks.views import Catalogue, Record
 
 _TICKET: Final = re.compile(
     rf"([0-9a-f]{{{2 * ID_BYTES}}}):([0-9a-f]{{{2 * SIGNATURE_BYTES}}})(?::([0-9a-f]{{{2 * SECRET_BYTES}}}))?"
@@ -160,7 +160,7 @@ def read_answers(tickets: Path, read: Callable[[], Given]) -> tuple[Given, list[
 def read_catalogue(path: Path | None, invitation: Path) -> bytes | None:
     """The catalogue that is named, or else the one next to the invitation, if there is one."""
     if path is None:
-        path = invitation.with_suffix(".catalogue")
+        path = invitation.with_suffix(Catalogue.suffix)
         if not path.exists():
             return None
     return _read_bytes(path)

@@ -17,6 +17,7 @@ from peos.errors import WrongInput
 from peos.estimate.frequency import Frequencies
 from peos.estimate.grouped import odd_sizes
 from peos.ldp.base import Mechanism
+from peos.ldp.grouped_tables import GroupedTables
 from peos.ldp.reports import Reports
 from peos.privacy.guarantees import Guarantees
 from peos.tasks.planning import Asked, Planned
@@ -98,12 +99,16 @@ def best_of(texts: Sequence[Prefix], estimate: Frequencies, k: int) -> Table:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """A collection that a task asks for: of a `share` of the users that were not asked yet, each by one view."""
+    """A collection that a task asks for: of a `share` of the users that were not asked yet, each by one view.
+
+    `catalogue` is the file that its users need with the invitation, if one of the views names one.
+    """
 
     views: tuple[View, ...]
     plan: Planned[Mechanism]
     share: float
     decode: Callable[[Reports], Table]
+    catalogue: bytes | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,11 +154,9 @@ class Task(Protocol):
 
 
 class OneRound(ABC):
-    """A task over texts of `bits` bits whose every question goes out at once: one collection, one guarantee."""
+    """A task whose every question goes out at once: one collection, one guarantee."""
 
     in_memory: ClassVar[str] = ""  # why no shuffle may ask it
-    bits: int
-    k: int
     asked: Asked
 
     @property
@@ -170,6 +173,10 @@ class OneRound(ABC):
     def decode(self, reports: Reports) -> Table:
         """What the reports show."""
 
+    def answer(self, found: Table) -> Answer:
+        """What it makes of that."""
+        return Answer(found)
+
     @property
     def plans(self) -> tuple[Planned[Mechanism], ...]:
         """The one."""
@@ -180,13 +187,79 @@ class OneRound(ABC):
         """How many are to be asked."""
         return self.asked.users
 
+    def next(self, seen: Sequence[Table]) -> Round | Answer:
+        """One round, and what it finds."""
+        return self.answer(seen[0]) if seen else Round(tuple(self.views), self.plan, 1.0, self.decode)
+
+
+class OfTexts(OneRound):
+    """One over texts of `bits` bits."""
+
+    bits: int
+    k: int
+
     def labels(self, records: Records) -> Sequence[str]:
         """What each record is called in an answer."""
         return Texts.of(records, self.bits).labels(self.bits)
 
-    def next(self, seen: Sequence[Table]) -> Round | Answer:
-        """One round, and what it finds."""
-        return Answer(seen[0]) if seen else Round(tuple(self.views), self.plan, 1.0, self.decode)
+
+class Design(Protocol):
+    """Which tables are asked, with the plan."""
+
+    @property
+    def plan(self) -> Planned[GroupedTables]:
+        """Of the collection."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What binds it, and what is next best."""
+
+    def in_words(self) -> str:
+        """What is asked, and what is expected of it."""
+
+
+class OfTables(OneRound):
+    """One of hidden tables of cells; its answers are made of every cell of every table."""
+
+    @property
+    @abstractmethod
+    def design(self) -> Design:
+        """Which tables are asked, and what is expected of them."""
+
+    @property
+    @abstractmethod
+    def named(self) -> Sequence[str]:
+        """What every cell is called, table after table."""
+
+    @property
+    def plan(self) -> Planned[GroupedTables]:
+        """Of the design."""
+        return self.design.plan
+
+    def in_words(self) -> tuple[str, ...]:
+        """What is asked and why, what is expected, and what is claimed."""
+        return self.design.in_words(), *self.design.notes, *self.plan.guarantees.in_words()
+
+    @property
+    def k(self) -> int:
+        """As many labels as there are cells: nothing is left out."""
+        return self.plan.mechanism.domain
+
+    def decode(self, reports: Reports) -> Table:
+        """Every cell of every table, table after table, each estimated from its own table's reports."""
+        estimates = [reports.estimate(table) for table in range(len(self.plan.mechanism.tables))]
+        level = 0.05 / len(estimates)
+        significant = [one.significant(level) for one in estimates]
+        return Table(
+            tuple(self.named),
+            np.concatenate([one.frequency for one in estimates]),
+            np.concatenate([one.stderr for one in estimates]),
+            np.concatenate([one.interval() for one in estimates]),
+            np.concatenate([one for one in significant if one is not None]),
+            sum(one.tested for one in estimates),
+            reports.users,
+            sizes=reports.sizes,
+        )
 
 
 def require_collectable(task: Task) -> None:

@@ -15,7 +15,7 @@ from peos.ldp.base import Mechanism, whole_number
 from peos.ldp.grouped_hash import MOST_GROUPS, Candidates
 from peos.ldp.key_hash import EXT_BITS
 from peos.ldp.reports import Reports
-from peos.tasks.base import OneRound, Table, best_of
+from peos.tasks.base import OfTexts, Table, best_of
 from peos.tasks.planning import Asked, Planned, Targets, planned
 from peos.tasks.prefix_search import MOST_KEPT
 from peos.tasks.text_views import MOST_CHANNELS, ChannelView, PrefixView, channel_of
@@ -26,7 +26,7 @@ _TENTH: Final = 9  # the weight of every other group, where the last has as many
 _LAST: Final = 8  # bits that whole texts are counted by, after the rest
 
 
-class HASH(OneRound):
+class HASH(OfTexts):
     """Texts of `bits` bits in blocks of `step`: the `k` best, of one in each of `channels`.
 
     With k^1.5 channels, as the thesis has it; Apple's has 256 of them.

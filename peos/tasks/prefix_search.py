@@ -24,7 +24,7 @@ from peos.ldp.base import whole_number
 from peos.ldp.grouped_hash import Candidates, GroupedHash
 from peos.ldp.key_hash import EXT_BITS, PAIRS_A_SECOND
 from peos.ldp.reports import Reports
-from peos.tasks.base import NOTHING, Answer, OneRound, Table, table
+from peos.tasks.base import NOTHING, Answer, OfTexts, Table, table
 from peos.tasks.planning import Asked, Planned, Targets, planned
 from peos.tasks.scoring import missed
 from peos.tasks.text_views import PrefixView
@@ -40,7 +40,7 @@ _BISECTIONS: Final = 60
 _NEVER: Final = 1e-6
 
 
-class PrefixSearch(OneRound):
+class PrefixSearch(OfTexts):
     """Texts of `bits` bits by prefixes of `cuts` bits: the `k` best, of which `beam` are kept in between.
 
     `weights` are of the groups; with a `threshold` every prefix as frequent as that is kept in place of the beam.

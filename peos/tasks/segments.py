@@ -17,7 +17,7 @@ from peos.ldp.base import Mechanism, whole_number
 from peos.ldp.grouped_hash import MOST_GROUPS, Candidates
 from peos.ldp.key_hash import EXT_BITS
 from peos.ldp.reports import Reports
-from peos.tasks.base import NOTHING, OneRound, Table, best_of
+from peos.tasks.base import NOTHING, OfTexts, Table, best_of
 from peos.tasks.planning import Asked, Planned, Targets, planned
 from peos.tasks.prefix_search import MOST_KEPT
 from peos.tasks.text_views import PairView, PrefixView, SegmentView
@@ -29,7 +29,7 @@ _STEP: Final = 4  # by a quarter at a time more pairs are taken
 Pair = tuple[int, int, int, int]  # segment, segment, pattern of the one, pattern of the other
 
 
-class SPM(OneRound):
+class SPM(OfTexts):
     """Texts of `bits` bits in segments of `step`: the `k` best."""
 
     _most_views: ClassVar[int] = MOST_GROUPS

@@ -40,6 +40,11 @@ class TextView(Fields):
         """What is no text; one that is too long is cut, and answers all the same."""
         return "" if is_text(record) else "the record is not a text"
 
+    @property
+    def _text(self) -> str:
+        """What it is asked of, in words."""
+        return f"a text of at most {(self.bits + 7) // 8} bytes"
+
     @abstractmethod
     def keys(self, texts: Texts) -> Keys:
         """One column: each text's key."""
@@ -64,8 +69,7 @@ class PrefixView(TextView):
     @property
     def in_words(self) -> str:
         """In bytes where it is whole ones."""
-        asked = _first(self.last)
-        return f"{asked} of a text of at most {(self.bits + 7) // 8} bytes"
+        return f"{_first(self.last)} of {self._text}"
 
     def keys(self, texts: Texts) -> Keys:
         """(prefix before it, its bits)."""
@@ -87,7 +91,7 @@ class SegmentView(TextView):
     @property
     def in_words(self) -> str:
         """By their places."""
-        return f"bits {self.first + 1} to {self.last} of a text of at most {(self.bits + 7) // 8} bytes"
+        return f"bits {self.first + 1} to {self.last} of {self._text}"
 
     def keys(self, texts: Texts) -> Keys:
         """(nothing, the bits)."""
@@ -114,7 +118,7 @@ class PairView(TextView):
     def in_words(self) -> str:
         """By their places."""
         places = f"bits {self.first + 1} to {self.last} and {self.other_first + 1} to {self.other_last}"
-        return f"{places} of a text of at most {(self.bits + 7) // 8} bytes"
+        return f"{places} of {self._text}"
 
     def keys(self, texts: Texts) -> Keys:
         """(one segment, the other)."""
@@ -139,10 +143,8 @@ class ChannelView(TextView):
     @property
     def in_words(self) -> str:
         """By their places, and how many channels there are."""
-        return (
-            f"bits {self.first + 1} to {self.last} of a text of at most {(self.bits + 7) // 8} bytes, and which of "
-            f"{self.channels} classes the text is in"
-        )
+        asked = f"bits {self.first + 1} to {self.last} of {self._text}"
+        return f"{asked}, and which of {self.channels} classes the text is in"
 
     def keys(self, texts: Texts) -> Keys:
         """(channel, bits)."""

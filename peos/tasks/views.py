@@ -39,6 +39,8 @@ Record = object
 class Catalogue:
     """A list that is too long for a document: a file next to the invitation, one JSON text a line."""
 
+    suffix: ClassVar[str] = ".catalogue"  # where the invitation's name ends in its own
+
     digest: bytes  # SHA-256 of the file
     count: int
 

@@ -135,7 +135,7 @@ class ItemTask(ABC):
             best = fitting(np.argsort(-estimate.frequency, kind="stable").tolist(), self.name_of, 2 * self.k)
             return tabled([self.name_of(item) for item in best], estimate, np.array(best, np.intp), LEVEL)
 
-        return Round((self.all_items,), plan, share / (1 - before), decode)
+        return Round((self.all_items,), plan, share / (1 - before), decode, self.catalogue)
 
     def sizing(self, view: SizeView, share: float, before: float) -> Round:
         """How many of the items asked about each user has."""
@@ -144,7 +144,8 @@ class ItemTask(ABC):
         def decode(reports: Reports) -> Table:
             return tabled([str(size) for size in range(view.cells)], reports.estimate(), np.arange(view.cells), LEVEL)
 
-        return Round((view,), plan, share / (1 - before), decode)
+        listed = None if view.catalogue is None else self.catalogue
+        return Round((view,), plan, share / (1 - before), decode, listed)
 
     def counting(
         self,

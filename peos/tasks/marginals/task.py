@@ -17,14 +17,12 @@ import numpy as np
 
 from peos.errors import WrongInput
 from peos.ldp.base import whole_number
-from peos.ldp.grouped_tables import GroupedTables
-from peos.ldp.reports import Reports
-from peos.tasks.base import Answer, Round, Table
+from peos.tasks.base import OfTables, Table
 from peos.tasks.cell_views import AttributesView, Axis
 from peos.tasks.marginals.answer import MarginalsAnswer
 from peos.tasks.marginals.choice import Design, choose, of_blocks
 from peos.tasks.marginals.consistency import Overlaps
-from peos.tasks.planning import Asked, Planned, Targets
+from peos.tasks.planning import Asked, Targets
 from peos.tasks.schema import Schema
 from peos.tasks.texts import Records
 
@@ -32,7 +30,7 @@ MOST_WAYS: Final = 8
 _MOST_SIZE: Final = 4_096  # values of one attribute
 
 
-class Marginals:
+class Marginals(OfTables):
     """Tables of up to `ways` attributes of a schema, planned for the least error; or over the `tables` that are named.
 
     A table of more attributes, or of some that no table has together, is answered by maximum entropy.
@@ -70,30 +68,6 @@ class Marginals:
             raise WrongInput("marginals.tables", "the tables that are named have each attribute, and are different")
         return of_blocks(self.schema.sizes, blocks, self.ways, self.asked)
 
-    @property
-    def plan(self) -> Planned[GroupedTables]:
-        """Mechanism, fakes and guarantees of its one round."""
-        return self.design.plan
-
-    @property
-    def plans(self) -> tuple[Planned[GroupedTables], ...]:
-        """The one."""
-        return (self.plan,)
-
-    def in_words(self) -> tuple[str, ...]:
-        """What is asked and why, what is expected, and what is claimed."""
-        return self.design.in_words(), *self.design.notes, *self.plan.guarantees.in_words()
-
-    @property
-    def users(self) -> int:
-        """How many are to be asked."""
-        return self.asked.users
-
-    @property
-    def k(self) -> int:
-        """As many labels as there are cells: nothing is left out."""
-        return self.plan.mechanism.domain
-
     @cached_property
     def overlaps(self) -> Overlaps:
         """Its tables' attributes."""
@@ -113,6 +87,11 @@ class Marginals:
             found += cells[view.cell_of(view.read(records))].tolist()
         return found
 
+    @property
+    def named(self) -> list[str]:
+        """By their attributes' values."""
+        return [name for view in self.views for name in self._named(view)]
+
     def _named(self, view: AttributesView) -> list[str]:
         """What each cell of a table is called."""
         named = [""]
@@ -121,23 +100,6 @@ class Marginals:
             named = [f"{before}, {attribute.name} {cell}" for before in named for cell in attribute.cells]
         return [one.removeprefix(", ") for one in named]
 
-    def decode(self, reports: Reports) -> Table:
-        """Every cell of every table, table after table, each estimated from its own table's reports."""
-        estimates = [reports.estimate(table) for table in range(len(self.design.blocks))]
-        level = 0.05 / len(estimates)
-        return Table(
-            tuple(name for view in self.views for name in self._named(view)),
-            np.concatenate([one.frequency for one in estimates]),
-            np.concatenate([one.stderr for one in estimates]),
-            np.concatenate([one.interval() for one in estimates]),
-            np.concatenate([one.significant(level) for one in estimates]),
-            sum(one.tested for one in estimates),
-            reports.users,
-            sizes=reports.sizes,
-        )
-
-    def next(self, seen: Sequence[Table]) -> Round | Answer:
-        """One round, and what it finds."""
-        if seen:
-            return MarginalsAnswer(seen[0], schema=self.schema, overlaps=self.overlaps, plan=self.plan)
-        return Round(self.views, self.plan, 1.0, self.decode)
+    def answer(self, found: Table) -> MarginalsAnswer:
+        """Of any attributes."""
+        return MarginalsAnswer(found, schema=self.schema, overlaps=self.overlaps, plan=self.plan)

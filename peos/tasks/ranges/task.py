@@ -17,14 +17,12 @@ from typing import Final, Unpack
 import numpy as np
 
 from peos.errors import Refused, WrongInput
-from peos.ldp.base import Mechanism, whole_number
-from peos.ldp.grouped_tables import GroupedTables
-from peos.ldp.reports import Reports
-from peos.tasks.base import Answer, Round, Table
+from peos.ldp.base import whole_number
+from peos.tasks.base import OfTables, Table
 from peos.tasks.cell_views import Axis, CellView, GridView, LevelView
 from peos.tasks.marginals.estimates import Fit
 from peos.tasks.measure_views import MOST_PACKED, MOST_POINTS, PackedView, RoundedView
-from peos.tasks.planning import Asked, Planned, Targets
+from peos.tasks.planning import Asked, Targets
 from peos.tasks.query import Floats, middles
 from peos.tasks.ranges.answer import Estimates, Product, RangesAnswer
 from peos.tasks.ranges.grids import Asking, GridDesign, GridEstimate, choose_grids
@@ -49,7 +47,7 @@ class Packed:
         whole_number(self.most, "the most records of a user that count", least=1, most=MOST_PACKED)
 
 
-class Ranges:
+class Ranges(OfTables):
     """Ranges of some attributes of a schema, the dimensions, and sums of a `measure` that is rounded into the report.
 
     Of `packed` records one is drawn for each user, and counts as often as she has any. `points` of a measure's grid are
@@ -101,30 +99,6 @@ class Ranges:
             attributes.append(Asking(0, points=self._points))
         return choose_grids(attributes, self.asked, is_joint=self.packed is not None)
 
-    @property
-    def plan(self) -> Planned[GroupedTables]:
-        """Mechanism, fakes and guarantees of its one round."""
-        return self.design.plan
-
-    @property
-    def plans(self) -> tuple[Planned[Mechanism], ...]:
-        """The one."""
-        return (self.plan,)
-
-    def in_words(self) -> tuple[str, ...]:
-        """What is asked and why, what is expected, and what is claimed."""
-        return self.design.in_words(), *self.design.notes, *self.plan.guarantees.in_words()
-
-    @property
-    def users(self) -> int:
-        """How many are to be asked."""
-        return self.asked.users
-
-    @property
-    def k(self) -> int:
-        """As many labels as there are cells: nothing is left out."""
-        return self.plan.mechanism.domain
-
     @cached_property
     def views(self) -> tuple[CellView, ...]:
         """One a table."""
@@ -158,28 +132,15 @@ class Ranges:
         """A record's cells are no labels that are found or not; there is nothing to score."""
         return []
 
-    def decode(self, reports: Reports) -> Table:
-        """Every cell of every table, table after table, each estimated from its own table's reports."""
-        estimates = [reports.estimate(table) for table in range(len(self.views))]
-        level = 0.05 / len(estimates)
-        significant = [one.significant(level) for one in estimates]
-        return Table(
-            tuple(f"{view.in_words}, cell {cell + 1}" for view in self.views for cell in range(view.cells)),
-            np.concatenate([one.frequency for one in estimates]),
-            np.concatenate([one.stderr for one in estimates]),
-            np.concatenate([one.interval() for one in estimates]),
-            np.concatenate([one for one in significant if one is not None]),
-            sum(one.tested for one in estimates),
-            reports.users,
-            sizes=reports.sizes,
-        )
+    @property
+    def named(self) -> list[str]:
+        """By table and number."""
+        return [f"{view.in_words}, cell {cell + 1}" for view in self.views for cell in range(view.cells)]
 
-    def next(self, seen: Sequence[Table]) -> Round | Answer:
-        """One round, and what it finds."""
-        if not seen:
-            return Round(self.views, self.plan, 1.0, self.decode)
+    def answer(self, found: Table) -> RangesAnswer:
+        """To any range."""
         return RangesAnswer(
-            seen[0],
+            found,
             schema=self.schema,
             dimensions=self.dimensions,
             measures=self._measures,
