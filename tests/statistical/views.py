@@ -7,15 +7,19 @@ polynomial of degree n_r in 1/g. As g takes two values only, e depends on how ma
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
-from peos.crypto.randomness import Randomness
+from peos.crypto.randomness import U64, Randomness
 from peos.ldp import GRR, HadamardResponse, LocalHash, SubsetSelection
 from peos.ldp.base import PureMechanism
 from peos.ldp.fields import UnaryFields
+from peos.ldp.grouped_hash import GroupedHash, Keys
+from peos.tasks.text_views import PrefixView
+from peos.tasks.views import answers_of
 
 Floats = NDArray[np.float64]
 Bits = NDArray[np.bool_]
@@ -26,7 +30,7 @@ MINE, OTHER, THIRD = 0, 1, 2  # her value, the one that she might have had, ever
 class Views:
     """Of each repeat (row) and report: whether it matches MINE, OTHER and THIRD."""
 
-    mechanism: PureMechanism
+    mechanism: "PureMechanism | SinglingOut"
     fakes: int
     mine: Bits
     other: Bits
@@ -72,7 +76,31 @@ def _log_choose(n: int, k: NDArray[np.int64]) -> Floats:
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
-def drawn(mechanism: PureMechanism, users: int, fakes: int, repeats: int, rng: Randomness) -> Views:
+class SinglingOut(GroupedHash):
+    """Two prefixes of a text, at which hers differs from everybody else's: what would be asked in order to find her.
+
+    A value is one of three texts; which of the two prefixes a report is of is hidden.
+    """
+
+    views = (PrefixView(0, 8, 16), PrefixView(8, 16, 16))
+    texts = ("zq", "ab", "mm")  # MINE, OTHER, THIRD
+
+    def randomize(self, values: NDArray[np.int64], rng: Randomness | None = None) -> U64:  # type: ignore[override] # texts by number
+        parents, exts, fits = self._keys
+        return super().randomize(Keys(parents[values], exts[values], fits[values]), rng)
+
+    @cached_property
+    def _keys(self) -> Keys:
+        return self.gathered(answers_of(self.views, self.texts, Randomness(bytes(32))))
+
+    def matches(self, words: U64, value: int) -> Bits:
+        """Which reports have the hash of a text's prefix, of the one that each is of."""
+        groups, seeds, cells = self.decode(words)
+        parents, exts, _ = (one[value][groups] for one in self._keys)
+        return np.asarray(self.hashes.hash(seeds, parents, exts) == cells)
+
+
+def drawn(mechanism: PureMechanism | SinglingOut, users: int, fakes: int, repeats: int, rng: Randomness) -> Views:
     """That many collections by the mechanism's own randomiser, in which one user holds MINE."""
     values = np.full((repeats, users), THIRD)
     values[:, 0] = MINE
@@ -83,8 +111,10 @@ def drawn(mechanism: PureMechanism, users: int, fakes: int, repeats: int, rng: R
     return Views(mechanism, fakes, *found)
 
 
-def matches(mechanism: PureMechanism, words: NDArray[np.uint64], value: int) -> Bits:
+def matches(mechanism: PureMechanism | SinglingOut, words: U64, value: int) -> Bits:
     """Which reports match a value."""
+    if isinstance(mechanism, SinglingOut):
+        return mechanism.matches(words, value)
     if isinstance(mechanism, GRR):
         return np.asarray(mechanism.decode(words) == value)
     if isinstance(mechanism, LocalHash):
