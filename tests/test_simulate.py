@@ -21,10 +21,16 @@ from peos.ldp import (
     RandomMatrixProjection,
     SubsetSelection,
 )
+from peos.ldp.grouped_hash import GroupedHash
+from peos.ldp.grouped_tables import GroupedTables
 from peos.shuffle.delivery_state import Phase
 from peos.shuffle.messages import Kind
 from peos.shuffle.schedule import Schedule
 from peos.simulate import ANALYZER, Collected, Simulation, run_collection
+from peos.tasks.cell_views import Axis, LevelView
+from peos.tasks.schema import Attribute
+from peos.tasks.text_views import PrefixView
+from peos.tasks.views import View
 from tests.full import full
 from tests.keys import small_key
 from tests.raising import raises
@@ -38,9 +44,23 @@ def collected(simulation: Simulation, words: np.ndarray[tuple[int, ...], np.dtyp
     return simulation.publish(submitted=len(words))
 
 
-@pytest.mark.parametrize("shufflers", [3, 4, 5, 7])
-def test_every_report_comes_out_exactly_once(shufflers: int, rng: Randomness) -> None:
-    simulation = Simulation(GRR(64, 4.0), shufflers=shufflers, fakes=7, key=small_key(), rng=rng)
+PREFIXES = PrefixView(0, 8, 16), PrefixView(8, 16, 16)
+NUMBERS = tuple(LevelView((Axis(Attribute(name, (), 0, most)),)) for name, most in (("a", 3), ("b", 59)))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "views", "shufflers"),
+    [
+        *((GRR(64, 4.0), (), many) for many in (3, 4, 5, 7)),
+        full(GroupedHash([1, 2], 4.0, 16), PREFIXES, 3),
+        full(GroupedTables([4, 60], 4.0), NUMBERS, 3),
+    ],
+)
+def test_every_report_comes_out_exactly_once(
+    mechanism: Mechanism, views: tuple[View, ...], shufflers: int, rng: Randomness
+) -> None:
+    described = tuple(view.describe() for view in views)
+    simulation = Simulation(mechanism, shufflers=shufflers, fakes=7, views=described, key=small_key(), rng=rng)
     words = np.arange(1000, 1040, dtype=np.uint64).reshape(-1, 1)
     result = collected(simulation, words)
     out = result.reports[:, 0]

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from peos.localcluster import LocalCluster, Party
+from tests.e2e.studies import QUESTIONS, StudyTown, counted
 from tests.e2e.town import Town, digest_of, group, paused, says, told, until
 
 USERS = 48  # with the dummies so many rows that a holder starts workers for a pass
@@ -80,37 +80,30 @@ def interrupted(town: Town, party: Party, collection: str, *, holding: Party) ->
     assert line["state"] == "shuffling"
 
 
-def given(result: dict[str, Any]) -> list[int]:
-    """How often each value was given: local noise changes no report of this collection."""
-    counted = np.array(result["frequency"]) * result["users"]
-    assert np.abs(counted - np.rint(counted)).max() < 0.01, counted
-    return [int(one) for one in np.rint(counted)]
-
-
 @pytest.mark.full
-def test_a_collection_survives_every_restart(tmp_path: Path) -> None:
-    values = list(range(USERS))
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_collection_survives_every_restart(question: str, tmp_path: Path) -> None:
+    asked, values = QUESTIONS[question], list(range(USERS))
     with LocalCluster(tmp_path / "cluster", shufflers=3) as cluster:
         cluster.init(most_eps_local=48.0)
         cluster.start()
-        town = Town(cluster)
+        town = StudyTown(cluster)
         first, second, third = cluster.shufflers
-        created = town.ask(NAME, "--mechanism", "grr", domain=DOMAIN, users=USERS)
-        assert created.code == 0, created.err
-        digest = digest_of(town, NAME)
+        name = asked.ask(town, NAME, domain=DOMAIN, users=USERS)
+        digest = digest_of(town, name)
 
         for party in cluster.parties:  # after create
             restart(town, party)
         assert {town.standing(one, digest)["state"] for one in cluster.shufflers} == {"open"}
 
-        town.answer(NAME, values)
+        asked.answer(town, name, values)
         for party in cluster.parties:  # after submissions
             restart(town, party)
         assert all(town.standing(one, digest)["reports"] >= USERS for one in cluster.shufflers)
 
         with paused(third):  # the freeze cannot end without it, and the shuffle not either
-            assert town.analyst("freeze", NAME).code == 1, "one shuffler could not be reached"
-        town.freeze(NAME)
+            assert town.analyst("freeze", name).code == 1, "one shuffler could not be reached"
+        town.freeze(name)
         shuffles(town, first, digest)
         for party, other, end in ((first, third, stop), (second, first, kill), (third, second, stop)):
             with interrupted(town, party, digest, holding=other):
@@ -123,12 +116,12 @@ def test_a_collection_survives_every_restart(tmp_path: Path) -> None:
         until(lambda: says(town.analyzer, "the output is complete"), "the output")
         kill(town.analyzer)  # delivered, and not published
         assert not says(town.analyzer, "published"), "it was killed before"
-        assert town.analyst("status", NAME, "--json").json["state"] == "delivered"
+        assert town.analyst("status", name, "--json").json["state"] == "delivered"
         cluster.restart(town.analyzer)
         stop(town.analyzer)
         cluster.restart(town.analyzer)
-        result = town.result(NAME)
-        assert given(result) == [1] * USERS + [0] * (DOMAIN - USERS)
+        result = town.result(name)
+        assert counted(result).tolist() == [1] * USERS + [0] * (DOMAIN - USERS)
         assert says(town.analyzer, "published", since=seen)
         assert sum(line["event"] == "published" for line in told(town.analyzer)) == 1
         until(lambda: _is_published(town, digest), "the end with every shuffler", every=0.5)

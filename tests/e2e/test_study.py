@@ -2,25 +2,17 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from peos.ending import ends_with_this
 from peos.localcluster import LocalCluster
-from peos.net.submit import describe
-from peos.wire.documents import decode_signed_document
-from peos.wire.parties import decode_invitation
-from tests.e2e.town import PATIENCE, Ran, Town, until
-from tests.e2e.with_tasks import DIES
+from tests.e2e.studies import LAUNCHER, StudyTown, terms
+from tests.e2e.town import Ran, until
 
-LAUNCHER = ("tests.e2e.with_tasks",)
 USERS = 40
 LIKED = ["birch"] * 20 + ["ash"] * 14 + ["cedar"] * 6
 BETWEEN = (  # what `study run` does between two rounds; a step that is done is not done again
@@ -33,67 +25,15 @@ BETWEEN = (  # what `study run` does between two rounds; a step that is done is 
 )
 
 
-class Woods(Town):
+class Woods(StudyTown):
     """A town whose analyst knows the task of tests/e2e/run_off.py."""
-
-    def study(self, order: str, *words: object, dies: str = "") -> Ran:
-        """A command about the study; it dies at a point, if one is named."""
-        command = [
-            sys.executable,
-            "-m",
-            *LAUNCHER,
-            "peos.cli",
-            "study",
-            order,
-            "--config",
-            self.analyzer.config,
-            *words,
-        ]
-        ran = subprocess.run(  # noqa: S603 # our own command line
-            list(map(str, command)),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=PATIENCE,
-            cwd=Path(__file__).parents[2],
-            env={**ends_with_this(), DIES: dies},
-        )
-        return Ran(ran.returncode, ran.stdout, ran.stderr)
 
     def create(self, name: str, *asked: object, users: int = USERS) -> Ran:
         """A run-off between trees, with noise so small that no report is ever changed."""
         texts = self.folder / "texts"
         texts.write_text("ash\nbirch\ncedar\n", encoding="utf-8")
-        words: tuple[object, ...] = ("--name", name, "--task", "run-off", "--texts", texts, "--users", users)
-        words += ("--delta", "1e-6", "--eps-local", 24, "--fakes", 0, "--minimum", 4, "--scheme", "jl")
-        return self.study("create", *words, *asked)
-
-    def begin(self, name: str) -> "subprocess.Popen[bytes]":
-        """`study run`, in the background."""
-        command = [sys.executable, "-m", *LAUNCHER, "peos.cli", "study", "run", "--out", str(self.folder)]
-        command += ["--config", str(self.analyzer.config), name]
-        with (self.folder / "run.log").open("ab") as log:
-            return subprocess.Popen(  # noqa: S603 # our own command line
-                command, stdout=log, stderr=log, cwd=Path(__file__).parents[2], env=ends_with_this()
-            )
-
-    def invited(self, running: "subprocess.Popen[bytes]", round_: str) -> None:
-        """Wait for a round's invitation, as long as the study runs."""
-        until(lambda: self.invitation(round_).exists() or running.poll() is not None, f"an invitation to {round_}")
-        assert running.poll() is None, (self.folder / "run.log").read_text()
-
-    def answers(self, round_: str, tickets: Path, liked: list[str]) -> dict[str, Any]:
-        """Every user of the file answers the round, if it is hers; what the client says."""
-        client = self.cluster.client(f"users-of-{round_}", most_eps_local=48.0, budget=48.0)
-        records = self.folder / "records.txt"
-        records.write_text("".join(f"{one}\n" for one in liked), encoding="utf-8")
-        ran = self.run(
-            *("client", "submit-file", "--config", client.config, "--invitation", self.invitation(round_)),
-            *("--tickets", tickets, "--records", records, "--json"),
-        )
-        assert ran.code == 0, ran.err
-        said: dict[str, Any] = ran.json
-        return said
+        words: tuple[object, ...] = ("--name", name, "--task", "run-off", "--texts", texts, *terms(users))
+        return self.study("create", *words, "--minimum", 4, "--scheme", "jl", *asked)
 
 
 @pytest.fixture
@@ -107,14 +47,6 @@ def woods(tmp_path: Path) -> Iterator[Woods]:
         yield Woods(cluster)
 
 
-def minted(town: Town, study: str, count: int = USERS) -> Path:
-    """Tickets of all users of a study."""
-    file = town.folder / f"{study}.tickets"
-    ran = town.run("enrol", "--config", town.analyzer.config, "--study", study, "--count", count, "--out", file)
-    assert ran.code == 0, ran.err
-    return file
-
-
 @pytest.mark.full
 def test_a_task_of_one_file_runs_as_a_study_of_two_rounds_whatever_is_killed_between_them(woods: Woods) -> None:
     created = woods.create("trees")
@@ -122,17 +54,13 @@ def test_a_task_of_one_file_runs_as_a_study_of_two_rounds_whatever_is_killed_bet
     assert created.out.count("Against the analyzer") == 6, "both rounds' guarantees, before anybody is asked"
     again = woods.create("trees")
     assert (again.code, again.out) == (0, created.out), "the same again is the same study"
-    tickets, counted = minted(woods, "trees"), 0
-    running = woods.begin("trees")
-    try:
+    tickets, counted = woods.minted("trees", USERS), 0
+    with woods.running("trees") as running:
         woods.invited(running, "trees.1")
         counted += woods.answers("trees.1", tickets, LIKED)["accepted"]
         twice = woods.study("run", "trees")
         assert twice.code == 2, "one at a time"
         assert "study.running" in twice.err
-    finally:
-        running.kill()
-        running.wait()
     assert woods.analyst("freeze", "trees.1").code == 0
     until(lambda: "published" in woods.study("status", "trees").out, "the result of round 1")
     serving = cycle((woods.analyzer, *woods.shufflers))
@@ -142,21 +70,16 @@ def test_a_task_of_one_file_runs_as_a_study_of_two_rounds_whatever_is_killed_bet
             party = next(serving)  # and with it one of those that serve
             party.stop(kill=True)
             woods.cluster.restart(party)
-    running = woods.begin("trees")
-    try:
+    with woods.running("trees") as running:
         woods.invited(running, "trees.2")
         counted += woods.answers("trees.2", tickets, LIKED)["accepted"]
         assert woods.analyst("freeze", "trees.2").code == 0
-        assert running.wait(PATIENCE) == 0, (woods.folder / "run.log").read_text()
-    finally:
-        running.kill()
-        running.wait()
+        woods.ends(running)
     found = woods.study("result", "trees", "--json").json
     assert [one["name"] for one in found["rounds"]] == ["trees.1", "trees.2"], "no round was made twice"
     assert counted == USERS == sum(one["users"] for one in found["rounds"]), "each user was asked once"
     assert (found["schema"], found["complete"], found["task"]["name"], found["ok"]) == (2, True, "run-off", True)
-    first, second = (decode_invitation(woods.invitation(f"trees.{n}").read_bytes()) for n in (1, 2))
-    documents = [decode_signed_document(describe(one.shufflers[0], one.collection)).document for one in (first, second)]
+    documents = [woods.asked(f"trees.{number}") for number in (1, 2)]
     asked = [line.partition(":")[0] for line in tickets.read_text().splitlines()]
     held = [
         Counter(tree for id_, tree in zip(asked, LIKED, strict=True) if part.asks(bytes.fromhex(id_)))
@@ -177,17 +100,13 @@ def test_a_task_of_one_file_runs_as_a_study_of_two_rounds_whatever_is_killed_bet
 @pytest.mark.full
 def test_a_round_with_too_few_is_asked_of_others_and_the_study_stops_with_what_it_found(woods: Woods) -> None:
     assert woods.create("few", "--minimum", 30).code == 0
-    tickets = minted(woods, "few")
-    running = woods.begin("few")
-    try:
+    tickets = woods.minted("few", USERS)
+    with woods.running("few") as running:
         for name, of in (("few.1", 3), ("few.1.2", 2)):
             woods.invited(running, name)
             woods.answers(name, tickets, LIKED[:of])
             assert woods.analyst("freeze", name).code == 0
         woods.invited(running, "few.1.3")
-    finally:
-        running.kill()
-        running.wait()
     assert woods.study("abort", "few").code == 0
     shown = json.loads(woods.study("status", "few", "--json").out)
     assert (shown["state"], [one["state"] for one in shown["rounds"]]) == ("aborted", ["aborted"] * 3)

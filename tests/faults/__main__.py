@@ -22,8 +22,8 @@ from pathlib import Path
 from peos.store.bell import NAME as BELL
 from tests.faults import failures
 from tests.faults.failures import FAILURES
-from tests.faults.ground import ground
-from tests.faults.points import POINTS, Armed, Point
+from tests.faults.ground import QUESTIONS, Ground, ground
+from tests.faults.points import POINTS, Armed, Point, Stage
 from tests.faults.rows import points_of
 from tests.faults.trial import Outcome, Trial
 
@@ -40,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--in-a-row", action="store_true", help="all points of a party in one collection, where possible"
     )
     parser.add_argument("--scheme", default="paillier", help="the encryption scheme; jl decrypts and passes sooner")
+    parser.add_argument("--question", choices=QUESTIONS, default="grr", help="grouped: a study of one round")
     parser.add_argument("--json", type=Path, help="write all outcomes to this file")
     parser.add_argument("--keep", type=Path, help="copy the parties' folders of failed runs to this folder")
     parser.add_argument("--list", action="store_true", help="print the points with their parties, and kill no process")
@@ -50,6 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for point in few:
         say(f"left out: `{point.name}` comes up with {point.least:,} users and more")
     points = [point for point in points if point not in few]
+    if chosen.question == "grouped":
+        points = [point for point in points if point.stage is not Stage.FRESH]
+        say("left out: what comes before the study's round is open; tests/e2e/test_study.py kills that")
     pairs: list[Armed] = [(party, point) for point in points for party in point.parties]
     if chosen.list:
         for point in points:
@@ -62,7 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         joined = failures.in_rows(pairs) if chosen.failures else in_rows(pairs)
         rows = joined if chosen.in_a_row else [[pair] for pair in pairs]
-        outcomes = sweep(Path(folder), rows, chosen.users, chosen.runs, scheme=chosen.scheme, keep=chosen.keep)
+        with ground(Path(folder) / "ground", chosen.users, chosen.scheme, chosen.question) as here:
+            outcomes = sweep(here, rows, chosen.runs, keep=chosen.keep)
     if chosen.json:
         chosen.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1) + "\n")
     return table(outcomes)
@@ -75,25 +80,22 @@ def in_rows(pairs: Sequence[Armed]) -> list[list[Armed]]:
     return [row for row in rows if row] + [[pair] for pair in pairs if pair not in joined]
 
 
-def sweep(
-    folder: Path, rows: Sequence[Sequence[Armed]], users: int, runs: int, *, scheme: str, keep: Path | None
-) -> list[Outcome]:
+def sweep(here: Ground, rows: Sequence[Sequence[Armed]], runs: int, *, keep: Path | None) -> list[Outcome]:
     """Every row of parties at their points, `runs` times, all from one preparation."""
     outcomes: list[Outcome] = []
     begun = time.monotonic()
-    with ground(folder / "ground", users, scheme) as here:
-        for run in range(1, runs + 1):
-            for row in rows:
-                outcome = Trial(here, row).run()
-                outcomes.append(outcome)
-                if outcome.fault and keep:
-                    shutil.copytree(here.cluster.folder, keep / str(len(outcomes)), ignore=shutil.ignore_patterns(BELL))
-                total, done = runs * len(rows), len(outcomes)
-                left = (time.monotonic() - begun) / done * (total - done)
-                ending = f"FAILED: {outcome.fault}" if outcome.fault else f"{outcome.end}, {outcome.seconds:.1f} s"
-                where = f"`{outcome.points[0]}`" + (f", {len(row)} points in a row" if len(row) > 1 else "")
-                who = outcome.parties[0]
-                say(f"{done}/{total} run {run}, {left / 60:.0f} min left: {who} at {where}: {ending}")
+    for run in range(1, runs + 1):
+        for row in rows:
+            outcome = Trial(here, row).run()
+            outcomes.append(outcome)
+            if outcome.fault and keep:
+                shutil.copytree(here.cluster.folder, keep / str(len(outcomes)), ignore=shutil.ignore_patterns(BELL))
+            total, done = runs * len(rows), len(outcomes)
+            left = (time.monotonic() - begun) / done * (total - done)
+            ending = f"FAILED: {outcome.fault}" if outcome.fault else f"{outcome.end}, {outcome.seconds:.1f} s"
+            where = f"`{outcome.points[0]}`" + (f", {len(row)} points in a row" if len(row) > 1 else "")
+            who = outcome.parties[0]
+            say(f"{done}/{total} run {run}, {left / 60:.0f} min left: {who} at {where}: {ending}")
     return outcomes
 
 

@@ -12,6 +12,7 @@ from peos.localcluster import Party
 from peos.shuffle.schedule import Schedule
 from peos.store.base import AuditEntry
 from peos.store.sqlite import SqliteStore
+from tests.e2e.studies import counted
 from tests.faults.ground import FAKES, NAME, Ground, rows_of
 
 _RNG: Final = Randomness(b"\x21" * 32)  # stores that exist draw nothing
@@ -64,11 +65,8 @@ def check_abort(ground: Ground, reason: str, struck: Collection[str]) -> None:
 def check_multiset(result: dict[str, Any], given: Collection[int], fakes: int) -> None:
     """Every value that a user gave is there once, among the fakes: a loss, a repeat or garbage shows."""
     assert result["users"] == len(given), f"{result['users']} reports, of {len(given)} users"
-    domain = result["parameters"]["domain"]
-    raw = np.array(result["frequency"]) * len(given) + fakes / domain
-    counts = np.rint(raw)
-    assert np.abs(raw - counts).max() < 0.05, "these are no whole numbers of reports"
-    beyond = counts - np.bincount(np.array(sorted(given)), minlength=domain)
+    counts = counted(result)
+    beyond = counts - np.bincount(np.array(sorted(given)), minlength=len(counts))
     lost = {value: int(counts[value]) for value in np.flatnonzero(beyond < 0)}
     assert not lost, f"{len(lost)} of {len(given)} reports did not come out: {lost}"
     assert beyond.sum() == fakes, f"{beyond.sum():.0f} rows beyond the users' where there are {fakes} fakes"

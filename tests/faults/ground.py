@@ -22,12 +22,14 @@ from peos.collection.lifecycle import State
 from peos.ending import ends_with_this
 from peos.localcluster import LocalCluster, Party
 from peos.store.bell import NAME as BELL
-from tests.e2e.town import until
+from tests.e2e.studies import held_twice, terms, twice
+from tests.e2e.town import EPSILON, until
 from tests.faults.points import JOINT, SHUFFLERS, Point, Stage
 
 CHECKOUT: Final = Path(__file__).parents[2]
-NAME: Final = "struck"
-EPSILON: Final = 24.0  # the least local noise there is: no report is ever changed
+STUDY: Final = "struck"
+NAME: Final = f"{STUDY}.1"  # of the collection, whether it is a round of the study or stands alone
+QUESTIONS: Final = ("grr", "grouped")  # of one value of a list; or of a study of one round, by hidden tables
 FAKES: Final = 8
 LASTS: Final = 14 * 3600  # seconds for which users may submit: longer than any sweep over all points
 PATIENCE: Final = 300.0  # for preparing a stage
@@ -37,9 +39,10 @@ LAUNCHER: Final = "tests.faults.launcher"
 class Ground:
     """A local cluster whose folders can be put back to a stage, and what its analyst and its users do."""
 
-    def __init__(self, folder: Path, users: int, scheme: str = "paillier") -> None:
+    def __init__(self, folder: Path, users: int, scheme: str = "paillier", question: str = "grr") -> None:
         self.users = users
         self.scheme = scheme
+        self.is_study = question == "grouped"
         self.domain = max(64, 4 * users)
         self.cluster = LocalCluster(folder / "cluster", shufflers=SHUFFLERS)
         self.cluster.init(most_eps_local=2 * EPSILON)
@@ -51,6 +54,8 @@ class Ground:
         # Every fourth value: what no user gave is in between, and each is given once.
         self.values = [4 * user + 1 for user in range(users)]
         (self.client.folder / "values.txt").write_text("".join(f"{value}\n" for value in self.values))
+        records = "".join(f"{json.dumps(one)}\n" for one in held_twice(self.values))
+        (self.client.folder / "records.jsonl").write_text(records)
         self._keep(Stage.FRESH)
 
     @property
@@ -80,8 +85,22 @@ class Ground:
         for words in {Stage.OPEN: (self.creating, self.enrolling), Stage.FULL: (self.submitting,)}[stage]:
             ran = self.run(words(), patience=PATIENCE)
             assert ran.returncode == 0, ran.stderr
+        if stage is Stage.OPEN and self.is_study:
+            self._invite()
         self.cluster.stop()
         self._keep(stage)
+
+    def _invite(self) -> None:
+        """Run the study as far as its round's invitation; the round goes on without that."""
+        words = ("peos.cli", "study", "run", "--config", self.analyzer.config, "--out", self.invitation.parent, STUDY)
+        with subprocess.Popen(  # noqa: S603 - our own command
+            self.words(words), env=_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        ) as running:
+            try:
+                until(lambda: self.invitation.exists() or running.poll() is not None, "the invitation")
+            finally:
+                running.kill()
+        assert self.invitation.exists(), "the study ended without it"
 
     def _keep(self, stage: Stage) -> None:
         shutil.copytree(self.cluster.folder, self._copy(stage), ignore=shutil.ignore_patterns(BELL))
@@ -134,23 +153,25 @@ class Ground:
 
     def creating(self) -> list[object]:
         """The analyst asks, and expects a few more users than come: some dummies are left for the freeze."""
-        words: list[object] = ["analyzer", "create", "--config", self.analyzer.config, "--name", NAME]
-        words += ["--question", "what falls", "--domain", self.domain, "--delta", "1e-6"]
-        words += ["--users", self.users + self.users // 8 + 1, "--minimum", max(1, self.users - 16)]
-        words += ["--eps-local", EPSILON, "--fakes", FAKES, "--mechanism", "grr", "--closes-in", LASTS]
-        words += ["--scheme", self.scheme]
-        return [*words, "--out", self.cluster.folder / "given"]
+        words: list[object] = ["analyzer", "create", "--name", NAME, "--domain", self.domain, "--mechanism", "grr"]
+        if self.is_study:
+            words = ["peos.cli", "study", "create", "--name", STUDY, *twice(self.cluster.folder, self.domain)]
+        words += [*terms(self.users + self.users // 8 + 1, fakes=FAKES), "--minimum", max(1, self.users - 16)]
+        words += ["--config", self.analyzer.config, "--question", "what falls", "--closes-in", LASTS]
+        return [*words, "--scheme", self.scheme, "--out", self.invitation.parent]
 
     def enrolling(self) -> list[object]:
         """She mints a ticket for every user."""
-        words: list[object] = ["peos.cli", "enrol", "--config", self.analyzer.config, "--collection", NAME]
+        words: list[object] = ["peos.cli", "enrol", "--config", self.analyzer.config]
+        words += ["--study", STUDY] if self.is_study else ["--collection", NAME]
         return [*words, "--count", self.users, "--out", self.tickets]
 
     def submitting(self) -> list[object]:
         """All users answer."""
         words: list[object] = ["user_client", "submit-file", "--config", self.client.config]
-        words += ["--invitation", self.cluster.folder / "given" / f"{NAME}.invitation"]
-        return [*words, "--tickets", self.tickets, "--values", self.client.folder / "values.txt"]
+        words += ["--invitation", self.invitation, "--tickets", self.tickets]
+        given = ("--records", "records.jsonl") if self.is_study else ("--values", "values.txt")
+        return [*words, given[0], self.client.folder / given[1]]
 
     def ordering(self, order: str) -> list[object]:
         """The analyst closes the collection, or aborts it."""
@@ -160,6 +181,11 @@ class Ground:
     def tickets(self) -> Path:
         """A ticket a line."""
         return self.cluster.folder / "tickets"
+
+    @property
+    def invitation(self) -> Path:
+        """What users are given."""
+        return self.cluster.folder / "given" / f"{NAME}.invitation"
 
     # What can be seen from outside.
 
@@ -209,9 +235,9 @@ def _environment() -> dict[str, str]:
 
 
 @contextmanager
-def ground(folder: Path, users: int, scheme: str = "paillier") -> Iterator[Ground]:
+def ground(folder: Path, users: int, scheme: str = "paillier", question: str = "grr") -> Iterator[Ground]:
     """A ground whose processes are ended at the end."""
-    made = Ground(folder, users, scheme)
+    made = Ground(folder, users, scheme, question)
     try:
         yield made
     finally:

@@ -39,6 +39,11 @@ def test_every_party_is_killed_in_one_collection_which_ends_with_every_report_on
     strike(here, [(party, named(point)) for party, point in SELECTED])
 
 
+def test_a_study_of_one_round_is_no_other_than_a_collection(tmp_path: Path) -> None:
+    with ground(tmp_path / "ground", 40, "jl", "grouped") as few:
+        strike(few, [(party, named(point)) for party, point in SELECTED])
+
+
 @pytest.mark.long  # python -m pytest -m long tests/faults/test_faults.py
 @pytest.mark.parametrize("party", sorted({party for point in POINTS for party in point.parties}))
 def test_a_party_is_killed_at_each_of_its_points_one_after_another(here: Ground, party: str) -> None:

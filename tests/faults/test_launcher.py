@@ -217,12 +217,21 @@ def test_processes_that_outlive_their_party_fail(tmp_path: Path, monkeypatch: py
 def result(counts: list[int]) -> dict[str, Any]:
     """Three users and one fake among four values, as a result shows them."""
     frequency = [(count - 1 / 4) / 3 for count in counts]
-    return {"users": 3, "frequency": frequency, "parameters": {"domain": 4}}
+    return {"users": 3, "fakes": 1, "sizes": [4], "frequency": frequency}
+
+
+def of_two_tables(counts: list[list[int]]) -> dict[str, Any]:
+    """The same where each report is in one of two tables, and of each table's a quarter is taken for fakes."""
+    frequency = [(one - sum(part) / 4 / 4) / (sum(part) * 3 / 4) for part in counts for one in part]
+    return {"users": 3, "fakes": 1, "sizes": [sum(part) for part in counts], "frequency": frequency}
 
 
 def test_the_multiset_is_judged_report_by_report() -> None:
     check_multiset(result([1, 1, 2, 0]), [0, 1, 2], fakes=1)
     check_multiset(result([1, 1, 1, 1]), [0, 1, 2], fakes=1)
+    check_multiset(of_two_tables([[0, 1, 2, 0], [1, 0, 0, 0]]), [0, 1, 2], fakes=1)
+    with pytest.raises(AssertionError, match="did not come out"):
+        check_multiset(of_two_tables([[0, 2, 0, 0], [1, 1, 0, 0]]), [0, 1, 2], fakes=1)
     with pytest.raises(AssertionError, match="did not come out"):
         check_multiset(result([2, 2, 0, 0]), [0, 1, 2], fakes=1)  # one twice, one never
     with pytest.raises(AssertionError, match="rows beyond the users'"):

@@ -1,6 +1,6 @@
 """Users and the analyzer of a whole world, around the real rules of both: made-up processes that can be killed."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -8,15 +8,19 @@ from peos.client.consent import Consent
 from peos.client.ledger import Ledger, charge, charge_of
 from peos.collection import analysis, publication
 from peos.collection.delivery_rules import judge_delivery, output
+from peos.collection.document import MechanismChoice
 from peos.collection.dummies import LEAST_SENT
 from peos.collection.lifecycle import OVER, State, way
 from peos.collection.replies import Status
 from peos.collection.submission import Verdict
+from peos.collection.ticket import PLACES, StudyPart
 from peos.crypto.kdf import Context
 from peos.errors import PeosError, Refused, RemoteFault
+from peos.ldp.grouped_hash import GroupedHash
 from peos.shuffle.effects import Receipt
 from peos.shuffle.messages import Header, Kind, Step, VectorHeader
 from peos.shuffle.vectors import Vector
+from peos.tasks.text_views import PrefixView
 from tests.simulation.messages import Acknowledged, Answer, Ask, Shown, Submit
 from tests.simulation.operations import ANALYZER
 from tests.simulation.party import TICK, Delivered, IsThereAReceipt, Taken
@@ -25,13 +29,19 @@ from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION
 if TYPE_CHECKING:
     from tests.simulation.whole import Whole
 
-CONSENT: Final = Consent(COLLECTION, DOCUMENT, ENCRYPTION, ())
-COST: Final = charge_of(DOCUMENT.mechanism.epsilon_local)
+_ROUND: Final = replace(
+    DOCUMENT,
+    choice=MechanismChoice.of(GroupedHash([1, 2], 2.0, 4)),
+    views=(PrefixView(0, 8, 16).describe(), PrefixView(8, 16, 16).describe()),
+    study=StudyPart(b"s" * 32, 1, 0, PLACES),
+)
 PATIENCE: Final = 60  # ticks in which openings are awaited
 
 
 class User:
     """One user: her report is made once, kept, and sent until every shuffler has acknowledged it."""
+
+    consent: ClassVar[Consent] = Consent(COLLECTION, DOCUMENT, ENCRYPTION, ())
 
     def __init__(self, number: int, world: "Whole") -> None:
         self.number = number
@@ -49,8 +59,9 @@ class User:
 
     def ledger(self) -> Ledger:
         """What she has answered and spent."""
+        cost = charge_of(self.consent.document.mechanism.epsilon_local)
         answered = (COLLECTION, self.id) if self.kept is not None else None
-        return Ledger(10 * COST, COST if self.kept is not None else 0, answered)
+        return Ledger(10 * cost, cost if self.kept is not None else 0, answered)
 
     def start(self) -> None:
         """Her client comes up, and goes on with what is kept."""
@@ -70,7 +81,7 @@ class User:
     def answer(self, ticket: bytes) -> None:
         """Answer, under a ticket; refused by her own client if she has answered before."""
         try:
-            charge(CONSENT, self.ledger())
+            charge(self.consent, self.ledger())
         except Refused:
             return
         made = ticket + sha256(b"row %d %d" % (self.number, self._lives) + ticket).digest()
@@ -90,6 +101,17 @@ class User:
         """An acknowledgement, or a refusal for good."""
         if self._up and isinstance(what, Acknowledged) and what.row == self.kept:
             self.acknowledged.add(sender)
+
+
+class OfAStudy(User):
+    """One whose collection is the one round of a study, with a grouped question: that is what she remembers."""
+
+    consent = Consent(COLLECTION, _ROUND, ENCRYPTION, ())
+
+    def ledger(self) -> Ledger:
+        """She has answered a round of the study."""
+        known = super().ledger()
+        return replace(known, answered=None, in_study=None if known.answered is None else (COLLECTION, 1))
 
 
 @dataclass

@@ -8,10 +8,11 @@ import pytest
 
 from tests.full import full
 from tests.simulation.erring import ERRING
+from tests.simulation.office import OfAStudy
 from tests.simulation.operations import Again, Faulty, KillUser, Order, Trial, whole_trial
 from tests.simulation.shrink import shrunk
 from tests.simulation.watch import Violation
-from tests.simulation.whole import Whole, examined, failure
+from tests.simulation.whole import Kinds, Whole, examined, failure
 
 PAGE = Path(__file__).parents[2] / "docs" / "simulation.md"
 BATCH, BATCHES = 200, 4  # 800 schedules in CI, half of them in a normal run
@@ -19,20 +20,26 @@ MANY = 20_000
 MOST_OPERATIONS = 2
 
 
-def swept(first: int, schedules: int) -> Counter[str]:
+QUESTIONS = {"one value": Kinds(), "grouped": Kinds(user=OfAStudy)}
+
+
+def swept(first: int, schedules: int, question: str = "one value") -> Counter[str]:
     """Run a stretch of seeds; what happened in them."""
     reached: Counter[str] = Counter()
     for seed in range(first, first + schedules):
-        found, world = examined(whole_trial(seed))
+        found, world = examined(whole_trial(seed), QUESTIONS[question])
         assert found is None, f"{found}\nwhole_trial({seed}):\n{whole_trial(seed).source()}"
         reached[f"with {'rows' if world.trial.vectors else 'names alone'}"] += 1
         reached.update(world.watch.reached)
     return reached
 
 
-@pytest.mark.parametrize("batch", [0, 1, *map(full, range(2, BATCHES))])
-def test_every_rule_holds_from_submissions_to_the_erasure(batch: int) -> None:
-    reached = swept(batch * BATCH, BATCH)
+@pytest.mark.parametrize(
+    ("batch", "question"),
+    [(0, "one value"), (1, "one value"), full(0, "grouped"), *(full(at, "one value") for at in range(2, BATCHES))],
+)
+def test_every_rule_holds_from_submissions_to_the_erasure(batch: int, question: str) -> None:
+    reached = swept(batch * BATCH, BATCH, question)
     least = {
         "with rows": 20,
         "frozen": 350,
@@ -72,8 +79,10 @@ def test_the_analysts_order_is_carried_out_at_any_time(at: int, abort: bool) -> 
     assert failure(Trial(operations=(Order(at, abort),))) is None
 
 
-def test_a_user_who_answers_again_and_one_whose_client_is_killed_count_once() -> None:
-    world = Whole(Trial(operations=(Again(10, 1), KillUser(2, 2, 5), KillUser(3, 3, 1))))
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_user_who_answers_again_and_one_whose_client_is_killed_count_once(question: str) -> None:
+    operations = (Again(10, 1), KillUser(2, 2, 5), KillUser(3, 3, 1))
+    world = Whole(Trial(operations=operations), kinds=QUESTIONS[question])
     world.run()
     assert all(len(rows) == 4 for _, rows in world.watch.frozen.values())
 
