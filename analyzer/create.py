@@ -50,9 +50,7 @@ async def open_collection(
     return workspace.kept(kept.name)
 
 
-def write_invitation(
-    workspace: Workspace, kept: CollectionRow, folder: Path, catalogue: bytes | None = None
-) -> Path:
+def write_invitation(workspace: Workspace, kept: CollectionRow, folder: Path, catalogue: bytes | None = None) -> Path:
     """The invitation to hand to users, with the catalogue that goes with it, if one does; the same bytes each time."""
     path = folder / f"{kept.name}.invitation"
     if not folder.is_dir():

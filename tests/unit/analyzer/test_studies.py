@@ -1,13 +1,20 @@
 """Studies as the analyzer keeps them: each command may be given again, and nothing of it is done twice."""
 
+import shlex
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+from analyzer.create import write_invitation
 from analyzer.study import abort, create, kept, spec_of, task_of
+from peos.cli import main
 from peos.collection.study import StudyState
 from peos.spec import StudySpec
 from tests.raising import raises
 from tests.unit.analyzer.world import World
 
+PAGE = Path(__file__).parents[3] / "docs" / "tasks.md"
 ASKED: dict[str, Any] = {
     "name": "words",
     "task": "heavy-hitters",
@@ -57,3 +64,22 @@ def test_a_study_that_cannot_meet_its_targets_or_is_no_task_is_refused_before_it
     with raises("study.protocol"):
         StudySpec(**ASKED | {"protocol": "ss"})
     assert workspace.store.studies() == []
+
+
+def test_the_transcript_of_the_page_on_tasks_is_what_is_printed(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    transcript = PAGE.read_text(encoding="utf-8").partition("```console\n$ peos ")[2].partition("```")[0]
+    command, printed = transcript.replace("\\\n", " ").split("\n", 1)
+    monkeypatch.chdir(world.folder)
+    assert main(shlex.split(command)) == 0
+    assert capsys.readouterr().out.split() == printed.split()
+
+
+def test_a_catalogue_is_written_next_to_the_invitation_and_nothing_where_there_is_none(world: World) -> None:
+    workspace = world.workspace()
+    kept, out = world.open(workspace, dummies=False), world.folder / "out"
+    alone = write_invitation(workspace, kept, out)
+    assert [*out.iterdir()] == [alone]
+    listed = write_invitation(workspace, kept, out, b'"bread"\n')
+    assert (listed, listed.with_suffix(".catalogue").read_bytes()) == (alone, b'"bread"\n')

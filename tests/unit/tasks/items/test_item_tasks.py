@@ -207,6 +207,8 @@ def test_items_are_numbers_labels_or_a_catalogue() -> None:
     assert isinstance(view, ItemsView)
     assert (view.describe().labels, view.describe().catalogue) == ((), view.catalogue)
     assert many_items.catalogue is not None
+    assert asked(many_items, []).catalogue == many_items.catalogue, "it goes out with the first round,"
+    assert asked(many_items, [items(16)]).catalogue is None, "and with no other"
     assert view.describe() == replace(view, labels=()).describe()
     answers_of([replace(view, labels=()).listing(many_items.catalogue)], [["item 7"]], Randomness(bytes(32)))
     for wrong, id_ in ((["a", "a"], "task.items_twice"), (["a", " b"], "document.labels"), (1, "mechanism.range")):
