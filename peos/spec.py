@@ -253,13 +253,12 @@ class StudySpec(Terms):
         )
 
     def round(self, name: str, users: int, epoch: str, *, number: int = 0) -> Terms:
-        """The terms of one round: as the study's, for its share of the users; its number is said if there are several.
-
-        So each round is a question of its own where a shuffler's operator limits how often one is asked a day.
-        """
+        """The terms of one round: as the study's, for its share of the users; where there are several, its number."""
+        from peos.collection.ticket import question_of_round  # as in `build`
         from peos.tasks.kinds import kind_of
 
         given = {one.name: getattr(self, one.name) for one in fields(Terms)}
         least = None if self.minimum is None else max(1, self.minimum * users // self.users)
-        asked = (self.question or kind_of(self.task).question) + (f" (round {number})" if number else "")
+        asked = self.question or kind_of(self.task).question
+        asked = question_of_round(asked, number) if number else asked
         return Terms(**given | {"name": name, "question": asked, "users": users, "minimum": least, "epoch": epoch})

@@ -145,9 +145,9 @@ class Policy:
             return False
         if max(here.first, there.first) < min(here.end, there.end):  # one user could be asked twice
             return False
-        if any(
+        if here.asked_in(document.question) != there.asked_in(accepted.question) or any(
             getattr(document, name) != getattr(accepted, name)
-            for name in ("analyzer", "question", "shufflers", "protocol", "enrolment_key")
+            for name in ("analyzer", "shufflers", "protocol", "enrolment_key")
         ):
             return False
         mine, theirs = (one.claims(one.minimum) for one in (document, accepted))

@@ -20,6 +20,7 @@ from peos.errors import WrongInput
 ID_BYTES: Final = 16
 STUDY_BYTES: Final = 32
 PLACES: Final = 1 << 64
+_ROUND: Final = " (round {})"
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,15 @@ class StudyPart:
     def asks(self, ticket_id: bytes) -> bool:
         """Whether this round is the one that a ticket is for."""
         return self.first <= place(self.id, ticket_id) < self.end
+
+    def asked_in(self, question: str) -> str:
+        """The study's question, of which a round's is one of its own."""
+        return question.removesuffix(_ROUND.format(self.round))
+
+
+def question_of_round(question: str, number: int) -> str:
+    """A question of its own for each round, where a shuffler's operator limits how often one is asked a day."""
+    return question + _ROUND.format(number)
 
 
 def place(study: bytes, ticket_id: bytes) -> int:

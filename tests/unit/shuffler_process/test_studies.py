@@ -11,12 +11,13 @@ from peos.client.consent import Consent
 from peos.client.ledger import Ledger
 from peos.collection.document import Document, MechanismChoice, digest
 from peos.collection.lifecycle import State
-from peos.collection.policy import Policy
+from peos.collection.policy import PER_QUESTION, Policy
 from peos.collection.submission import check_part
-from peos.collection.ticket import PLACES, StudyPart, draw_id, issue
+from peos.collection.ticket import PLACES, StudyPart, draw_id, issue, question_of_round
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
 from peos.ldp import GRR
+from peos.spec import StudySpec
 from peos.wire.documents import encode_document, sign_document
 from peos.wire.parties import decode_proposal, encode_proposal
 from tests.raising import raises
@@ -51,6 +52,8 @@ CHANGES: list[tuple[dict[str, object], State]] = [
     ({"minimum": 4}, State.DRAFT),
     ({"delta": 2e-6}, State.DRAFT),
     ({"question": "And whom did you vote for?"}, State.DRAFT),
+    ({"question": question_of_round(DOCUMENT.question, 2)}, State.OPEN),
+    ({"question": question_of_round(DOCUMENT.question, 3)}, State.DRAFT),
     ({"enrolment_key": bytes(32)}, State.DRAFT),
     ({"study": StudyPart(b"\x58" * 32, 2, QUARTER, 2 * QUARTER)}, State.DRAFT),
     ({"study": StudyPart(STUDY, 2, QUARTER - 1, 2 * QUARTER)}, State.DRAFT),
@@ -75,6 +78,35 @@ def test_a_later_round_opens_by_itself_on_terms_no_weaker_and_else_waits(
         assert await propose(world, early) is State.DRAFT, "what waits goes on waiting"
         await world.registry.close()
 
+    run(test())
+
+
+@pytest.mark.parametrize("rounds", [3, 5])
+def test_a_study_of_more_rounds_than_one_question_may_be_asked_a_day_is_accepted_once(
+    world: World,  # noqa: F811 - the fixture's value
+    rounds: int,
+) -> None:
+    """With the operator's limits as they are where none is named, and questions as `peos study run` words them."""
+    spec = StudySpec(name="words", task="item-sets", users=1_000, delta=1e-6)
+    part = PLACES // rounds
+
+    def asked(number: int, attempt: int = 1) -> Document:
+        window = StudyPart(STUDY, number, (number - 1) * part + attempt, number * part)
+        terms = spec.round("words", 100, f"round {number}, attempt {attempt}", number=number)
+        return round_of(world.document, 1, question=terms.question, epoch=terms.epoch, study=window)
+
+    async def test() -> None:
+        assert await propose(world, asked(1)) is State.DRAFT
+        await world.registry.live[digest(encode_document(asked(1)))].accept()
+        for number in range(2, rounds + 1):
+            assert await propose(world, asked(number)) is State.OPEN, number
+        for attempt in range(2, PER_QUESTION + 1):
+            await propose(world, asked(rounds, attempt))
+        with raises("policy.often"):
+            await propose(world, asked(rounds, PER_QUESTION + 1))
+        await world.registry.close()
+
+    assert PER_QUESTION < 5
     run(test())
 
 
