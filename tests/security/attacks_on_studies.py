@@ -27,6 +27,13 @@ STUDIES: Final = (
         tests_in("security/test_studies", "shufflers_that_do_not_look_at_places_take_them_all"),
     ),
     Attack(
+        "narrow a round of a study to a few users",
+        "the analyzer",
+        "no shuffler goes on with fewer users than the minimum, for which dummies do not count",
+        tests_in("security/test_studies", "a_round_of_a_window_with_fewer_users_than_the_minimum_has_no_output"),
+        tests_in("security/test_studies", "shufflers_that_do_not_mind_the_minimum_shuffle_a_round_of_three"),
+    ),
+    Attack(
         "show two users of a study different labels or views",
         "the analyzer with one shuffler",
         "views are in the digest, and the client asks every shuffler",

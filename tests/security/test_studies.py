@@ -19,12 +19,14 @@ from peos.collection.submission import check_part
 from peos.collection.ticket import PLACES, StudyPart, Ticket, draw_id, issue
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
-from peos.errors import Refused, RemoteFault
+from peos.errors import PeosError, Refused, RemoteFault
 from peos.ldp.grouped_hash import Candidates, GroupedHash
+from peos.simulate import Simulation
 from peos.tasks.text_views import PrefixView
 from peos.tasks.views import CandidatesView, answers_of
 from peos.wire import documents
 from peos.wire.documents import encode_document
+from tests.keys import small_key
 from tests.raising import raises
 from tests.unit.collection.made import DOCUMENT, ENCRYPTION, ENROLMENT
 from tests.unit.user_client.questions import PREFIXES, ROUNDS, STUDY, asking, round_of, ticket_of
@@ -112,6 +114,43 @@ def test_shufflers_that_do_not_look_at_places_take_them_all(monkeypatch: pytest.
     tickets = first_round()
     monkeypatch.setattr(StudyPart, "asks", lambda *_: True)
     assert replayed(tickets) == {""}
+
+
+# A window so narrow that hardly one user has a ticket in it; the analyzer's own dummies, which count for none, are 32.
+
+
+class Unminded(Simulation):
+    """Its shufflers go on with as few as there are."""
+
+    def freeze(self) -> None:
+        self.document = replace(self.document, minimum=1)
+        for node in self.nodes:
+            node.document = self.document
+        super().freeze()
+
+
+def narrowed(kind: type[Simulation]) -> tuple[str, int]:
+    """The id of why nothing came of a round that asks three, and whose minimum is 20; or what the analyzer got."""
+    views, rng = (PrefixView(0, 8, 16),), Randomness(b"\x07" * 32)
+    narrow = StudyPart(STUDY, 1, 0, PLACES // 1000)
+    described = tuple(view.describe() for view in views)
+    round_ = kind(
+        GroupedHash([1], 2.0, 4), views=described, study=narrow, minimum=20, rng=rng, key=small_key(), fakes=5
+    )
+    try:
+        found = round_.run(round_.mechanism.gathered(answers_of(views, ["zq", "ab", "ab"], rng)))
+    except PeosError as error:
+        assert not round_.delivered
+        return error.id, 0
+    return "", found.users
+
+
+def test_a_round_of_a_window_with_fewer_users_than_the_minimum_has_no_output() -> None:
+    assert narrowed(Simulation) == ("freeze.minimum", 0)
+
+
+def test_shufflers_that_do_not_mind_the_minimum_shuffle_a_round_of_three() -> None:
+    assert narrowed(Unminded) == ("", 3)
 
 
 # Other labels, or other views, for one user than for all others.
