@@ -141,10 +141,17 @@ class Terms(File):
         return self.minimum if self.minimum is not None else max(1, self.users // 2)
 
     def encode(self) -> str:
-        """What was asked, for comparison: what is left out and what is given as the default are the same."""
+        """What was asked, for comparison: what is left out and what is given as the default are the same.
+
+        Names come in one order, and so do those of a task's options; what an option holds, a schema's attributes say,
+        stays in the order in which it was given.
+        """
         given = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "path"}
         defaults = {one.name: one.default for one in fields(self)}
-        return json.dumps({name: value for name, value in given.items() if value != defaults[name]}, sort_keys=True)
+        asked = {name: value for name, value in sorted(given.items()) if value != defaults[name]}
+        return json.dumps(
+            {n: dict(sorted(one.items())) if isinstance(one, Mapping) else one for n, one in asked.items()}
+        )
 
     def to_toml(self) -> str:
         """The file that it could have been read from."""

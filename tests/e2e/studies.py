@@ -149,9 +149,9 @@ def held_twice(values: Sequence[int]) -> list[object]:
     return [{"a": value, "b": value} for value in values]
 
 
-def terms(users: int, *, fakes: int = 0) -> tuple[object, ...]:
+def terms(users: int, *, fakes: int = 0, eps_local: float = EPSILON) -> tuple[object, ...]:
     """Targets with local noise so small that no report is ever changed."""
-    return "--users", users, "--delta", "1e-6", "--eps-local", EPSILON, "--fakes", fakes
+    return "--users", users, "--delta", "1e-6", "--eps-local", eps_local, "--fakes", fakes
 
 
 def counted(result: dict[str, Any]) -> NDArray[np.float64]:

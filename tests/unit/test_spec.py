@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from peos.cli.options import with_settings
 from peos.errors import WrongInput
 from peos.settings import keys_of, load
-from peos.spec import CollectionSpec
+from peos.spec import CollectionSpec, StudySpec
 
 PETS: dict[str, Any] = {
     "name": "pets",
@@ -116,3 +116,17 @@ def test_every_setting_but_none_else_is_an_option_of_the_command() -> None:
     assert names == {one.name for one in fields(CollectionSpec)} - {"path"}
     shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
     assert all(f"--{name.replace('_', '-')}".removesuffix("s" if name == "labels" else "") in shown for name in names)
+
+
+def test_a_schema_keeps_the_order_of_its_attributes_and_options_come_in_any(tmp_path: Path) -> None:
+    schema = {"smokes": ["no", "yes"], "age": {"from": 18, "to": 97}}
+    asked: dict[str, Any] = {"name": "people", "task": "marginals", "users": 900, "delta": 1e-6, "eps_local": 6.0}
+    made = StudySpec(**asked, options={"ways": 2, "schema": schema})
+    path = tmp_path / "people.toml"
+    path.write_text(made.to_toml(), encoding="utf-8")
+    for again in (load(path, StudySpec), load(None, StudySpec, json.loads(made.encode()))):
+        assert again.options is not None
+        assert list(again.options["schema"]) == ["smokes", "age"]
+    assert StudySpec(**asked, options={"schema": schema, "ways": 2}).encode() == made.encode()
+    other = {"schema": dict(reversed(schema.items())), "ways": 2}
+    assert StudySpec(**asked, options=other).encode() != made.encode()
