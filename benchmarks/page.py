@@ -22,7 +22,7 @@ CURVES: Final = DOCS / "scaling.svg"
 POINTS: Final = DOCS / "scaling.csv"
 NAMES: Final = (
     *("schemes", "overhead", "count", "scaling", "cores", "ingest", "memory", "mechanisms", "peers"),
-    *("marginals", "sets"),
+    *("marginals", "sets", "search", "pem", "rounds"),
     *("end-to-end", "end-to-end-jl", "end-to-end-million"),
 )
 COMMANDS: Final[Mapping[str, str]] = {
@@ -37,6 +37,9 @@ COMMANDS: Final[Mapping[str, str]] = {
     "peers": "python -m benchmarks.peers --json",
     "marginals": "python -m benchmarks.marginals --json",
     "sets": "python -m benchmarks.sets --json",
+    "search": "peos bench search --json",
+    "pem": "python -m benchmarks.pem --json",
+    "rounds": "python -m benchmarks.rounds --users 2000 20000 --json",
     "end-to-end": "peos bench end-to-end --json",
     "end-to-end-jl": "peos bench end-to-end --users 100000 --scheme jl --json",
     "end-to-end-million": "peos bench end-to-end --users 1000000 --scheme jl --json",
@@ -52,7 +55,7 @@ def page(found: Data) -> str:
     """The whole page."""
     parts = (
         *(_head, _bars, _operations, _overhead, _capacity, _scaling, _count, _cores, _ingest, _end_to_end, _memory),
-        *(_mechanisms, _peers, _marginals, _sets),
+        *(_mechanisms, _peers, _marginals, _sets, _search, _pem, _rounds),
     )
     return "\n".join(line for part in parts for line in part(found)) + "\n"
 
@@ -334,6 +337,57 @@ def _sets(found: Data) -> Iterator[str]:
         ),
         "",
     )
+
+
+def _search(found: Data) -> Iterator[str]:
+    one = found["search"]
+    yield from ("## 16. Frequent texts", "", *_by(found, "search"))
+    if one is None:
+        return
+    search = one["search"]
+    yield from (
+        *prose(f"""Counting candidates of keys, in pairs of a report and a candidate, and in milliseconds a report for
+        64 prefixes of 2^16 extensions each; and the default search for the 32 most frequent of {search["users"]:,}
+        texts of six bytes in memory, {search["candidates"]:,} candidates, F1 {search["f1"]:.2f}. Seconds are of one
+        core's processor time; two cores against one are of a clock, of which other programs take their part."""),
+        *tables.table(
+            ("what", "measured", "bar"),
+            [(row["what"].replace("_", " "), f"{row['measured']:.4g}", f"{row['bar']:g}") for row in one["rows"]],
+        ),
+        "",
+    )
+
+
+def _pem(found: Data) -> Iterator[str]:
+    one = found["pem"]
+    yield from ("## 17. The prefix extending method, against pure-ldp", "", *_by(found, "pem"))
+    if one is None:
+        return
+    yield from (
+        *prose(f"""{one["users"]:,} texts of 16 bits at ε = {one["epsilon"]:g}, the {one["top"]} most frequent, asked
+        for by 8, 12 and 16 bits: the same texts, prefixes and number kept, from texts to the answer in processor
+        seconds: {one["seconds"]:.3f} against {one["seconds_of_theirs"]:.1f} of pure-ldp {one["versions"]["pure-ldp"]},
+        which is {one["times_faster"]:,.0f} times ({one["bar"]:g} was the bar); F1 {one["f1"]:.2f} and
+        {one["f1_of_theirs"]:.2f}. The other library hashes every text that there could be for each report."""),
+    )
+
+
+def _rounds(found: Data) -> Iterator[str]:
+    one = found["rounds"]
+    yield from ("## 18. Rounds of a study", "", *_by(found, "rounds"))
+    if one is None:
+        return
+    for row in one["rows"]:
+        study, alone, longer = row["study"], row["collection"], row["longer"]
+        yield from (
+            *prose(f"""A study of two rounds with {row["users"]:,} users, {study["rounds"][0]:,} in the first, against
+            one collection of all of them, with three shufflers and JL, from the first process to the result:
+            {study["seconds"]:g} s against {alone["seconds"]:g} s, {longer["seconds"]:g} s longer
+            ({one["most_longer"]:g} s at 2,000 users was the bar); of processor time {study["processor_seconds"]:g} s
+            against {alone["processor_seconds"]:g} s, {longer["processor_seconds"]:g} s more."""),
+            *tables.table(("step of the study", "seconds"), list(study["steps"].items())),
+            "",
+        )
 
 
 def _by(found: Data, name: str) -> tuple[str, str]:

@@ -101,7 +101,7 @@ def environment(folder: Path) -> Path:
     if not python.exists():
         print(f"making {folder} from {REQUIREMENTS.name}", file=sys.stderr)
         venv.create(folder, with_pip=True)
-        _run([str(python), "-m", "pip", "install", "--quiet", "--requirement", str(REQUIREMENTS)])
+        ran([str(python), "-m", "pip", "install", "--quiet", "--requirement", str(REQUIREMENTS)])
     return python
 
 
@@ -111,7 +111,7 @@ def theirs(python: Path, what: str, values: NDArray[np.int64], seconds: float) -
         path = Path(folder) / "values.npy"
         np.save(path, values)
         worker = str(HERE / "peers_worker.py")
-        told: Row = json.loads(_run([str(python), worker, what, str(path), str(EPSILON), str(seconds)]))
+        told: Row = json.loads(ran([str(python), worker, what, str(path), str(EPSILON), str(seconds)]))
     return told
 
 
@@ -171,11 +171,12 @@ def with_errors(found: Row, folder: Path = ENVIRONMENT) -> Row:
     return {**found, "rows": rows}
 
 
-def _run(command: list[str]) -> str:
-    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603 - our own
-    if ran.returncode:
-        sys.exit(f"{command[1]}: exit code {ran.returncode}")
-    return ran.stdout
+def ran(command: list[str]) -> str:
+    """What a command of ours printed; without it there is nothing to measure."""
+    ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603 - our own
+    if ended.returncode:
+        sys.exit(f"{command[1]}: exit code {ended.returncode}")
+    return ended.stdout
 
 
 def main() -> None:
