@@ -32,35 +32,21 @@ _WITHOUT_SECRETS: Final = ("UPDATE collection SET key = NULL, parts = NULL, dumm
 
 def write(config: Config, out: Path, *, with_reports: bool) -> backup.Manifest:
     """A backup of this analyzer, whether or not it runs; the keys must open, or it would be of no use."""
-    keys = keys_.load(config, system())
-    with backup.writing(out) as writer:
-        backup.add_configuration(writer, config.path, config.shufflers)
-        for name in _KEYS:
-            if (config.folder / name).is_file():
-                writer.add_file(name, config.folder / name)
-        count, destroy_by = 0, None
-        if (config.folder / DATABASE).exists():
-            with closing(Database(config.folder / DATABASE, LAYOUT)) as database:
-                writer.add(DATABASE, database.copied(() if with_reports else _WITHOUT_SECRETS))
-                kept = database.rows("SELECT name, proposal, key, parts FROM collection")
-            count = len(kept)
-            if with_reports:
-                secret = [row for row in kept if row["key"] is not None or row["parts"] is not None]
-                for row in secret:
-                    _add_vectors(writer, config.folder, row["name"])
-                destroy_by = min(
-                    (erase_by_of(decode_proposal(row["proposal"]).document) for row in secret), default=None
-                )
-        return writer.finish(
-            backup.Manifest(
-                role=ROLE,
-                name=config.name,
-                identity=keys.identity.public.hex(),
-                collections=count,
-                made=int(time.time()),
-                destroy_by=destroy_by,
-            )
-        )
+    identity = keys_.load(config, system()).identity
+
+    def add(writer: backup.BackupWriter) -> backup.Held:
+        if not (config.folder / DATABASE).exists():
+            return backup.Held()
+        with closing(Database(config.folder / DATABASE, LAYOUT)) as database:
+            writer.add(DATABASE, database.copied(() if with_reports else _WITHOUT_SECRETS))
+            kept = database.rows("SELECT name, proposal, key, parts FROM collection")
+        secret = [row for row in kept if with_reports and (row["key"] is not None or row["parts"] is not None)]
+        for row in secret:
+            _add_vectors(writer, config.folder, row["name"])
+        ends = [erase_by_of(decode_proposal(row["proposal"]).document) for row in secret]
+        return backup.Held(len(kept), min(ends, default=None))
+
+    return backup.write(out, ROLE, config, identity.public, files=_KEYS, cards=config.shufflers, add=add)
 
 
 def _add_vectors(writer: backup.BackupWriter, folder: Path, name: str) -> None:
@@ -72,15 +58,13 @@ def _add_vectors(writer: backup.BackupWriter, folder: Path, name: str) -> None:
             continue
 
 
-def restore(config_path: Path, archive: Path) -> tuple[Config, backup.Manifest, list[str]]:
+def restore(config_path: Path, archive: Path) -> backup.Restored:
     """Put a backup into the empty folder of a configuration, which is taken from the backup where there is none.
 
     Without the secrets of collections under way those can never be published: they are aborted here, and named.
     """
     manifest = backup.read_manifest(archive, ROLE)
-    backup.put_configuration(archive, config_path, lambda: read(config_path).shufflers)
-    config = read(config_path)
-    backup.require_empty(config.folder)
+    config = backup.configured(archive, config_path, read, lambda settings: settings.shufflers)
     for name, source in backup.read_files(archive):
         vector = _VECTOR.fullmatch(name)
         if name in _KEYS:
@@ -92,7 +76,7 @@ def restore(config_path: Path, archive: Path) -> tuple[Config, backup.Manifest, 
         elif vector and not manifest.is_outdated:
             backup.put(config.folder, f"{COLLECTIONS}/{require_name(vector[1])}/{vector[2]}", source)
     keys_.load(config, system())
-    return config, manifest, _given_up(config)
+    return backup.Restored(config.folder, manifest, tuple(_given_up(config)))
 
 
 def _given_up(config: Config) -> list[str]:
@@ -104,7 +88,7 @@ def _given_up(config: Config) -> list[str]:
         return [kept.name for kept in lost]
 
 
-def rotate(config: Config, *, keep_identity: bool, early: bool) -> keys_.Keys:
+def rotate(config: Config, *, keep_identity: bool, early: bool) -> bytes:
     """New keys and a new card, of an analyzer that does not serve and has no collection or study under way."""
     keys_.load(config, system())
     held = lock(config.folder / SERVING)
@@ -118,4 +102,4 @@ def rotate(config: Config, *, keep_identity: bool, early: bool) -> keys_.Keys:
             store.note("keys rotated", b"", identity=keys.identity.public.hex(), kept=int(keep_identity))
     finally:
         os.close(held)
-    return keys
+    return keys.identity.public

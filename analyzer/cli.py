@@ -13,7 +13,7 @@ import typer
 
 from peos.cli.options import POST_PROCESS, Log, examples, seconds, with_settings
 from peos.cli.options import config as config_option
-from peos.cli.upkeep import Archive, CardOut, Early, KeepIdentity, Out, WithReports, show_backup, show_card
+from peos.cli.upkeep import CardOut, Keeper, add_upkeep, show_card
 from peos.errors import PeosError, WrongInput
 from peos.settings import load
 from peos.spec import CollectionSpec
@@ -72,40 +72,6 @@ def serve(config: Config, log: Log = None) -> None:
     with _workspace(config) as workspace:
         logs.configure(log)
         asyncio.run(run(workspace, logs.Log().bind(party=workspace.config.name)))
-
-
-@app.command(epilog=examples("peos analyzer backup --config analyzer.toml --out analyzer.backup"))
-def backup(config: Config, out: Out, with_reports: WithReports = False) -> None:
-    """Write keys, settings, audit log and budgets to one file, also while the analyzer runs."""
-    from analyzer import backup as backups
-    from analyzer.config import read
-
-    show_backup("backup", out, backups.write(read(config), out, with_reports=with_reports))
-
-
-@app.command(epilog=examples("peos analyzer restore --config analyzer.toml analyzer.backup"))
-def restore(config: Config, archive: Archive) -> None:
-    """Put a backup into an empty folder; what cannot go on without its reports is aborted."""
-    from analyzer import backup as backups
-
-    settings, manifest, given_up = backups.restore(config, archive)
-    show_backup("restored to", settings.folder, manifest)
-    for name in given_up:
-        typer.echo(f"aborted       {name}: `peos analyzer abort {name}` sends that to the shufflers")
-
-
-@app.command("rotate-keys", epilog=examples("peos analyzer rotate-keys --config analyzer.toml --card office.card"))
-def rotate_keys(
-    config: Config, keep_identity: KeepIdentity = False, early: Early = False, card: CardOut = None
-) -> None:
-    """Draw new keys and write a new card, between collections and while the analyzer is stopped."""
-    from analyzer import backup as backups
-    from analyzer import keys
-    from analyzer.config import read
-
-    settings = read(config)
-    made = backups.rotate(settings, keep_identity=keep_identity, early=early)
-    show_card(settings.folder / keys.CARD, made.identity.public, card)
 
 
 @app.command(
@@ -367,6 +333,21 @@ def _awaited(workspace: "Workspace", name: str, wait: float, progress: Any) -> d
             raise PeosError("result.not_yet", f"there is no result yet: {standing}", hint="--wait SECONDS waits for it")
         progress.waiting(standing)
         time.sleep(min(left, 1.0))
+
+
+def _keeper() -> Keeper:
+    from analyzer import backup
+
+    return backup
+
+
+def _read(config: Path) -> Any:
+    from analyzer.config import read
+
+    return read(config)
+
+
+add_upkeep(app, "analyzer", _keeper, _read, "analyzer.card")
 
 
 def main() -> int:

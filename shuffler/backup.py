@@ -27,31 +27,19 @@ _WITHOUT_SEEDS: Final = ("UPDATE collections SET fake_seed = NULL WHERE fake_see
 
 def write(config: Config, out: Path, *, with_reports: bool) -> backup.Manifest:
     """A backup of this shuffler, whether or not it runs; the keys must open, or it would be of no use."""
-    keys = keys_.load(config)
-    with backup.writing(out) as writer:
-        backup.add_configuration(writer, config.path, config.analyzers)
-        for name in sorted(_KEYS):
-            if (config.folder / name).is_file():
-                writer.add_file(name, config.folder / name)
-        count, destroy_by = 0, None
-        if (config.folder / _STORE).exists():
-            with closing(Database(config.folder / _STORE, LAYOUT)) as database:
-                writer.add(_STORE, database.copied(() if with_reports else _WITHOUT_SEEDS))
-                kept = database.rows("SELECT digest, signed FROM collections ORDER BY number")
-            count = len(kept)
-            if with_reports:
-                ends = [erase_by_of(signed) for digest, signed in kept if _add_reports(writer, config.folder, digest)]
-                destroy_by = min(ends, default=None)
-        return writer.finish(
-            backup.Manifest(
-                role=ROLE,
-                name=config.name,
-                identity=keys.identity.public.hex(),
-                collections=count,
-                made=int(time.time()),
-                destroy_by=destroy_by,
-            )
-        )
+    identity = keys_.load(config).identity
+
+    def add(writer: backup.BackupWriter) -> backup.Held:
+        if not (config.folder / _STORE).exists():
+            return backup.Held()
+        with closing(Database(config.folder / _STORE, LAYOUT)) as database:
+            writer.add(_STORE, database.copied(() if with_reports else _WITHOUT_SEEDS))
+            kept = database.rows("SELECT digest, signed FROM collections ORDER BY number")
+        reported = kept if with_reports else []
+        ends = [erase_by_of(signed) for digest, signed in reported if _add_reports(writer, config.folder, digest)]
+        return backup.Held(len(kept), min(ends, default=None))
+
+    return backup.write(out, ROLE, config, identity.public, files=sorted(_KEYS), cards=config.analyzers, add=add)
 
 
 def _add_reports(writer: backup.BackupWriter, folder: Path, digest: bytes) -> bool:
@@ -71,16 +59,14 @@ def _add_reports(writer: backup.BackupWriter, folder: Path, digest: bytes) -> bo
     return False
 
 
-def restore(config_path: Path, archive: Path) -> tuple[Config, backup.Manifest]:
+def restore(config_path: Path, archive: Path) -> backup.Restored:
     """Put a backup into the empty folder of a configuration, which is taken from the backup where there is none.
 
     Reports of a backup that was to be destroyed by now stay out. There is no witness, so that `serve` wants the
     operator's `--restored`, which gives up what was unfinished.
     """
     manifest = backup.read_manifest(archive, ROLE)
-    backup.put_configuration(archive, config_path, lambda: read(config_path).analyzers)
-    config = read(config_path)
-    backup.require_empty(config.folder)
+    config = backup.configured(archive, config_path, read, lambda settings: settings.analyzers)
     for name, source in backup.read_files(archive):
         report = _REPORTS.fullmatch(name)
         if name in _KEYS:
@@ -92,10 +78,10 @@ def restore(config_path: Path, archive: Path) -> tuple[Config, backup.Manifest]:
         elif report and not manifest.is_outdated:
             backup.put(config.folder, report[1], source)
     keys_.load(config)
-    return config, manifest
+    return backup.Restored(config.folder, manifest)
 
 
-def rotate(config: Config, *, keep_identity: bool, early: bool) -> keys_.Keys:
+def rotate(config: Config, *, keep_identity: bool, early: bool) -> bytes:
     """New keys and a new card, of a shuffler that does not run and has no collection under way.
 
     What was pinned for a collection stays valid until that is over, so nothing is signed with two identities. Users ask
@@ -110,4 +96,4 @@ def rotate(config: Config, *, keep_identity: bool, early: bool) -> keys_.Keys:
         store.audit("keys rotated", {"identity": keys.identity.public.hex(), "kept": int(keep_identity)})
     finally:
         store.close()
-    return keys
+    return keys.identity.public

@@ -13,7 +13,7 @@ import typer
 
 from peos.cli.options import Log, examples
 from peos.cli.options import config as config_option
-from peos.cli.upkeep import Archive, CardOut, Early, KeepIdentity, Out, WithReports, show_backup, show_card
+from peos.cli.upkeep import CardOut, Keeper, add_upkeep, show_card
 from peos.errors import WrongInput
 
 if TYPE_CHECKING:
@@ -70,38 +70,6 @@ def serve(
         # A thread deep in arithmetic would hold up the end; everything durable is closed.
         handler.flush()
         os._exit(0)
-
-
-@app.command(epilog=examples("peos shuffler backup --config shuffler.toml --out shuffler.backup"))
-def backup(config: Config, out: Out, with_reports: WithReports = False) -> None:
-    """Write keys, settings, audit log and budgets to one file, also while the shuffler runs."""
-    from shuffler import backup as backups
-    from shuffler.config import read
-
-    show_backup("backup", out, backups.write(read(config), out, with_reports=with_reports))
-
-
-@app.command(epilog=examples("peos shuffler restore --config shuffler.toml shuffler.backup"))
-def restore(config: Config, archive: Archive) -> None:
-    """Put a backup into an empty folder; the next `serve` wants --restored."""
-    from shuffler import backup as backups
-
-    settings, manifest = backups.restore(config, archive)
-    show_backup("restored to", settings.folder, manifest)
-
-
-@app.command("rotate-keys", epilog=examples("peos shuffler rotate-keys --config shuffler.toml --card north.card"))
-def rotate_keys(
-    config: Config, keep_identity: KeepIdentity = False, early: Early = False, card: CardOut = None
-) -> None:
-    """Draw new keys and write a new card, between collections and while the shuffler is stopped."""
-    from shuffler import backup as backups
-    from shuffler import keys
-    from shuffler.config import read
-
-    settings = read(config)
-    made = backups.rotate(settings, keep_identity=keep_identity, early=early)
-    show_card(settings.folder / keys.CARD, made.identity.public, card)
 
 
 @app.command(epilog=examples("peos shuffler show --config shuffler.toml 61c671"))
@@ -212,6 +180,21 @@ def _status(folder: Path) -> tuple[list[dict[str, Any]], float | None]:
             f"{path} was written by something else, or by another version",
             hint="restart this folder's shuffler",
         ) from None
+
+
+def _keeper() -> Keeper:
+    from shuffler import backup
+
+    return backup
+
+
+def _read(config: Path) -> Any:
+    from shuffler.config import read
+
+    return read(config)
+
+
+add_upkeep(app, "shuffler", _keeper, _read, "shuffler.card")
 
 
 def main() -> int:

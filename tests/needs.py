@@ -57,9 +57,17 @@ def _promtool() -> str:
     return "" if shutil.which("promtool") else "no promtool on this machine"
 
 
+def _deploy() -> str:
+    packages = {"kubernetes_validate": "kubernetes-validate", "check_jsonschema": "check-jsonschema"}
+    missing = [name for module, name in packages.items() if find_spec(module) is None]
+    missing += ["hadolint"] * (not Path(sys.executable).with_name("hadolint").exists())
+    return f"no {' and no '.join(missing)} here (the extra deploy)" if missing else ""
+
+
 # Each says what is missing, or nothing.
 NEEDS: Final[Mapping[str, Callable[[], str]]] = {
     "browser": _browser,
+    "deploy": _deploy,
     "namespaces": _namespaces,
     "node": _node,
     "systemd": _systemd,

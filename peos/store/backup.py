@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Protocol, TypeVar
 
 from peos.collection.cards import plain_text
 from peos.errors import WrongInput, in_words
@@ -28,10 +28,30 @@ MANIFEST: Final = "manifest.json"
 CONFIGURATION: Final = (
     "configuration"  # the folder in the archive for the party's settings and the cards that they name
 )
+SETTINGS: Final = f"{CONFIGURATION}/settings.toml"
 REPORTS: Final = "reports"  # the folder for what is left out once the date has passed
 _FORMAT: Final = "peos backup 1"
 _BLOCK: Final = 1 << 20
 _MOST_MANIFEST: Final = 64 << 20
+
+
+class Settings(Protocol):
+    """What is asked of any party's configuration."""
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+
+    @property
+    def name(self) -> str:
+        """The organisation's."""
+
+    @property
+    def folder(self) -> Path:
+        """Where the party lives."""
+
+
+C = TypeVar("C", bound=Settings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +80,23 @@ class Manifest:
         yield f"{'holds':12}  {what}, {self.collections:,} collections{reports}"
         if self.destroy_by is not None:
             yield f"{'destroy by':12}  {_moment(self.destroy_by)}"
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a backup has of collections, and until when its reports may be kept, if it has any."""
+
+    collections: int = 0
+    destroy_by: int | None = None
+
+
+@dataclass(frozen=True)
+class Restored:
+    """A party's folder from a backup, and the collections that were aborted because they cannot go on."""
+
+    folder: Path
+    manifest: Manifest
+    aborted: tuple[str, ...] = ()
 
 
 class BackupWriter:
@@ -152,6 +189,38 @@ def writing(out: Path) -> Iterator[BackupWriter]:
         raise
 
 
+def write(
+    out: Path,
+    role: str,
+    settings: Settings,
+    identity: bytes,
+    *,
+    files: Iterable[str],
+    cards: Iterable[Path],
+    add: Callable[[BackupWriter], Held],
+) -> Manifest:
+    """A party's backup: its settings, with the cards that they name, these files of its folder, and what `add` adds."""
+    with writing(out) as writer:
+        writer.add_file(SETTINGS, settings.path)
+        for number, card in enumerate(cards):
+            if card.is_file():
+                writer.add_file(f"{CONFIGURATION}/{number}.card", card)
+        for name in files:
+            if (settings.folder / name).is_file():
+                writer.add_file(name, settings.folder / name)
+        held = add(writer)
+        return writer.finish(
+            Manifest(
+                role=role,
+                name=settings.name,
+                identity=identity.hex(),
+                made=int(time.time()),
+                collections=held.collections,
+                destroy_by=held.destroy_by,
+            )
+        )
+
+
 def read_manifest(path: Path, role: str) -> Manifest:
     """What a backup of this role holds, once every hash was found right; WrongInput if it is not one."""
     hashes: dict[str, str] = {}
@@ -165,6 +234,11 @@ def read_manifest(path: Path, role: str) -> Manifest:
         if content.pop("format") != _FORMAT:
             raise ValueError
         manifest = Manifest(**{name: content[name] for name in Manifest.__dataclass_fields__})
+        texts, times = (manifest.role, manifest.name, manifest.identity), (manifest.made, manifest.destroy_by or 0)
+        if not (all(isinstance(one, str) for one in texts) and all(isinstance(one, int) for one in times)):
+            raise ValueError
+        if SETTINGS not in hashes or not isinstance(manifest.files, dict):
+            raise ValueError
     except (KeyError, ValueError):
         raise _no_backup(path, "it has no manifest of this version") from None
     if dict(manifest.files) != hashes:
@@ -204,25 +278,27 @@ def put(folder: Path, name: str, source: IO[bytes] | bytes) -> None:
     write_durably(path, iter(lambda: read(_BLOCK), b""))
 
 
-def put_configuration(archive: Path, config: Path, cards: Callable[[], Iterable[Path]]) -> bool:
-    """Write the settings of a backup where there are none, and the cards that they name where those are missing."""
-    if config.exists():
-        return False
+def configured(archive: Path, config: Path, read: Callable[[Path], C], cards: Callable[[C], Iterable[Path]]) -> C:
+    """The settings of the party to be restored, whose folder is empty.
+
+    Where there are none, they are the backup's, and so are the cards that they name and that are missing.
+    """
+    is_new = not config.exists()
     held = {name: source.read() for name, source in _members(archive) if name.startswith(f"{CONFIGURATION}/")}
-    write_durably(config, [held[f"{CONFIGURATION}/settings.toml"]])
-    for number, card in enumerate(cards()):
+    if is_new:
+        write_durably(config, [held[SETTINGS]])
+    try:
+        settings = read(config)
+        require_empty(settings.folder)
+    except BaseException:
+        if is_new:
+            config.unlink()
+        raise
+    for number, card in enumerate(cards(settings) if is_new else ()):
         if not card.exists() and (content := held.get(f"{CONFIGURATION}/{number}.card")):
-            private_folder(card.parent) if not card.parent.exists() else None
+            card.parent.mkdir(parents=True, exist_ok=True)
             write_durably(card, [content])
-    return True
-
-
-def add_configuration(writer: BackupWriter, config: Path, cards: Iterable[Path]) -> None:
-    """The party's settings, and the cards that they name; a passphrase is never in a backup."""
-    writer.add_file(f"{CONFIGURATION}/settings.toml", config)
-    for number, card in enumerate(cards):
-        if card.is_file():
-            writer.add_file(f"{CONFIGURATION}/{number}.card", card)
+    return settings
 
 
 def _members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:

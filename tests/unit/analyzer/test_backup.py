@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from analyzer import backup, keys
-from analyzer.config import Config
+from analyzer.config import Config, read
 from analyzer.workspace import Workspace
 from peos.collection.lifecycle import State
 from peos.crypto.randomness import system
@@ -49,6 +49,12 @@ def machine(tmp_path: Path) -> Path:
     return folder / "analyzer.toml"
 
 
+def restored(tmp_path: Path) -> tuple[Config, tuple[str, ...]]:
+    """There."""
+    done = backup.restore(machine(tmp_path), tmp_path / "a.backup")
+    return read(done.folder.parent / "analyzer.toml"), done.aborted
+
+
 def opened(config: Config) -> Workspace:
     return Workspace(config, floor=FLOOR)
 
@@ -61,8 +67,8 @@ def test_what_cannot_go_on_without_its_secrets_is_aborted_and_still_counts(world
     manifest = backup.write(world.config, tmp_path / "a.backup", with_reports=False)
     assert (manifest.collections, manifest.destroy_by) == (1, None)
 
-    config, _, given_up = backup.restore(machine(tmp_path), tmp_path / "a.backup")
-    assert given_up == ["fruit"]
+    config, given_up = restored(tmp_path)
+    assert given_up == ("fruit",)
     assert found(secrets, content(config.folder) + (tmp_path / "a.backup").read_bytes()) == [0] * 4
     again = opened(config)
     try:
@@ -86,8 +92,8 @@ def test_with_reports_it_goes_on_where_it_was(world: World, tmp_path: Path) -> N
     secrets = half_delivered(world, workspace)
     manifest = backup.write(world.config, tmp_path / "a.backup", with_reports=True)
     assert manifest.destroy_by == workspace.signed(workspace.kept("fruit")).document.erase_by
-    config, _, given_up = backup.restore(machine(tmp_path), tmp_path / "a.backup")
-    assert given_up == []
+    config, given_up = restored(tmp_path)
+    assert given_up == ()
     assert min(found(secrets, content(config.folder))) > 1
     again = opened(config)
     try:
@@ -105,8 +111,8 @@ def test_after_its_date_the_secrets_stay_out(world: World, tmp_path: Path, monke
     assert manifest.destroy_by is not None
     now = float(manifest.destroy_by)
     monkeypatch.setattr("time.time", lambda: now)
-    config, _, given_up = backup.restore(machine(tmp_path), tmp_path / "a.backup")
-    assert given_up == ["fruit"]
+    config, given_up = restored(tmp_path)
+    assert given_up == ("fruit",)
     assert found(secrets, content(config.folder)) == [0] * 4
 
 
@@ -122,10 +128,13 @@ def test_an_analyzer_changes_its_keys_between_collections_only(world: World) -> 
         backup.rotate(world.config, keep_identity=False, early=False)
     assert keys.load(world.config, system()).signed_card == before.signed_card
 
-    renewed = backup.rotate(world.config, keep_identity=True, early=True)
+    assert backup.rotate(world.config, keep_identity=True, early=True) == before.identity.public
+    renewed = keys.load(world.config, system())
     assert (renewed.identity, renewed.enrolment) == (before.identity, before.enrolment)
     assert renewed.certificate != before.certificate
-    anew = backup.rotate(world.config, keep_identity=False, early=True)
+    identity = backup.rotate(world.config, keep_identity=False, early=True)
+    anew = keys.load(world.config, system())
+    assert identity == anew.identity.public
     assert not {before.identity.public, before.enrolment.public} & {anew.identity.public, anew.enrolment.public}
     assert (world.config.folder / keys.CARD).read_bytes() == anew.signed_card
     assert workspace.store.audit_log()[-1].event == "keys rotated"

@@ -95,7 +95,9 @@ def content(folder: Path) -> bytes:
 
 def restored(tmp_path: Path, archive: Path) -> Config:
     """On another machine: the passphrase was carried there, and nothing else."""
-    return backup.restore(folder_for(tmp_path / "elsewhere") / "shuffler.toml", archive)[0]
+    there = folder_for(tmp_path / "elsewhere") / "shuffler.toml"
+    assert backup.restore(there, archive).folder == there.parent / "state"
+    return read(there)
 
 
 def test_a_shuffler_is_itself_again_and_has_no_report(party: Party, tmp_path: Path) -> None:
@@ -192,6 +194,26 @@ def test_what_is_no_backup_is_refused(tmp_path: Path, given: bytes) -> None:
         restored(tmp_path, tmp_path / "given")
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b'"made": 1', b'"made":"1'),
+        (b"backup 1", b"backup 2"),
+        (b'"files": {', b'"filed": {'),
+        (b'"name": "', b'"name": 7"'),
+    ],
+)
+def test_a_manifest_that_says_something_else_is_refused(
+    party: Party, tmp_path: Path, before: bytes, after: bytes
+) -> None:
+    out = tmp_path / "north.backup"
+    backup.write(party.config, out, with_reports=False)
+    assert out.read_bytes().count(before) == 1
+    out.write_bytes(out.read_bytes().replace(before, after))
+    with raises("backup.damaged", "manifest"):
+        restored(tmp_path, out)
+
+
 def test_a_file_that_is_not_there_and_one_of_another_role_are_named(party: Party, tmp_path: Path) -> None:
     with raises("backup.unreadable"):
         backup.restore(tmp_path / "shuffler.toml", tmp_path / "none")
@@ -218,13 +240,14 @@ def test_keys_change_between_collections_only(party: Party) -> None:
         backup.rotate(party.config, keep_identity=False, early=False)
     assert keys.load(party.config) == before
 
-    certificates = backup.rotate(party.config, keep_identity=True, early=True)
-    assert certificates.identity.public == before.identity.public
+    assert backup.rotate(party.config, keep_identity=True, early=True) == before.identity.public
+    certificates = keys.load(party.config)
     assert {certificates.peers.pem, certificates.users.pem}.isdisjoint({before.peers.pem, before.users.pem})
     old = content(party.config.folder)
-    anew = backup.rotate(party.config, keep_identity=False, early=True)
+    identity = backup.rotate(party.config, keep_identity=False, early=True)
+    anew = keys.load(party.config)
+    assert identity == anew.identity.public
     assert anew.identity.public != before.identity.public
-    assert anew == keys.load(party.config)
     assert (party.config.folder / keys.CARD).read_bytes() == anew.signed_card
     assert before.identity.public in old, "its card"
     assert before.identity.public not in (party.config.folder / keys.CARD).read_bytes()

@@ -137,8 +137,9 @@ def test_keys_are_drawn_once_and_kept_from_others(tmp_path: Path) -> None:
     with raises("key.no_folder"):
         keys.load(config)
     made = keys.make(config)
-    files = [path for path in config.folder.iterdir() if path.is_file()]
+    files = [path for path in config.folder.iterdir() if path.is_file() and path.name != keys.CARD]
     assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+    assert (config.folder / keys.CARD).stat().st_mode & 0o777 == 0o644, "it is handed out"
     assert config.folder.stat().st_mode & 0o777 == 0o700
     assert made.identity.secret.hex() not in repr(made)
     with raises("key.exists"):
