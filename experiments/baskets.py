@@ -97,6 +97,8 @@ QUEST: Final = Law("Synthesize", 1_800_000, 1_000, 20.0, 0.7, 1.55, 0.3, 0, (0, 
 def from_file(path: Path) -> Baskets:
     """A JSON list a line."""
     lists = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+    if not lists or not all(isinstance(row, list) for row in lists):
+        raise ValueError("a line is no list" if lists else "it is empty")
     if all(isinstance(item, int) for row in lists for item in row):
         return Baskets(path.name, lists, max((item for row in lists for item in row), default=1) + 1)
     names = tuple(sorted({str(item) for row in lists for item in row}))

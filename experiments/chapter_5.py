@@ -6,7 +6,8 @@ python -m experiments.chapter_5 figure_5_3 figure_5_4 shuffled_items --records F
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from dataclasses import replace
+from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -14,16 +15,18 @@ from typing import Any, Final
 import numpy as np
 
 from experiments.baskets import DELTA, KOSARAK, ONLINE, POS, QUEST, Baskets, Law, from_file, scores, searched
-from experiments.chapters import Panel, Work, figures, main
+from experiments.chapters import Means, Panel, Work, figures, main
 from experiments.report import AGREES, DIFFERS, EXPLAINED, Result, Row, shortened, statement
-from experiments.running import keyed, output
+from experiments.running import Over, keyed
 from peos.crypto.randomness import Randomness
 from peos.ldp.sampled import SampledGRR, SampledHash, epsilon_inside
 from peos.tasks import SVIM, SVSM, LDPMiner, SVSMLDPMiner
 from peos.tasks.base import Answer, Round, Table
+from peos.tasks.items.candidates import candidate_sets
 from peos.tasks.items.rounds import ItemsAnswer, ItemTask, best
 
 RUNS: Final = 3
+DRAWN: Final = 5  # populations of figure 5.3
 FEWER: Final = 2  # of the larger data sets
 QUICK_USERS: Final = 20_000
 K: Final = 64
@@ -94,7 +97,7 @@ def _of(kind: type[ItemTask]) -> Made:
 
 
 LADDER: Final[Mapping[str, Made]] = {
-    "(BLH, L), (OLH, 2k): LDPMiner": _binary,
+    "(BLH, L), (SUE, 2k): LDPMiner": _binary,
     "(OLH, L), (OLH, 2k)": _of(LDPMiner),
     "(OLH, 1), (OLH, 2k)": _of(OneFirst),
     "(OLH, 1), (Adap, 2k)": _of(OneFirstAdaptive),
@@ -103,10 +106,13 @@ LADDER: Final[Mapping[str, Made]] = {
 }
 SETS: Final[Mapping[str, Made]] = {"SVSM-SVIM": _of(SVSM), "SVSM-LDPMiner": _of(SVSMLDPMiner)}
 REFERENCE: Final[Mapping[str, tuple[float, float]]] = {  # NCR at ε = 1 and 2, of the reference's stand-in
-    "(BLH, L), (OLH, 2k): LDPMiner": (0.25, 0.42),
+    "(BLH, L), (SUE, 2k): LDPMiner": (0.25, 0.42),
     "(OLH, L), (OLH, 2k)": (0.29, 0.46),
     "SVIM": (0.69, 0.88),
 }
+INDEPENDENT: Final = replace(POS, name="POS without planted sets", planted=0)
+HITS: Final = (9.7, 14, 27, 46, 50, 46)
+"""Of 64 at ε = 2, of each step of the ladder: the reference's, on independent items."""
 
 
 def table_5_1(quick: bool, rng: np.random.Generator) -> Iterator[Row]:  # noqa: ARG001 - nothing is drawn
@@ -149,26 +155,30 @@ def _population(law: Law, quick: bool, rng: np.random.Generator, held: Baskets |
     return held or law.drawn(rng, QUICK_USERS if quick else None)
 
 
+Setting = tuple[str, float, int, dict[str, Any]]
+"""What panels are called but for what they show, x, k, and the targets."""
+
+
 def _measured(
+    means: Means,
     baskets: Baskets,
     methods: Mapping[str, Made],
-    settings: Sequence[tuple[Panel, Panel, float, int, dict[str, Any]]],
+    settings: Sequence[Setting],
     runs: int,
     rng: np.random.Generator,
     *,
     sets: bool,
 ) -> None:
-    """NCR into the first of two panels, the mean squared error over hits into the other."""
-    for ncr, var, x, k, targets in settings:
+    """NCR, hits, and the mean squared error over hits."""
+    for panel, x, k, targets in settings:
         asked = {"users": baskets.users, "delta": DELTA, **targets}
         for name, made in methods.items():
-            found = []
             for _ in range(runs):
                 answer = searched(made(baskets.items, k, asked), baskets, Randomness(rng.bytes(32)))
-                found.append(scores(answer.answer.found, baskets.truth(k, sets=sets), baskets.users))
-            ncr.put(x, name, [one["NCR"] for one in found])
-            var.put(x, name, [one["Var"] for one in found])
-            print(f"  {baskets.name} {name} x = {x:g}: NCR {ncr.of(name)[x]:.3f}", file=sys.stderr, flush=True)
+                found = scores(answer.answer.found, baskets.truth(k, sets=sets), baskets.users)
+                for what, value in found.items():
+                    means.add(panel.format(what), x, name, value)
+            print(f"  {baskets.name} {name} x = {x:g}: {found}", file=sys.stderr, flush=True)
 
 
 def _local(epsilon: float) -> dict[str, Any]:
@@ -176,12 +186,19 @@ def _local(epsilon: float) -> dict[str, Any]:
 
 
 def figure_5_3(quick: bool, rng: np.random.Generator, held: Baskets | None = None) -> Iterator[Row]:
-    """The ladder on POS."""
-    baskets = _population(POS, quick, rng, held)
-    ncr, var = Panel("NCR, k = 64", "ε"), Panel("Var, k = 64", "ε")
-    settings = [(ncr, var, epsilon, K, _local(epsilon)) for epsilon in ((4.0,) if quick else (1.0, 2.0))]
-    _measured(baskets, LADDER, settings, 1 if quick else RUNS, rng, sets=False)
-    yield from (*ncr.rows(), *var.rows())
+    """The ladder on POS, and on independent items."""
+    means, panel, independent = Means(), "{}, k = 64", f"{INDEPENDENT.name}: {{}}, k = 64"
+    settings = [(panel, epsilon, K, _local(epsilon)) for epsilon in ((4.0,) if quick else (1.0, 2.0))]
+    for _ in range(1 if quick else RUNS if held else DRAWN):
+        _measured(means, _population(POS, quick, rng, held), LADDER, settings, 1, rng, sets=False)
+    if not quick and held is None:
+        for _ in range(RUNS):
+            alone = [(independent, 2.0, K, _local(2.0))]
+            _measured(means, INDEPENDENT.drawn(rng), LADDER, alone, 1, rng, sets=False)
+    panels = means.panels("ε")
+    ncr, var = panels[panel.format("NCR")], panels[panel.format("Var")]
+    for one in panels.values():
+        yield from one.rows()
     steps = list(LADDER)
     if quick:
         found = ncr.at(4.0)
@@ -205,6 +222,13 @@ def figure_5_3(quick: bool, rng: np.random.Generator, held: Baskets | None = Non
                 f"{found['SVIM']:.3f} against {found[name]:.3f}; Var {errors['SVIM']:.2g} against {errors[name]:.2g}",
                 holds=found["SVIM"] >= found[name] + 0.25 and errors["SVIM"] * 100 <= errors[name],
             )
+    hits = panels[independent.format("hits")].at(2.0)
+    for name, value in zip(steps, HITS, strict=True):
+        yield statement(
+            f"reference, independent items, ε = 2: {name} finds {value:g} of 64, ± 25 %",
+            f"{hits[name]:.1f}",
+            holds=abs(hits[name] / value - 1) <= 0.25,
+        )
     found = ncr.at(2.0)
     gains = {name: found[name] - found[before] for before, name in pairwise(steps)}
     yield statement(
@@ -217,16 +241,18 @@ def figure_5_3(quick: bool, rng: np.random.Generator, held: Baskets | None = Non
 def _figure_of_sets(
     quick: bool, rng: np.random.Generator, held: Baskets | None, law: Law, runs: int, *, larger: bool
 ) -> Iterator[Row]:
-    baskets = _population(law, quick, rng, held)
-    ncr, var = Panel(f"{baskets.name}: NCR, k = 64", "ε"), Panel(f"{baskets.name}: Var, k = 64", "ε")
-    by_k, var_k = Panel(f"{baskets.name}: NCR, ε = 2", "k"), Panel(f"{baskets.name}: Var, ε = 2", "k")
-    settings = [(ncr, var, epsilon, K, _local(epsilon)) for epsilon in ((4.0,) if quick else (1.0, 2.0))]
+    baskets, means = _population(law, quick, rng, held), Means()
+    by_epsilon, by_k = f"{baskets.name}: {{}}, k = 64", f"{baskets.name}: {{}}, ε = 2"
+    settings: list[Setting] = [(by_epsilon, x, K, _local(x)) for x in ((4.0,) if quick else (1.0, 2.0))]
     if larger and not quick:
-        settings.append((by_k, var_k, 128.0, 128, _local(2.0)))
-    _measured(baskets, SETS, settings, 1 if quick else runs, rng, sets=True)
-    yield from (*ncr.rows(), *var.rows(), *by_k.rows(), *var_k.rows())
-    for _, _, x, k, _ in settings:
-        found = (ncr if k == K else by_k).at(x)
+        settings.append((by_k, 128.0, 128, _local(2.0)))
+    _measured(means, baskets, SETS, settings, 1 if quick else runs, rng, sets=True)
+    panels = means.panels("ε")
+    for name, one in panels.items():
+        one.across = "ε" if name.endswith(f"k = {K}") else "k"
+        yield from one.rows()
+    for panel, x, k, _ in settings:
+        found = panels[panel.format("NCR")].at(x)
         ours, theirs = found["SVSM-SVIM"], found["SVSM-LDPMiner"]
         ratio = 1.0 if quick or held else 3.0
         yield _unless(
@@ -239,18 +265,32 @@ def _figure_of_sets(
         )
     if not quick and held is None and law is POS:
         for x, printed in ((1.0, 0.7), (2.0, 0.9)):
-            at_x = ncr.at(x)["SVSM-SVIM"]
+            at_x = panels[by_epsilon.format("NCR")].at(x)["SVSM-SVIM"]
             yield statement(
                 f"ε = {x:g}: the NCR of SVSM-SVIM is {printed}", f"{at_x:.3f}", holds=abs(at_x - printed) <= 0.12
             )
-        at_x = by_k.at(128.0)["SVSM-SVIM"]
+        at_x, most = panels[by_k.format("NCR")].at(128.0)["SVSM-SVIM"], _most(baskets, 128)
         yield _unless(
             "ε = 2, k = 128: NCR greater than .8",
             f"{at_x:.3f}",
             holds=at_x > 0.8,
-            why="a stand-in has fewer frequent sets: of rank 65 to 128 many are as frequent as their neighbours",
-            instead=at_x > 0.6,
+            why=f"the 2k sets with the largest products of the items' true frequencies would have {most:.3f} here: the "
+            "planted sets are more frequent than their items, were they independent, would make them",
+            instead=most < 0.8 and at_x > 0.95 * most,
         )
+        at_x = panels[by_k.format("hits")].at(128.0)["SVSM-SVIM"]
+        yield statement(
+            "ε = 2, k = 128: SVSM-SVIM can find around 70", f"{at_x:.1f}", holds=abs(at_x - 70) <= 0.15 * 70
+        )
+
+
+def _most(baskets: Baskets, k: int) -> float:
+    """The NCR of all that SVSM would ask about if it knew the items' true frequencies."""
+    items, truth = baskets.truth(k, sets=False), baskets.truth(k, sets=True)
+    known = np.array([*items.values()]) / baskets.users
+    table = Table(tuple(items), known, 0 * known, np.zeros((k, 2)), known > 0, k, baskets.users)
+    asked = {*items, *candidate_sets(table, k)}
+    return sum(k - rank for rank, label in enumerate(truth) if label in asked) / (k * (k + 1) / 2)
 
 
 def figure_5_4(quick: bool, rng: np.random.Generator, held: Baskets | None = None) -> Iterator[Row]:
@@ -283,9 +323,11 @@ def _others(quick: bool) -> tuple[tuple[str, Panel, Panel], ...]:
     found = []
     for law in (ONLINE,) if quick else (ONLINE, KOSARAK, QUEST):
         baskets = law.drawn(rng, QUICK_USERS if quick else None)
-        panels = Panel(f"{law.name}: NCR, k = 64", "ε"), Panel(f"{law.name}: Var, k = 64", "ε")
-        _measured(baskets, methods, [(*panels, epsilon, K, _local(epsilon))], 1 if quick else FEWER, rng, sets=False)
-        found.append((law.name, *panels))
+        means, panel = Means(), f"{law.name}: {{}}, k = 64"
+        _measured(
+            means, baskets, methods, [(panel, epsilon, K, _local(epsilon))], 1 if quick else FEWER, rng, sets=False
+        )
+        found.append((law.name, means.panel(panel.format("NCR"), "ε"), means.panel(panel.format("Var"), "ε")))
     return tuple(found)
 
 
@@ -322,13 +364,18 @@ def figure_5_8(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
 def shuffled_items(quick: bool, rng: np.random.Generator, held: Baskets | None = None) -> Iterator[Row]:
     """SVIM with every round at the same ε_c: what is found, and by which ε_l."""
     baskets = _population(POS, quick, rng, held)
-    ncr, var = Panel("NCR, k = 64", "ε_c"), Panel("Var, k = 64", "ε_c")
-    settings = [(ncr, var, x, K, {"eps_server": x, "fakes": 0}) for x in ((1.0,) if quick else (0.05, 0.1, 0.2))]
-    _measured(baskets, {"SVIM, shuffled": _of(SVIM)}, settings, 1 if quick else RUNS, rng, sets=False)
-    local = [(ncr, var, x, K, _local(x)) for *_, x, _, _ in settings[-1:]]
-    _measured(baskets, {"SVIM, local model": _of(SVIM)}, local, 1 if quick else RUNS, rng, sets=False)
-    yield from (*ncr.rows(), *var.rows())
-    strictest = settings[-1][2]
+    means, panel, runs = Means(), "{}, k = 64", 1 if quick else RUNS
+    settings: list[Setting] = [
+        (panel, x, K, {"eps_server": x, "fakes": 0}) for x in ((1.0,) if quick else (0.05, 0.1, 0.2))
+    ]
+    _measured(means, baskets, {"SVIM, shuffled": _of(SVIM)}, settings, runs, rng, sets=False)
+    strictest = settings[-1][1]
+    local = [(panel, strictest, K, _local(strictest))]
+    _measured(means, baskets, {"SVIM, local model": _of(SVIM)}, local, runs, rng, sets=False)
+    panels = means.panels("ε_c")
+    ncr = panels[panel.format("NCR")]
+    for one in panels.values():
+        yield from one.rows()
     task = SVIM(baskets.items, K, users=baskets.users, delta=DELTA, eps_server=strictest, fakes=0)
     claims = [one.guarantees for one in task.plans]
     yield statement(
@@ -350,9 +397,8 @@ def _notes(quick: bool) -> tuple[str, ...]:
         return (f"{QUICK_USERS:,} users of the stand-in in place of all",)
     return (
         "Stand-ins: independent items of falling weights in lists of log-normal lengths, with planted sets "
-        "(experiments/baskets.py). NCR and Var over hits as the thesis defines them; one population a figure, "
-        "reports drawn anew in each run. LDPMiner's second round hashes where the original has SUE, whose reports "
-        "are those of hashing to e^(ε/2) + 1 values.",
+        "(experiments/baskets.py). NCR and Var over hits as the thesis defines them; in figure 5.3 a population a run, "
+        "else one for all runs. SUE stands for hashing to e^(ε/2) + 1 values, rounded, which errs as much.",
     )
 
 
@@ -368,24 +414,19 @@ _WORKS: Final[Mapping[str, tuple[Work, str, str]]] = {
     "shuffled_items": (shuffled_items, "Frequent items in a shuffle (ours)", "NCR"),
 }
 FIGURES: Final = figures("chapter_5", _WORKS, dict.fromkeys(_WORKS, _notes))
-_BY_FILE: Final = {"figure_5_3": figure_5_3, "figure_5_4": figure_5_4, "shuffled_items": shuffled_items}
 
 
-def run(arguments: Sequence[str]) -> int:
-    """The figures that are named; with `--records` those that a file can take, whose results are not kept."""
-    if "--records" not in arguments:
-        return main("chapter_5", FIGURES, arguments)
-    left = list(arguments)
-    at = left.index("--records")
-    held = from_file(Path(left[at + 1]))
-    for name, work in _BY_FILE.items():
-        if name in left or not {*left} & {*_BY_FILE}:
-            rng = np.random.default_rng(int.from_bytes(keyed(name).bytes(16)))
-            rows = tuple(work("--quick" in left, rng, held))
-            result = Result(name, f"{_WORKS[name][1]}, on {held.name}", rows, (f"{held.users:,} lists",))
-            output(result, "", as_json="--json" in left, keep=False)
-    return 0
+def _over(work: Callable[..., Iterator[Row]], name: str, path: Path, quick: bool, rng: Randomness) -> Result:
+    """A figure of a file's lists."""
+    held = from_file(path)
+    rows = tuple(work(quick, np.random.default_rng(int.from_bytes(rng.bytes(16))), held))
+    return Result(name, f"{_WORKS[name][1]}, on {held.name}", rows, (f"{held.users:,} lists",))
+
+
+OVER: Final[Mapping[str, Over]] = {
+    work.__name__: partial(_over, work, work.__name__) for work in (figure_5_3, figure_5_4, shuffled_items)
+}
 
 
 if __name__ == "__main__":
-    sys.exit(run(sys.argv[1:]))
+    raise SystemExit(main("chapter_5", FIGURES, over=OVER, form="JSON lists, one a line"))

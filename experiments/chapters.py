@@ -15,7 +15,7 @@ import numpy as np
 
 from experiments.measuring import mean_of_runs
 from experiments.report import DIFFERS, NORMAL_ALPHA, OURS, Result, Row, shortened, statement
-from experiments.running import RECORDS, Over, keyed, output, progress, wrong_file
+from experiments.running import RECORDS, TEXTS, Over, keyed, output, progress, wrong_file
 from peos.crypto.randomness import Randomness
 from peos.drawing import Line, chart
 
@@ -191,27 +191,28 @@ def main(
     arguments: Sequence[str] | None = None,
     *,
     over: Mapping[str, Over] | None = None,
+    form: str = TEXTS,
 ) -> int:
     """Make those that are named; 0 if all agrees or is explained. In full, also their JSON and drawings.
 
-    Those of `over` may be made of a file in place of a stand-in, and then nothing is written.
+    Those of `over` may be made of a file of such a `form` in place of a stand-in, and then nothing is written.
     """
     parser = argparse.ArgumentParser(prog=f"python -m experiments.{chapter}", description=f"figures of {chapter}")
     parser.add_argument("figures", nargs="*", metavar="FIGURE", help=f"one of {', '.join(figures)}; or all")
     parser.add_argument("--quick", action="store_true", help="few runs; nothing is written")
     parser.add_argument("--json", action="store_true", help="the results as JSON on standard output")
     if over:
-        parser.add_argument("--records", type=Path, help=f"{RECORDS}; for {', '.join(over)}")
+        parser.add_argument("--records", type=Path, help=f"{RECORDS.format(form)}; for {', '.join(over)}")
     given = parser.parse_args(arguments)
     unknown = [name for name in given.figures if name not in figures]
     if unknown:
         parser.error(f"{unknown[0]} is none of {', '.join(figures)}")
     if over and given.records:
-        if len(given.figures) != 1 or given.figures[0] not in over:
-            parser.error(f"--records is for {', '.join(over)}")
-        (name,) = given.figures
-        with wrong_file(parser, given.records):
-            output(over[name](given.records, given.quick, keyed(name)), "", as_json=given.json, keep=False)
+        if others := [name for name in given.figures if name not in over]:
+            parser.error(f"--records is for {', '.join(over)}, not for {others[0]}")
+        for name in given.figures or over:
+            with wrong_file(parser, given.records, form):
+                output(over[name](given.records, given.quick, keyed(name)), "", as_json=given.json, keep=False)
         return 0
     agree = True
     for name in given.figures or figures:

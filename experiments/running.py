@@ -11,7 +11,8 @@ from typing import Final
 from experiments.report import AGREES, DIFFERS, EXPLAINED, OURS, RESULTS, Result
 from peos.crypto.randomness import Randomness
 
-RECORDS: Final = "a file with one text a line, in place of the stand-in; nothing is written"
+TEXTS: Final = "texts, one a line"
+RECORDS: Final = "a file of {}, in place of the stand-in; nothing is written"
 Run = Callable[[bool, Randomness], Result]
 Over = Callable[[Path, bool, Randomness], Result]
 Draw = Callable[[Result], str]
@@ -38,7 +39,7 @@ def main(
     parser.add_argument("--quick", action="store_true", help="the same parameters on few users; nothing is written")
     parser.add_argument("--json", action="store_true", help="the result as JSON on standard output")
     if over is not None:
-        parser.add_argument("--records", type=Path, help=RECORDS)
+        parser.add_argument("--records", type=Path, help=RECORDS.format(TEXTS))
     given = parser.parse_args(arguments)
     if over is not None and given.records is not None:
         with wrong_file(parser, given.records):
@@ -50,12 +51,12 @@ def main(
 
 
 @contextmanager
-def wrong_file(parser: argparse.ArgumentParser, path: Path) -> Iterator[None]:
+def wrong_file(parser: argparse.ArgumentParser, path: Path, form: str = TEXTS) -> Iterator[None]:
     """What a file is wrong by is said in a sentence, with exit code 2."""
     try:
         yield
     except (OSError, ValueError) as error:
-        parser.error(f"{path} cannot be read as texts, one a line: {error}")
+        parser.error(f"{path} cannot be read as {form}: {error}")
 
 
 def output(result: Result, drawn: str, *, as_json: bool, keep: bool) -> None:

@@ -4,6 +4,7 @@ A tenth of the users report how many items they have, of which ℓ is the 90th p
 lists filled up to ℓ, which leaves the 2k most frequent; the rest one of these, with lists filled up to 2k.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Final, Unpack
 
@@ -25,8 +26,18 @@ class SampledBinaryHash(SampledHash):
         super().__init__(domain, slots, epsilon, BLH._cells_at(epsilon))
 
 
+class SampledUnaryHash(SampledHash):
+    """With next to e^(ε/2) + 1 hash values, which errs as much as symmetric unary encoding (thesis §3.3.3)."""
+
+    def __init__(self, domain: int, slots: int, epsilon: float) -> None:
+        super().__init__(domain, slots, epsilon, max(2, round(math.exp(epsilon / 2) + 1)))
+
+
 class LDPMiner(ItemTask):
-    """The `k` most frequent of `items`; if `binary` the second round has two hash values, as published."""
+    """The `k` most frequent of `items`.
+
+    If `binary` with the errors of what was published: two hash values for all items, unary encoding for 2k of them.
+    """
 
     def __init__(self, items: int | Sequence[str], k: int, *, binary: bool = False, **asked: Unpack[Targets]) -> None:
         super().__init__(items, k, **asked)
@@ -41,12 +52,13 @@ class LDPMiner(ItemTask):
         """The next round, of `share` of all users, or what the last one found."""
         if not seen:
             return self.sizing(size_view(self.all_items, min(self.count, MOST_SIZE)), share * 0.1, 0.0)
+        published = self.binary and is_local(self.asked)
         if len(seen) == 1:
             slots = Lengths.of(seen[0], self.count).slots
-            binary = self.binary and is_local(self.asked)
-            kind = SampledBinaryHash if binary else SampledHash
+            kind: type[SampledHash] = SampledBinaryHash if published else SampledHash
             return self.pruning(share * 0.4, share * 0.1, slots=slots, kind=kind)
         view = ItemsView(len(seen[1].labels), seen[1].labels)
         if len(seen) == 2:
-            return self.counting(view, share * 0.5, share * 0.5, view.items, level=level, kind=SampledHash)
+            kind = SampledUnaryHash if published else SampledHash
+            return self.counting(view, share * 0.5, share * 0.5, view.items, level=level, kind=kind)
         return seen[2]

@@ -1,6 +1,7 @@
 """Tasks of items: every branch of `next` on tables made by hand, and whole studies in memory."""
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ from peos.ldp.sampled import Sampled, SampledGRR, SampledHash
 from peos.simulate import run_study
 from peos.tasks import SVIM, SVSM, LDPMiner, SVSMLDPMiner
 from peos.tasks.base import Answer, Round, Table, Task
+from peos.tasks.items.ldp_miner import SampledUnaryHash
 from peos.tasks.items.rounds import ItemsAnswer, ItemTask, Lengths
 from peos.tasks.items.truth import demo_lists, found_all, frequent_sets, planted_labels
 from peos.tasks.items.views import ItemsView, SizeView, SubsetsView
@@ -145,8 +147,18 @@ def test_ldp_miner_asks_for_sizes_first_and_pads_to_all() -> None:
     for following, slots in ((second, 2), (third, 16)):
         assert isinstance(following.plan.mechanism, SampledHash)
         assert following.plan.mechanism.slots == slots
-    binary = asked(LDPMiner(100, 8, binary=True, **ASKED), seen[:1]).plan.mechanism
-    assert binary.parameters["cells"] == 2
+    published = LDPMiner(100, 8, binary=True, **ASKED)
+    cells = [asked(published, seen[:rounds]).plan.mechanism.parameters["cells"] for rounds in (1, 2)]
+    assert cells == [2, round(math.exp(ASKED["eps_local"] / 2)) + 1]
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0])
+def test_unary_encoding_of_a_slot_errs_as_hashing_to_fewer_values(epsilon: float) -> None:
+    """Within 6 %, which is what rounding to a whole number of them changes."""
+    hashed = SampledUnaryHash(128, 128, epsilon).variance(users=1)
+    half = math.exp(epsilon / 2)
+    assert hashed == pytest.approx(128**2 * half / (half - 1) ** 2, rel=0.06)
+    assert hashed > SampledHash(128, 128, epsilon).variance(users=1)
 
 
 def test_svsm_asks_half_for_items_then_a_tenth_and_the_rest_for_sets() -> None:
