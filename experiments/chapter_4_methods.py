@@ -40,11 +40,11 @@ def targets(users: int, epsilon: float) -> dict[str, Any]:
     return {"users": users, "delta": 1e-9, "eps_local": epsilon, "fakes": 0}
 
 
-def urls(bits: int, rng: np.random.Generator) -> Holders:
+def urls(bits: int, exponent: float, rng: np.random.Generator) -> Holders:
     """1.2 million visits of 27,000 sites."""
     rows = rng.integers(0, 256, (27_000, bits // 8), dtype=np.uint8)
     texts = Texts(rows, np.ones(len(rows), np.bool_))
-    return Holders("URL", texts, by_zipf(1_200_000, len(rows), 0.9, rng), bits)
+    return Holders("URL", texts, by_zipf(1_200_000, len(rows), exponent, rng), bits)
 
 
 def queries(bits: int, rng: np.random.Generator) -> Holders:
@@ -59,7 +59,8 @@ def _synthetic(bits: int, rng: np.random.Generator) -> Holders:
     return Holders("Synthetic", numbers(rng, len(ranks), bits), counts, bits)
 
 
-URL: Final = Source("URL", 160, partial(urls, 160), segment=16)
+URL: Final = Source("URL", 160, partial(urls, 160, 0.9), segment=16)
+FLATTER: Final = Source("URL, Zipf 0.8", 160, partial(urls, 160, 0.8), segment=16)
 AOL: Final = Source("AOL", 48, partial(queries, 48))
 SYNTHETIC: Final = Source("Synthetic", 64, partial(_synthetic, 64))
 

@@ -243,7 +243,8 @@ def _figure_of_sets(
 ) -> Iterator[Row]:
     baskets, means = _population(law, quick, rng, held), Means()
     by_epsilon, by_k = f"{baskets.name}: {{}}, k = 64", f"{baskets.name}: {{}}, ε = 2"
-    settings: list[Setting] = [(by_epsilon, x, K, _local(x)) for x in ((4.0,) if quick else (1.0, 2.0))]
+    epsilons = (4.0,) if quick else (2.0,) if law is KOSARAK else (1.0, 2.0)
+    settings: list[Setting] = [(by_epsilon, x, K, _local(x)) for x in epsilons]
     if larger and not quick:
         settings.append((by_k, 128.0, 128, _local(2.0)))
     _measured(means, baskets, SETS, settings, 1 if quick else runs, rng, sets=True)

@@ -6,6 +6,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import combinations
 from typing import Final
 
 import numpy as np
@@ -24,6 +25,10 @@ from peos.tasks.marginals.design import cover
 from peos.tasks.marginals.maxent import marginal
 
 RUNS: Final = 4
+CLASSIFIED: Final = 12  # runs of figure 6.6
+NEARLY: Final = 0.03
+TRUE_TABLES: Final = "CALM's tables, no noise"
+ALL_PAIRS: Final = "all pairs"
 QUERIES: Final = 12
 Blocks = tuple[tuple[int, ...], ...]
 Table = Callable[[tuple[int, ...]], Floats]
@@ -333,7 +338,8 @@ def figure_6_6(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
         panel = Panel(f"Adult (stand-in), d = 15, n = 2^{power}", "ε")
         for epsilon in (0.6, 2.0) if quick else EPSILONS:
             found: dict[str, list[float]] = {name: [] for name in ("NoNoise", "Majority", "CALM", "FC", "AM")}
-            for _ in range(2 if quick else RUNS):
+            both = power == 16 and epsilon == 2.0
+            for _ in range(2 if quick else CLASSIFIED):
                 columns = labelled(2**power, rng)
                 held = rng.random(len(columns)) < 0.2
                 train, test, sizes = columns[~held], columns[held], [2] * 15
@@ -343,18 +349,29 @@ def figure_6_6(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
                     "CALM": calm(train, sizes, 6, epsilon, rng)(chosen),
                     "FC": whole(train, sizes, epsilon, rng)(chosen),
                     "AM": every_table(train, sizes, (), 6, epsilon, rng)(chosen),
+                    **(_of_pairs(train, sizes, chosen, epsilon, rng) if both else {}),
                 }
                 for name, table in tables.items():
-                    found[name].append(misclassified(table, test[:, list(chosen)]))
+                    found.setdefault(name, []).append(misclassified(table, test[:, list(chosen)]))
                 found["Majority"].append(float(min(test[:, 0].mean(), 1 - test[:, 0].mean())))
             for name, each in found.items():
                 panel.put(epsilon, name, each)
         panels.append(panel)
     last = [panel.at(2.0) for panel in panels]
+    above = [at["CALM"] - at["NoNoise"] for at in last]
+    first, blind = last[0], not quick and above[0] >= NEARLY
     yield statement(
         "the misclassification of CALM is close to that without noise",
         "at ε = 2, by n: " + ", ".join(f"{at['CALM']:.3f} for {at['NoNoise']:.3f}" for at in last),
-        holds=all(at["CALM"] < at["NoNoise"] + 0.03 for at in last),
+        holds=max(above) < NEARLY,
+        erratum="at n = 2^16 rule (6.4) keeps to n/1000 tables, which leaves half of the pairs without one: without "
+        f"any noise its tables misclassify {first[TRUE_TABLES]:.3f}, all pairs with noise {first[ALL_PAIRS]:.3f}"
+        if blind
+        else "",
+        instead=blind
+        and max(above[1:]) < NEARLY
+        and abs(first["CALM"] - first[TRUE_TABLES]) < NEARLY
+        and first[ALL_PAIRS] < min(first["CALM"], first["NoNoise"] + 0.04),
     )
     if not quick:
         small = panels[0].at(0.2)
@@ -371,6 +388,18 @@ def figure_6_6(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
         )
     for panel in panels:
         yield from panel.rows()
+
+
+def _of_pairs(
+    columns: Ints, sizes: Sequence[int], chosen: tuple[int, ...], epsilon: float, rng: np.random.Generator
+) -> dict[str, Floats]:
+    """What CALM misses at this size: its own tables without noise, and the tables of all pairs with it."""
+    own, every = views(len(columns), len(sizes), 6, epsilon, rng), tuple(combinations(range(len(sizes)), 2))
+    true = [truth_of(columns, sizes, block)[np.newaxis] for block in own]
+    return {
+        TRUE_TABLES: fitted(sizes, own, true)(chosen),
+        ALL_PAIRS: fitted(sizes, every, asked(columns, sizes, every, epsilon, rng))(chosen),
+    }
 
 
 def labelled(users: int, rng: np.random.Generator) -> Ints:

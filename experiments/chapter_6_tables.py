@@ -24,33 +24,44 @@ from experiments.chapter_6 import (
     truth_of,
 )
 from experiments.chapters import Panel, Work, figures, main
-from experiments.people import Ints
+from experiments.people import LOADING, Ints
 from experiments.report import Row, statement
 from peos.tasks.marginals.choice import choose_local
 from peos.tasks.marginals.design import cover
 
-CLOSE: Final = 0.9  # loading of the factor in figure 6.7: what no table has is missed only where items are alike
+SMALL_RUNS: Final = 12  # of figure 6.7
+CLOSE: Final = 0.9  # loading of the factor that makes items much alike
+NOT_ALIKE: Final = (
+    "items of the stand-in depend little on one another, so that what no table has is hardly missed and noise decides; "
+    "where they are much alike it holds"
+)
 LENGTHS: Final = (3, 5, 7, 8, 10)
 
 
 def figure_6_7(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
-    """s and t, s and ε, t and ε: d = 8, k = 3, n = 2^16."""
-    users, runs = (2**11, 1) if quick else (2**16, RUNS)
-    by_tables = Panel("Kosarak (stand-in), ε = 0.6", "t")
+    """s and t, s and ε, t and ε: d = 8, k = 3, n = 2^16; of items as they are, and of items that are much alike."""
+    users, runs = (2**11, 1) if quick else (2**16, SMALL_RUNS)
     sizes, counts = ((1, 2, 8) if quick else (1, 2, 3, 4, 6, 8)), ((8, 16) if quick else (8, 16, 28))
-    for s in sizes:
-        for t in counts:
-            by_tables.put(t, f"s = {s}", [_of_views(users, 8, 3, s, t, 0.6, rng) for _ in range(runs)])
+    by_tables = {}
+    for where, loading in (("Kosarak (stand-in)", LOADING), ("items much alike", CLOSE)):
+        panel = by_tables[where] = Panel(f"{where}, ε = 0.6", "t")
+        for s in sizes:
+            for t in counts:
+                panel.put(t, f"s = {s}", [_of_views(users, 3, s, t, 0.6, loading, rng) for _ in range(runs)])
     by_size = Panel("Kosarak (stand-in), t = 16", "ε")
     for epsilon in (0.6, 2.0) if quick else (0.2, 0.6, 1.0, 1.4, 2.0):
         for s in (2, 4) if quick else (2, 3, 4, 6):
-            by_size.put(epsilon, f"s = {s}", [_of_views(users, 8, 3, s, 16, epsilon, rng) for _ in range(runs)])
-    falls = {s: by_tables.fall(f"s = {s}") for s in sizes}
-    yield statement(
-        "increasing t decreases the error but for s = 1 and s = 8, where it does not change",
-        "at the most tables over 8: " + ", ".join(f"s = {s}: {value:.2f}" for s, value in falls.items()),
-        holds=falls[2] < 0.9 and abs(falls[1] - 1) < 0.35 and abs(falls[8] - 1) < 0.35,
-    )
+            by_size.put(epsilon, f"s = {s}", [_of_views(users, 3, s, 16, epsilon, LOADING, rng) for _ in range(runs)])
+    falls = {where: {s: panel.fall(f"s = {s}") for s in sizes} for where, panel in by_tables.items()}
+    hold = [at[2] < 0.9 and abs(at[1] - 1) < 0.35 and abs(at[8] - 1) < 0.35 for at in falls.values()]
+    for (where, at), holds in zip(falls.items(), hold, strict=True):
+        yield statement(
+            f"increasing t decreases the error but for s = 1 and s = 8, where it does not change; {where}",
+            "at the most tables over 8: " + ", ".join(f"s = {s}: {value:.2f}" for s, value in at.items()),
+            holds=holds,
+            erratum="" if holds else NOT_ALIKE,
+            instead=hold[-1],
+        )
     if not quick:
         small, large = by_size.at(0.2), by_size.at(2.0)
         best = [min(at, key=at.__getitem__) for at in (small, large)]
@@ -59,17 +70,17 @@ def figure_6_7(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
             f"at ε = .2 {best[0]}, at ε = 2 {best[1]}",
             holds=int(best[0][4:]) <= 3 and int(best[1][4:]) > int(best[0][4:]),
         )
-    for panel in (by_tables, by_size):
+    for panel in (*by_tables.values(), by_size):
         yield from panel.rows()
 
 
-def _of_views(users: int, d: int, k: int, s: int, t: int, epsilon: float, rng: np.random.Generator) -> float:
-    columns, sizes = kosarak(users, d, rng, CLOSE), [2] * d
-    blocks = spread(d, s, t, rng)
-    if s in (1, d):
+def _of_views(users: int, k: int, s: int, t: int, epsilon: float, loading: float, rng: np.random.Generator) -> float:
+    columns, sizes = kosarak(users, 8, rng, loading), [2] * 8
+    blocks = spread(8, s, t, rng)
+    if s in (1, 8):
         blocks = tuple(dict.fromkeys(blocks))
     table = fitted(sizes, blocks, asked(columns, sizes, blocks, epsilon, rng))
-    return errors(table, columns, sizes, queries(d, k, rng))
+    return errors(table, columns, sizes, queries(8, k, rng))
 
 
 def central(columns: Ints, epsilon: float, rng: np.random.Generator) -> Table:
@@ -111,7 +122,10 @@ def figure_6_8(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
         yield statement(
             "PriView performs one to two orders better than CALM",
             f"{min(gaps):.0f} to {max(gaps):.0f} times",
-            holds=float(np.median(gaps)) > 10,
+            holds=10 <= float(np.median(gaps)) <= 100,
+            erratum="here by three: one factor joins all items of the stand-in, so that tables of eight that have all "
+            "pairs tell larger ones too, and the noise of one place is tiny at n = 2^18",
+            instead=min(gaps) > 100,
         )
         alike = [
             max(at.values()) / min(at.values())

@@ -24,6 +24,7 @@ from peos.tasks.ranges.levels import Levels, Node
 FANOUT: Final = 5
 USERS: Final = 100_000
 LABELS: Final = 500
+GROWING: Final = 20  # releases of a volume and of a domain: squares of sums of correlated noise vary much
 BUILDS: Final[dict[str, Callable[..., Any]]] = {
     "HIO": baselines.hio_sum,
     "AHIO": baselines.ahio,
@@ -65,10 +66,19 @@ def errors(found: dict[str, float], truth: dict[str, float], whole: dict[str, fl
 
 
 def sensitive(
-    into: Means, x: float, ordered: int, labels: int, domain: int, volume: float, quick: bool, rng: np.random.Generator
+    into: Means,
+    x: float,
+    shape: tuple[int, int, int],
+    volume: float,
+    quick: bool,
+    rng: np.random.Generator,
+    most: int = 3,
 ) -> None:
-    """COUNT, SUM and AVG of the second attribute over a range of the first, by all mechanisms at ε = 2."""
-    users, releases, queries = (4_000, 1, 2) if quick else (USERS, 3, 4)
+    """COUNT, SUM and AVG of the second attribute over a range of the first, by all mechanisms at ε = 2.
+
+    `shape` is how many ordered attributes and labels there are, and how many values the ordered ones have.
+    """
+    (ordered, labels, domain), (users, releases, queries) = shape, (4_000, 1, 2) if quick else (USERS, most, 4)
     dimensions = dimensions_of(ordered, labels, domain)
     width = max(1, round(volume * domain))
     for _ in range(releases):
@@ -124,13 +134,13 @@ def multi_service_6(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
     by_volume = Means()
     volumes = (0.04, 0.3) if quick else (0.04, 0.1, 0.15, 0.2, 0.3)
     for volume in volumes:
-        sensitive(by_volume, volume, 2, 0, 125, volume, quick, rng)
+        sensitive(by_volume, volume, (2, 0, 125), volume, quick, rng, most=GROWING)
     by_domain = Means()
     for domain in (5, 125) if quick else (5, 25, 125, 250):
-        sensitive(by_domain, domain, 2, 0, domain, 0.2 if domain == 5 else 0.15, quick, rng)
+        sensitive(by_domain, domain, (2, 0, domain), 0.2 if domain == 5 else 0.15, quick, rng, most=GROWING)
     by_number = Means()
     for number in (2, 3) if quick else (2, 3, 4, 5):
-        sensitive(by_number, number, min(number, 4), max(0, number - 4), 125, 0.15, quick, rng)
+        sensitive(by_number, number, (min(number, 4), max(0, number - 4), 125), 0.15, quick, rng)
     parts = [by_volume.panels("vol"), by_domain.panels("m"), by_number.panels("d")]
     for what, panels in zip(("by volume", "by the measure's domain", "by attributes"), parts, strict=True):
         for name, panel in panels.items():
@@ -145,10 +155,15 @@ def multi_service_6(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
     )
     for what in ("SUM", "AVG"):
         panel = of_volume[what]
+        worse = [x for x in xs if panel.at(x)["HIO"] <= max(panel.at(x)["AHIO"], panel.at(x)["EHIO"])]
         yield statement(
             f"for {what} AHIO and EHIO outperform HIO consistently",
             f"HIO over AHIO and EHIO: {over(panel, 'HIO', 'AHIO')} and {over(panel, 'HIO', 'EHIO')}",
-            holds=all(panel.at(x)["HIO"] > max(panel.at(x)["AHIO"], panel.at(x)["EHIO"]) for x in xs),
+            holds=not worse,
+            erratum=f"not at vol {worse[0]:g}, where a COUNT is near 0: a mean of ratios has no variance"
+            if worse
+            else "",
+            instead=what == "AVG" and len(worse) <= 1,
         )
     growth = (
         {name: of_domain["SUM"].of(name)[250.0] / of_domain["SUM"].of(name)[25.0] for name in BUILDS}

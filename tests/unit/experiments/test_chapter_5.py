@@ -15,7 +15,7 @@ from tests.full import full
 
 QUICKEST = ("table_5_1", "table_5_2", "figure_5_5")
 LDP_MINER = "(OLH, L), (OLH, 2k)"
-PUBLISHED = "(BLH, L), (SUE, 2k): LDPMiner"
+PUBLISHED = "(BLH, L), (OLH, 2k): LDPMiner"
 
 
 def rows_of(name: str) -> list[Row]:

@@ -46,13 +46,56 @@ def points(name: str, panel: str, method: str) -> dict[float, Row]:
     return {row["x"]: row for row in rows_of(name) if (row.get("panel"), row.get("method")) == (panel, method)}
 
 
+CLAIMED = {  # ε_c at δ = 10⁻⁹, by ε_l
+    GROUPED: {2.5: 0.020, 5.0: 0.073, 6.5: 0.165, 9.0: 0.31},
+    OFTEN: {2.5: 0.050, 4.0: 0.122, 5.0: 0.185, 6.0: 0.272},
+}
+LOG = {  # F1 of another simulation of the search log's stand-in, by ε
+    "PEM": {1.0: 0.12, 2.0: 0.34, 4.0: 0.86},
+    "PEM1": {1.0: 0.06, 2.0: 0.17, 4.0: 0.44},
+    "PEM, beam 4k": {1.0: 0.15, 2.0: 0.34, 4.0: 0.90},
+}
+LOG_AT_LEAST = {1.0: 0.10, 2.0: 0.29, 4.0: 0.57}  # of HASH with a tenth for whole texts, which did not use its channels
+SITES = {"PEM": {2.0: 0.23, 4.0: 0.80}, "PEM1": {2.0: 0.10, 4.0: 0.36}}
+
+
 def test_figure_9_4_is_within_a_hair_of_another_simulation() -> None:
     for (panel, method), expected in ANOTHER.items():
         found = points("figure_9_4", panel, method)
         for x, value in expected.items():
-            near = 0.13 if (panel, method, x) == (UNHIDDEN, "beam 32", 4.0) else NEAR
-            assert abs(found[x]["measured"] - value) <= near, (panel, method, x, found[x]["measured"])
+            if (panel, x) == (UNHIDDEN, 4.0) and method == "beam 32":
+                assert 0.45 <= found[x]["measured"] <= 0.72, "from population to population"
+            else:
+                assert abs(found[x]["measured"] - value) <= NEAR, (panel, method, x, found[x]["measured"])
             assert found[x]["repeats"] >= 5
+
+
+def test_what_is_claimed_against_the_analyzer_is_what_the_reference_has() -> None:
+    for panel, expected in CLAIMED.items():
+        for x, value in expected.items():
+            assert points("figure_9_4", panel, "beam 128")[x]["eps_server"] == pytest.approx(value, rel=0.03)
+
+
+def test_figure_4_2_is_within_a_hair_of_another_simulation() -> None:
+    """Of HASH more is found than there, since the channel that a found text must have is known."""
+    for panel, by_method in (("AOL, F1", LOG), ("URL, F1", SITES)):
+        for method, expected in by_method.items():
+            found = points("figure_4_2", panel, method)
+            assert all(abs(found[x]["measured"] - value) <= NEAR for x, value in expected.items()), (panel, method)
+    hashed = points("figure_4_2", "AOL, F1", "HASH, 10 %")
+    assert all(hashed[x]["measured"] >= value - NEAR for x, value in LOG_AT_LEAST.items())
+
+
+def test_pem_is_best_at_every_epsilon_and_k_of_figures_4_2_and_4_3() -> None:
+    others = ("PEM1", "HASH, 10 %", "SPM, 10 %", "HASH", "SPM", "PrivTrie")
+    for name in ("figure_4_2", "figure_4_3"):
+        for panel in ("URL, F1", "AOL, F1", "Synthetic, F1"):
+            best = {x: row["measured"] for x, row in points(name, panel, "PEM").items()}
+            for method in others:
+                found = points(name, panel, method)
+                assert all(best[x] >= row["measured"] - 0.06 for x, row in found.items()), (name, panel, method)
+    full = points("figure_4_3", "Synthetic, F1", "PEM")
+    assert all(row["measured"] >= 0.9 for row in full.values())
 
 
 def test_the_default_finds_most_at_a_small_epsilon() -> None:
@@ -68,12 +111,16 @@ def test_local_ones_find_less_than_the_thesis_and_that_less_than_the_default() -
         method: {x: row["measured"] for x, row in points("figure_9_4", AXIS, method).items()}
         for method in ("OLH", "Had", "SOLH", "ours", "ours, ε_l ≤ 5")
     }
-    for x in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0):
-        assert max(means["OLH"][x], means["Had"][x]) < means["SOLH"][x] < means["ours, ε_l ≤ 5"][x]
+    for x in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0):
+        assert max(means["OLH"][x], means["Had"][x]) <= means["SOLH"][x] < means["ours, ε_l ≤ 5"][x]
+        assert x < 0.3 or max(means["OLH"][x], means["Had"][x]) < means["SOLH"][x], "below nothing is found"
     assert means["ours"][0.1] > means["SOLH"][1.0]
     for x in (2.5, 5.0, 6.5, 9.0):
         narrow = points("figure_9_4", GROUPED, "beam 32")[x]["measured"]
-        assert points("figure_9_4", GROUPED, TWICE)[x]["measured"] >= narrow - 0.06
+        for wide in ("beam 128", TWICE):
+            assert points("figure_9_4", GROUPED, wide)[x]["measured"] >= narrow - 0.06
+    for x, row in points("figure_9_4", OFTEN, "beam 32").items():
+        assert points("figure_9_4", OFTEN, "beam 128")[x]["measured"] >= row["measured"] - 0.06
     assert all(row["verdict"] != DIFFERS for row in rows_of("figure_9_4"))
 
 
@@ -102,8 +149,9 @@ def test_longer_steps_find_more_as_another_simulation_has_it() -> None:
         means = [found[x]["measured"] for x in expected]
         assert all(abs(mean - value) <= NEAR for mean, value in zip(means, expected.values(), strict=True)), means
         assert all(after >= before - 0.06 for before, after in itertools.pairwise(means)), means
-    assert points("figure_4_5", "Synthetic, F1 by Δs", "ε = 0.9, beam 4k")[8.0]["measured"] >= 0.84 - NEAR
-    assert points("figure_4_5", "Synthetic, F1 by Δs", "ε = 1.2, beam 4k")[8.0]["measured"] >= 0.93 - NEAR
+    for method, value in (("ε = 0.9, beam 4k", 0.84), ("ε = 1.2, beam 4k", 0.93)):
+        found = points("figure_4_5", "Synthetic, F1 by Δs", method)
+        assert abs(found[8.0]["measured"] - value) <= NEAR
 
 
 def test_dividing_users_finds_more_than_dividing_epsilon() -> None:
@@ -116,7 +164,8 @@ def test_dividing_users_finds_more_than_dividing_epsilon() -> None:
         assert at[f"{method}, 10 %"][1.2] >= at[method][1.2] + 0.3
         assert all(at[f"{method}, 10 %"][x] >= value - NEAR for x, value in zip((0.9, 1.2), expected, strict=True))
     assert at["PEM"][1.2] > max(at["HASH, 10 %"][1.2], at["SPM, 10 %"][1.2])
-    assert at["SPM"][1.2] <= 0.0 + NEAR
+    assert max(at["SPM"][1.2], at["SPM"][0.9], at["HASH"][0.9]) <= 0.0 + NEAR
+    assert at["HASH"][1.2] == pytest.approx(0.23, abs=NEAR), "with whole blocks, not single bits"
 
 
 def test_pem_finds_as_many_of_sixteen_as_another_simulation() -> None:
@@ -125,6 +174,9 @@ def test_pem_finds_as_many_of_sixteen_as_another_simulation() -> None:
         for groups, value in enumerate(expected, start=1):
             (row,) = (one for one in rows_of("table_4_2") if one["what"] == f"{name}, ε = {epsilon}, g = {groups}")
             assert abs(row["measured"] - value) <= 1.0, (row, value)
+    for groups, value in enumerate((6.1, 6.6, 6.9, 8.0), start=1):  # given the true prefixes
+        (row,) = (one for one in rows_of("table_4_3") if one["what"] == f"URL, ε = 1, g = {groups}")
+        assert abs(row["measured"] - value) <= 1.0, (row, value)
 
 
 def test_over_hits_hash_errs_less_than_spm_and_pem1_most() -> None:
