@@ -29,7 +29,6 @@ MODULES = {
 }
 FIGURES: dict[str, Figure] = {name: one for module in MODULES.values() for name, one in module.FIGURES.items()}
 FEWEST = 4
-NOT_KEPT = {"figure_6_6", "figure_6_8"}  # no full run of them is kept yet
 DIFFERING = {
     # Of .012 with two digits .01017 is 15.3 % less; the variance as it is stated has no digit more.
     "release_4": ["d = 4, k = 2, N = 2^18: the mean total variation of InpPS is 0.012 by its variance, within 15 %"],
@@ -50,10 +49,10 @@ def means(name: str, panel: str, x: float) -> dict[str, float]:
 
 
 def test_every_figure_that_is_kept_is_of_four_runs_or_more_and_nothing_else_differs() -> None:
-    assert {name for names in PAPERS.values() for name in names} | NOT_KEPT == set(FIGURES)
+    assert {name for names in PAPERS.values() for name in names} == set(FIGURES)
     for module, names in PAPERS.items():
         assert set(names) <= set(MODULES[module].FIGURES)
-    for name in set(FIGURES) - NOT_KEPT:
+    for name in FIGURES:
         rows = rows_of(name)
         assert rows
         assert all(row["repeats"] >= FEWEST for row in rows if "panel" in row or row.get("repeats"))
