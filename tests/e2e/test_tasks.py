@@ -1,4 +1,4 @@
-"""Tasks by real processes: tables and ranges, of which a shuffler is killed."""
+"""Tasks by real processes: tables and ranges, whose shuffler is killed; item sets, between whose rounds more are."""
 
 import json
 from collections.abc import Iterator
@@ -10,10 +10,13 @@ import pytest
 from peos.localcluster import LocalCluster
 from peos.spec import StudySpec
 from peos.tasks.base import Answer, Round
+from peos.tasks.items.truth import demo_lists, planted_labels
+from peos.tasks.items.views import label_of
 from peos.tasks.kinds import kind_of
-from tests.e2e.studies import LAUNCHER, StudyTown
+from peos.tasks.views import MOST_LABELS
+from tests.e2e.studies import LAUNCHER, StudyTown, terms
 from tests.e2e.test_restart import kill
-from tests.e2e.town import EPSILON, paused
+from tests.e2e.town import EPSILON, paused, until
 from tests.e2e.with_tasks import KEEPS
 
 pytestmark = pytest.mark.full  # whole studies by processes
@@ -73,3 +76,35 @@ def test_what_is_published_is_what_the_task_makes_of_the_same_words_in_memory(na
     assert isinstance(answer, Answer)
     alone = json.loads(json.dumps({**answer.found.to_json(), **answer.more()}))
     assert {key: result[key] for key in alone} == alone, "to the last digit"
+
+
+def test_item_sets_of_a_catalogue_are_found_in_a_study_that_is_killed_between_its_rounds(town: StudyTown) -> None:
+    """More names than a document holds, and more rounds than one question may be asked a day."""
+    users, count = 600, MOST_LABELS // 2 + 50
+    names = [f"item {at}" for at in range(count)]
+    (town.folder / "names.txt").write_text("".join(f"{one}\n" for one in names), encoding="utf-8")
+    lists = [[names[at] for at in one] for one in demo_lists(users, np.random.default_rng(1))]
+    words = ("--name", "sets", "--task", "item-sets", "--names", town.folder / "names.txt", "--top", 16)
+    created = town.study("create", *words, *terms(users, fakes=8, eps_local=16.0), "--scheme", "jl", "--minimum", 60)
+    assert created.code == 0, created.err
+    tickets, counted = town.minted("sets", users), 0
+    for number in range(1, 6):
+        round_ = f"sets.{number}"
+        with town.running("sets") as running:
+            town.invited(running, round_)
+            assert town.invitation(round_).with_suffix(".catalogue").exists() is (number == 1)
+            counted += town.answers(round_, tickets, lists)["accepted"]
+            assert town.analyst("freeze", round_).code == 0
+            if number == 5:
+                town.ends(running)
+        if number == 1:  # `study run` is killed as soon as it is left, and once more where it makes the next round
+            until(lambda: "published" in town.study("status", "sets").out, "the result of round 1", every=0.5)
+            assert town.study("run", "sets", "--out", town.folder, dies="analyzer.study:drafted:before").code == -9
+            for party in (town.analyzer, town.shufflers[0]):
+                kill(party)
+                town.cluster.restart(party)
+    result = town.study("result", "sets", "--json").json
+    assert (result["ok"], result["complete"], len(result["rounds"])) == (True, True, 5)
+    assert counted == users == result["users"], "each user was asked once"
+    planted = {label_of(f"item {at}" for at in json.loads(one)) for one in planted_labels()}
+    assert planted <= set(result["labels"]), result["labels"]
