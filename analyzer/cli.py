@@ -32,6 +32,12 @@ Config = Annotated[Path, config_option("analyzer.toml")]
 Name = Annotated[str, typer.Argument(help="Name of the collection.", metavar="NAME")]
 PostProcess = Annotated[str | None, typer.Option("--post-process", help=POST_PROCESS, metavar="METHOD|auto[:GOAL]")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Html = Annotated[Path | None, typer.Option(help="File to write the page to.", metavar="FILE")]
+Csv = Annotated[Path | None, typer.Option("--csv", help="File to write a row a value to.", metavar="FILE")]
+Parquet = Annotated[
+    Path | None, typer.Option("--parquet", help="The same as Parquet, with the extra parquet.", metavar="FILE")
+]
+Of = Annotated[str, typer.Option("--rows", help="What a row of these is of.", metavar="values|rounds")]
 
 WAIT = "Time to wait for the shufflers to accept, like 90 or 2h [default: 10min]"
 
@@ -229,7 +235,8 @@ def ledger(config: Config, as_json: Json = False) -> None:
 @app.command(
     epilog=examples(
         "peos analyzer result --config analyzer.toml pets --wait 2h --html pets.html",
-        "peos analyzer result --result result.json --post-process norm_sub",
+        "peos analyzer result --config analyzer.toml pets-2025 --compare pets-2024 --html pets.html",
+        "peos analyzer result --result result.json --csv pets.csv --post-process norm_sub",
     )
 )
 def result(
@@ -245,13 +252,25 @@ def result(
         float, seconds("--wait", help="Time to wait for the result, like 90 or 2h [default: 0]", show_default=False)
     ] = 0.0,
     everything: Annotated[bool, typer.Option("--all", help="Show every value [default: the most frequent]")] = False,
-    html: Annotated[Path | None, typer.Option(help="File to write the report page to.", metavar="FILE")] = None,
+    html: Html = None,
+    csv: Csv = None,
+    parquet: Parquet = None,
+    of: Of = "values",
+    others: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--compare",
+            help="Another epoch of the same question, to show next to it; repeat it for several.",
+            metavar="NAME|FILE",
+        ),
+    ] = None,
 ) -> None:
     """Show a collection's estimates, with error bars and guarantees, and what post-processing makes of them."""
     from rich.console import Console
 
-    from analyzer.report import write_report
+    from analyzer.report import compared
     from analyzer.result import read, show
+    from analyzer.takeaway import TakeAway
     from peos.cli.progress import Progress
 
     if (None in (config, name)) if file is None else name is not None:
@@ -260,21 +279,25 @@ def result(
             "which result to show is not said, or said twice",
             hint="give --config and the collection's NAME, or --result FILE and no name",
         )
-    _require_page(html)
+    takes = TakeAway(html, csv, parquet, of)
+    takes.require()
+    epochs: list[dict[str, Any]] = []
     with Progress() as progress:
         if file is not None:
             found = read(file)
+            epochs = [read(Path(other)) for other in others or ()]
         elif config is not None and name is not None:
             with _workspace(config) as workspace:
                 found = _awaited(workspace, name, wait, progress)
+                epochs = [_awaited(workspace, other, 0.0, progress) for other in others or ()]
                 workspace.store.note("result read", workspace.kept(name).digest)
+        if epochs:
+            found["compared"] = compared(found, epochs)
         if asked is not None:
             from peos.estimate.post_processing.published import post_processed
 
             found["post_processed"] = post_processed(found, asked)
-        if html is not None:
-            write_report(html, found)
-            progress.say(f"the report is {html}")
+        takes.write(found, progress.say)
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False))
     else:
@@ -284,16 +307,17 @@ def result(
 @app.command(epilog=examples("peos analyzer statement --config analyzer.toml pets --html statement.html"))
 def statement(
     config: Config,
-    name: Annotated[str, typer.Argument(help="Name of a collection or a study.")],
-    html: Annotated[Path | None, typer.Option(help="File to write the page to.")] = None,
+    name: Annotated[str, typer.Argument(help="Name of a collection or a study.", metavar="NAME")],
+    html: Html = None,
     as_json: Json = False,
 ) -> None:
     """State for a privacy officer who sees what, what is guaranteed and assumed, what is kept, and what is spent."""
     from analyzer.statement.contents import statement as stated
     from analyzer.statement.page import lines, write_statement
+    from analyzer.takeaway import TakeAway
     from peos.cli.progress import Progress
 
-    _require_page(html)
+    TakeAway(html).require()
     with _workspace(config) as workspace:
         shown = stated(workspace, name, time.time())
     if html is not None:
@@ -301,14 +325,6 @@ def statement(
         with Progress() as progress:
             progress.say(f"the statement is {html}")
     typer.echo(json.dumps(shown.to_json(), ensure_ascii=False) if as_json else "\n".join(lines(shown)))
-
-
-def _require_page(html: Path | None) -> None:
-    """Refuse a page that cannot be written, before anything is computed."""
-    if html is not None and (html.is_dir() or not html.parent.is_dir()):
-        raise WrongInput(
-            "input.page", f"the page cannot be written to {html}", hint="name a file in a folder that exists"
-        )
 
 
 def _awaited(workspace: "Workspace", name: str, wait: float, progress: Any) -> dict[str, Any]:

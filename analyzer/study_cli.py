@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from analyzer.cli import WAIT, Config, Json, _workspace
+from analyzer.cli import WAIT, Config, Csv, Html, Json, Of, Parquet, _workspace
 from peos.cli.options import examples, seconds, with_settings, with_task_options
 from peos.errors import NotYet
 from peos.settings import load
@@ -118,25 +118,31 @@ def status(
         typer.echo("no studies yet")
 
 
-@app.command(epilog=examples("peos study result --config analyzer.toml towns --html towns.html"))
+@app.command(epilog=examples("peos study result --config analyzer.toml towns --csv towns.csv"))
 def result(
     config: Config,
     name: Name,
     as_json: Json = False,
     everything: Annotated[bool, typer.Option("--all", help="Show every row [default: the most frequent]")] = False,
-    html: Annotated[Path | None, typer.Option(help="File to write the report page to.", metavar="FILE")] = None,
+    html: Html = None,
+    csv: Csv = None,
+    parquet: Parquet = None,
+    of: Of = "values",
 ) -> None:
     """Show what a study found, with error bars and guarantees."""
-    from analyzer.report import write_report
     from analyzer.study import kept
+    from analyzer.takeaway import TakeAway
+    from peos.cli.progress import Progress
 
+    takes = TakeAway(html, csv, parquet, of)
+    takes.require()
     with _workspace(config) as workspace:
         study = kept(workspace, name)
     if study.result is None:
         raise NotYet("study.not_over", f"{name} is {study.state}: there is no result", hint="`peos study run` ends it")
     found = json.loads(study.result)
-    if html is not None:
-        write_report(html, found)
+    with Progress() as progress:
+        takes.write(found, progress.say)
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False))
     else:

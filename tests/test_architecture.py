@@ -25,7 +25,8 @@ IO = frozenset(
 ENTROPY = "peos/crypto/randomness.py"  # the one place that asks the operating system
 # Each room may use those before it. Only processes and the command line stand above the wire and the simulation.
 ORDER = (
-    *("errors", "chunks", "typed", "ending", "registry", "drawing", "crypto", "compute", "estimate", "ldp", "shuffle"),
+    *("errors", "chunks", "typed", "ending", "registry", "drawing", "tabular", "crypto", "compute", "estimate", "ldp"),
+    "shuffle",
     *(
         "privacy",
         "tasks",
@@ -62,7 +63,7 @@ OF_KINDS = frozenset(
 NAMES_THEM = ("peos/registry.py", "peos/bench/overhead.py")  # the latter quotes the rows of the thesis' table
 WRITES_LINES = ("peos/net/observer.py", "peos/net/logs.py")
 EXPERIMENTS_TESTED = ("tests", "unit", "experiments")
-PYTHONS = frozenset({"_asdict", "_exit", "_getframe", "_replace"})
+PYTHONS = frozenset({"_asdict", "_exit", "_getframe", "_replace", "_repr_html_"})
 LOOKED_INTO = {  # the files of tests that use a private name of ours, how often, and why
     "tests/e2e/deviant.py": (2, "a shuffler that deviates"),
     "tests/e2e/in_files.py": (3, "a shuffler that keeps in files what is too short for it"),

@@ -8,12 +8,14 @@
     values        which values are shown
     chart         where everything in their drawing is
     guarantees    the claims, one card a coalition
+    epochs        the same question at other times, next to it
     facts         who took part, what each party spent, what was checked
     formatting    numbers and labels as a reader sees them
 
 It shows what result.json holds and nothing else, so that nothing can leak that was not published.
 """
 
+from analyzer.report.epochs import compared
 from analyzer.report.page import REPORT, page, write_report
 
-__all__ = ["REPORT", "page", "write_report"]
+__all__ = ["REPORT", "compared", "page", "write_report"]

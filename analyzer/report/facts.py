@@ -9,6 +9,7 @@ from peos.ldp.base import symbol
 from peos.privacy.guarantees import rounded_up
 from peos.protocols import protocol_named
 from peos.registry import KEYED, MECHANISMS, POST_PROCESSING, SCHEMES
+from peos.tabular import epsilons
 
 _NOT_MEASURED: Final[dict[str, Any]] = dict.fromkeys(("seconds", "sent", "received", "peak_rss"))
 _GROUPS: Final = 8  # as many as a line holds
@@ -108,15 +109,10 @@ def _round(one: Mapping[str, Any]) -> RoundShown:
     if "guarantees" not in one:
         return RoundShown(one["name"], f"{one['state']}: {one['reason']}", "", "", ())
     claims = one["guarantees"]
-    epsilons = [
-        min(value for value in (claim["theorem"], claim["exact"], claims["local"]) if value is not None)
-        for claim in (claims["server"], claims["users"])
-    ]
     groups = ", ".join(f"{group['size']:,} ({100 * group['share']:.0f} %)" for group in one["groups"][:_GROUPS])
     more = len(one["groups"]) - _GROUPS
     groups = groups + (f" and {more} more" if more > 0 else "") if len(one["groups"]) > 1 else ""
-    shown = (*map(rounded_up, epsilons), rounded_up(claims["local"]))
-    return RoundShown(one["name"], one["state"], whole(one["users"]), groups, shown)
+    return RoundShown(one["name"], one["state"], whole(one["users"]), groups, tuple(map(rounded_up, epsilons(claims))))
 
 
 def _asked(found: Mapping[str, Any]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from analyzer.report import facts, formatting, guarantees, template
 from analyzer.report.chart import drawing
+from analyzer.report.epochs import comparison
 from analyzer.report.tables import tables
 from analyzer.report.values import select
 from peos.estimate.post_processing import OF_THE_RAW
@@ -38,6 +39,7 @@ def page(found: Mapping[str, Any]) -> str:
         facts=facts.facts(found),
         rounds=facts.rounds(found),
         tables=tables(found),
+        comparison=comparison(found, selection),
         tested=found.get("tested") if found.get("task") else None,
         unfinished="" if found.get("complete", True) else str(found.get("reason", "")),
         costs=facts.costs(found),

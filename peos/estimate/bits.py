@@ -17,7 +17,7 @@ from peos.estimate.frequency import Floats, Frequencies, checked_sizes
 from peos.estimate.lasso import Design, least_squares, nonnegative_lasso
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BitFrequencies(Frequencies):
     """Fitted frequencies; `variance` is that of the fit to noisy bits, the values that were chosen taken as given.
 

@@ -6,7 +6,8 @@ With S_v the number of reports that support v among n users' and m fakes,
 The thesis' (9.5) is the special case of GRR, where u = 1/d makes both corrections meet.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from statistics import NormalDist
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from peos.errors import WrongInput
 from peos.estimate.support import ends, least_found
+from peos.tabular import Rows, Tabular, of_values
 
 Floats = NDArray[np.float64]
 
@@ -48,8 +50,8 @@ class FrequencyOracle:
             )
 
 
-@dataclass(frozen=True, eq=False)
-class Frequencies(ABC):
+@dataclass(frozen=True, eq=False, repr=False)
+class Frequencies(Tabular):
     """Estimated frequencies, whatever reports they come from, and the variance of each at the estimate itself."""
 
     frequency: Floats
@@ -67,6 +69,24 @@ class Frequencies(ABC):
         """How many were estimated together, which is what `significant` takes into account."""
         return len(self.frequency)
 
+    @property
+    def summary(self) -> str:
+        """How many values, from whom, and how many are found."""
+        found = self.significant()
+        told = "" if found is None else f", {int(found.sum()):,} found"
+        reports = f"{self.users:,} users" + (f" and {self.fakes:,} fake reports" if self.fakes else "")
+        return f"{len(self.frequency):,} frequencies from {reports}{told}"
+
+    def rows(self, labels: Sequence[str] | None = None) -> Rows:
+        """A row a value, by its label where they are given."""
+        if labels is not None and len(labels) != len(self.frequency):
+            raise WrongInput(
+                "estimate.labels", f"there are {len(self.frequency)} values, and {len(labels)} labels for them"
+            )
+        named = {"value": range(len(self.frequency))} if labels is None else {"label": list(labels)}
+        shown = {"frequency": self.frequency, "stderr": self.stderr, "interval95": self.interval()}
+        return of_values(self.summary, named, {**shown, "significant": self.significant()})
+
     @abstractmethod
     def interval(self, level: float = 0.95) -> Floats:
         """(domain, 2): for each value alone, an interval that covers its frequency with probability `level`."""
@@ -80,7 +100,7 @@ class Frequencies(ABC):
         return {"oracle": None, "bits": None}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Estimate(Frequencies):
     """Frequencies from support counts, with variances of the plug-in kind: at the estimate clipped to [0, 1]."""
 

@@ -74,7 +74,7 @@ class GroupedOracle(OfGroup):
         return u * (1 - u) / scale, share * (p * (1 - p) - u * (1 - u) + unsure) / scale, share**2 * unsure / scale
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GroupEstimate(Frequencies):
     """Frequencies among all users of the candidates that one group was asked about."""
 
@@ -103,7 +103,7 @@ class GroupEstimate(Frequencies):
         return np.asarray(self.counts >= least)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GroupSizes(Frequencies):
     """Each group's share of the reports: the share of its seeds, unless reports were made for a group on purpose."""
 

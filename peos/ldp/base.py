@@ -240,8 +240,8 @@ class Mechanism(ABC):
         return np.asarray(np.abs(np.asarray(result["frequency"]) - truth) / np.asarray(result["stderr"]))
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{key}={value}" for key, value in self.parameters.items())
-        return f"<{self.name} domain={self.domain} {given}>"
+        sizes = "".join(f" {key}={value}" for key, value in self.shown.items())
+        return f"<{self.name} domain={self.domain} ε_l={self.epsilon_local:.6g}{sizes}>"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Mechanism) and other.digest == self.digest

@@ -36,7 +36,7 @@ MOST_SLOTS: Final = MAX_ENUMERABLE
 _CHUNK: Final = 1 << 20
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TableEstimates(Frequencies):
     """All cells, table after table; each table's frequencies are estimated from its own reports."""
 

@@ -30,7 +30,7 @@ _SPARED: Final = (1e-9, 2e-10)  # of ε and of 1/ε, for what rounding the table
 _CHUNK: Final = 1 << 20  # cells drawn at a time
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SumEstimate(Frequencies):
     """Means of cells: of many users they are normal."""
 

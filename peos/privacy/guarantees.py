@@ -80,6 +80,12 @@ class Guarantees:
         return {"server": self.server.to_json(), "users": self.users.to_json(), "local": self.local}
 
     @property
+    def summary(self) -> str:
+        """The three ε, in short."""
+        c, s, local = map(rounded_up, (self.server.epsilon, self.users.epsilon, self.local))
+        return f"ε_c = {c}, ε_s = {s}, ε_l = {local} at δ = {self.server.delta:g}"
+
+    @property
     def anyone(self) -> str:
         """The coalition against which ε_l alone is left."""
         return f"the analyzer with {Schedule(self.shufflers).colluders + 1} or more shufflers, and anyone else"

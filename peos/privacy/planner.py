@@ -26,6 +26,7 @@ from peos.privacy.theorem import mean_needed
 from peos.privacy.theorem_search import Need, least_variance
 from peos.registry import DEFAULT_SCHEME, KEYED, MECHANISMS
 from peos.shuffle.schedule import Schedule
+from peos.tabular import Columns, Rows, Tabular
 
 MODEST_EPSILON_LOCAL: Final = 4.0
 """Where no limit on ε_l is asked, the plan goes this far, or as far as the best plan without fakes has to go. Without
@@ -53,8 +54,8 @@ class Alternative:
     mse: float
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, repr=False)
+class Plan(Tabular):
     """Parameters of a collection, and what they give and cost."""
 
     mechanism: str
@@ -82,6 +83,24 @@ class Plan:
     def halfwidth95(self) -> float:
         """Half the width of its 95 % interval."""
         return _NORMAL_95 * self.stderr
+
+    @property
+    def summary(self) -> str:
+        """What is drawn, and what it gives to whom."""
+        size = "" if self.d_prime is None else f", d' = {self.d_prime:,}"
+        return (
+            f"{self.mechanism}{size}, {self.fakes:,} fake reports for {self.users:,} users: standard error "
+            f"{self.stderr:.3g}; " + self.guarantees.summary
+        )
+
+    def rows(self) -> Rows:
+        """A row for each coalition: its ε and δ."""
+        claims = (self.guarantees.server, self.guarantees.users)
+        epsilons = [*(claim.epsilon for claim in claims), self.guarantees.local]
+        deltas = [0.0 if claim.epsilon == claim.local else claim.delta for claim in claims]
+        against = [*(claim.coalition for claim in claims), self.guarantees.anyone]
+        columns: Columns = {"against": against, "epsilon": epsilons, "delta": [*deltas, 0.0]}
+        return Rows(self.summary, columns, measure="epsilon")
 
     def to_json(self) -> dict[str, object]:
         """The plan as scripts read it (these names stay), with what was asked."""

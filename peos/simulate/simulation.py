@@ -42,6 +42,7 @@ from peos.shuffle.vectors import Vector, as_rows, as_words
 from peos.simulate.driver import InMemory
 from peos.simulate.inspecting import Inspected
 from peos.simulate.node import ANALYZER, USERS, Message, Node, Rpc, Traffic
+from peos.tabular import Rows, Tabular
 from peos.tasks.views import ViewChoice
 from peos.wire import documents, freezes, inspections, shuffles, submissions
 
@@ -49,8 +50,8 @@ _DAY: Final = 86_400
 _EPOCH: Final = 1_000_000_000  # a simulation has no clock: its deadlines only have to be in order
 
 
-@dataclass(frozen=True, eq=False)
-class Collected:
+@dataclass(frozen=True, eq=False, repr=False)
+class Collected(Tabular):
     """What came out of a collection."""
 
     estimate: Frequencies
@@ -63,6 +64,15 @@ class Collected:
     traffic: Traffic
     rounds: int
     passes: int
+
+    @property
+    def summary(self) -> str:
+        """Of the estimate, and what is guaranteed."""
+        return f"{self.estimate.summary}; {self.guarantees.summary}"
+
+    def rows(self, labels: Sequence[str] | None = None) -> Rows:
+        """Those of the estimate."""
+        return replace(self.estimate.rows(labels), about=self.summary)
 
 
 class Simulation:

@@ -16,14 +16,15 @@ from peos.ldp.base import Mechanism
 from peos.ldp.reports import SharedReports
 from peos.privacy.guarantees import Guarantees, weakest
 from peos.simulate.simulation import Simulation
+from peos.tabular import Rows, Tabular
 from peos.tasks.base import Answer, Round, RoundDone, Table, Task, require_collectable
 from peos.tasks.scoring import score
 from peos.tasks.texts import Records
 from peos.tasks.views import answers_of
 
 
-@dataclass(frozen=True, eq=False)
-class StudyAnswer:
+@dataclass(frozen=True, eq=False, repr=False)
+class StudyAnswer(Tabular):
     """What a study found, and what every round of it was; whatever else the task's own answer offers is there too."""
 
     task: Task
@@ -34,6 +35,16 @@ class StudyAnswer:
         if name.startswith("_") or name == "answer":
             raise AttributeError(name)
         return getattr(self.answer, name)
+
+    @property
+    def summary(self) -> str:
+        """Of the answer, and what it cost."""
+        rounds = f"{len(self.rounds)} round{'s' * (len(self.rounds) != 1)}"
+        return f"{self.answer.summary}; {rounds}, {self.guarantees.summary}"
+
+    def rows(self) -> Rows:
+        """Those of the answer."""
+        return self.answer.rows()
 
     @property
     def is_complete(self) -> bool:

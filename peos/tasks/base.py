@@ -7,7 +7,7 @@ reports; it asks `Reports` for estimates at the candidates that it names.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -20,6 +20,7 @@ from peos.ldp.base import Mechanism
 from peos.ldp.grouped_tables import GroupedTables
 from peos.ldp.reports import Reports
 from peos.privacy.guarantees import Guarantees
+from peos.tabular import Rows, Tabular, of_result, of_values
 from peos.tasks.planning import Asked, Planned
 from peos.tasks.texts import Prefix, Records, Texts
 from peos.tasks.views import View
@@ -27,8 +28,8 @@ from peos.tasks.views import View
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
+@dataclass(frozen=True, eq=False, repr=False)
+class Table(Tabular):
     """What a round found: labels with estimates, out of `tested` candidates; `note` says why it is not more."""
 
     labels: tuple[str, ...]
@@ -40,6 +41,16 @@ class Table:
     users: int
     note: str = ""
     sizes: tuple[int, ...] = ()  # reports of each group, where an answer needs them
+
+    @property
+    def summary(self) -> str:
+        """How many labels, of how many candidates."""
+        why = f"; {self.note}" if self.note else ""
+        return f"{len(self.labels):,} of {self.tested:,} candidates, from {self.users:,} users{why}"
+
+    def rows(self) -> Rows:
+        """A row a label."""
+        return of_values(self.summary, {"label": self.labels}, vars(self))
 
     def to_json(self) -> dict[str, Any]:
         """Every number exactly: a study that goes on from it asks what it would have asked."""
@@ -111,8 +122,8 @@ class Round:
     catalogue: bytes | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Answer:
+@dataclass(frozen=True, eq=False, repr=False)
+class Answer(Tabular):
     """What a task ends with; not `is_complete` if users ran out before it was done.
 
     A task that answers more than a list says it in a class of its own, and in `more` for results and pages.
@@ -129,6 +140,15 @@ class Answer:
     def more(self) -> dict[str, Any]:
         """What result.json has besides the list."""
         return {}
+
+    @property
+    def summary(self) -> str:
+        """Of the list, and whether it is whole."""
+        return self.found.summary + ("" if self.is_complete else "; the task was not done")
+
+    def rows(self) -> Rows:
+        """A row a label, and a row a cell of what else it answers: as `peos study result --csv` has them."""
+        return replace(of_result({**self.found.to_json(), **self.more()}), about=self.summary)
 
 
 class Task(Protocol):

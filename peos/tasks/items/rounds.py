@@ -303,7 +303,7 @@ def best(tables: Sequence[Table], k: int, note: str = "") -> Table:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ItemsAnswer(Answer):
     """Items, or items and item sets, with what is said of each round's lists and, of sets, the rules."""
 

@@ -27,7 +27,7 @@ from peos.tasks.schema import Schema
 _MOST_SHOWN: Final = 20_000  # cells of the tables in a result
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MarginalsAnswer(Answer):
     """`table(*attributes)`, and what follows from tables; `found` are the cells of the tables that were asked."""
 

@@ -8,12 +8,14 @@ the fitted table are its errors. They say nothing of what maximum entropy does n
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from statistics import NormalDist
 from typing import Any, Final
 
 import numpy as np
 
 from peos.estimate.tables import TableOracle
+from peos.tabular import Rows, Tabular, of_values
 from peos.tasks.marginals.consistency import Floats, Overlaps
 from peos.tasks.marginals.maxent import covering, marginal
 
@@ -131,14 +133,30 @@ def combined(fit: Fit, places: Sequence[int]) -> Unbiased | None:
     return Unbiased(frequency, (a, b - together, c - together), parts, fit.users, fit.fakes)
 
 
-@dataclass(frozen=True, eq=False)
-class TableAnswer:
+@dataclass(frozen=True, eq=False, repr=False)
+class TableAnswer(Tabular):
     """Shares of the users by attributes, an axis each; errors are simulated (`peos.tasks.marginals.estimates`)."""
 
     attributes: tuple[str, ...]
     cells: tuple[tuple[str, ...], ...]  # of each axis
     _fit: Fit
     _places: tuple[int, ...]
+
+    @property
+    def summary(self) -> str:
+        """Of which attributes, and how many cells."""
+        size = " × ".join(str(len(one)) for one in self.cells)
+        return f"{' by '.join(self.attributes)}, {size} cells"
+
+    def rows(self) -> Rows:
+        """A row a cell, with a column for each attribute."""
+        flat = {"frequency": self.frequency.reshape(-1), "stderr": self.stderr.reshape(-1)}
+        found = of_values(self.summary, {}, {**flat, "interval95": self.interval.reshape(-1, 2)})
+        named = {
+            name if name not in found.columns else f"{name} (attribute)": list(cells)
+            for name, cells in zip(self.attributes, zip(*product(*self.cells), strict=True), strict=True)
+        }
+        return replace(found, columns={**named, **found.columns})
 
     @cached_property
     def frequency(self) -> Floats:

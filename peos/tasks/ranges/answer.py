@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from peos.errors import Refused, WrongInput
 from peos.estimate.grouped import odd_sizes
 from peos.ldp.grouped_tables import GroupedTables
+from peos.tabular import Columns, Rows, Tabular
 from peos.tasks.base import Answer
 from peos.tasks.planning import Planned
 from peos.tasks.query import Box, Where, conditions, middles, shares
@@ -52,6 +53,24 @@ class Figure:
         return {"value": self.value, "stderr": self.stderr, "interval95": ends}
 
 
+class Groups(Tabular, dict[str, Figure]):
+    """A figure for each value of an attribute."""
+
+    @property
+    def summary(self) -> str:
+        """How many."""
+        return f"{len(self):,} groups"
+
+    def rows(self) -> Rows:
+        """A row a group."""
+        value, stderr = ([getattr(one, name) for one in self.values()] for name in ("value", "stderr"))
+        low, high = ([one.interval95[end] for one in self.values()] for end in (0, 1))
+        columns: Columns = {"label": list(self), "value": value, "stderr": stderr, "low": low, "high": high}
+        return Rows(self.summary, columns, measure="value")
+
+    __repr__ = dict.__repr__
+
+
 class Estimates(Protocol):
     """What a collection says of sums of products of weights."""
 
@@ -59,7 +78,7 @@ class Estimates(Protocol):
         """Of each, shares of the users weighted by its products and added up; and the covariance of all."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RangesAnswer(Answer):
     """Counts, sums, means and quantiles; `found` are the cells of the tables that were asked."""
 
@@ -123,7 +142,7 @@ class RangesAnswer(Answer):
         spread = covariance[0, 0] - 2 * ratio * covariance[0, 1] + ratio**2 * covariance[1, 1]
         return Figure(ratio, math.sqrt(max(float(spread), 0.0)) / count, fieller(total, count, covariance))
 
-    def group_by(self, name: str, where: Where | None = None, *, of: str = "", **given: object) -> dict[str, Figure]:
+    def group_by(self, name: str, where: Where | None = None, *, of: str = "", **given: object) -> "Groups":
         """The count for each value of an attribute, or the mean `of` another."""
         attribute = self.schema[self._dimension(name)]
         if attribute.size > _MOST_SHOWN:
@@ -133,7 +152,7 @@ class RangesAnswer(Answer):
         for cell, label in enumerate(attribute.cells):
             one = asked & Where(**{name: label if attribute.labels else _ends(attribute, cell)})
             found[label] = self.mean(of, one) if of else self.count(one)
-        return found
+        return Groups(found)
 
     def quantile(self, share: float, name: str, where: Where | None = None, **given: object) -> Figure:
         """The value of an ordered attribute that so large a share of the users asked about do not exceed."""

@@ -1,6 +1,8 @@
 """Studies as the analyzer keeps them: each command may be given again, and nothing of it is done twice."""
 
+import json
 import shlex
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +10,13 @@ import pytest
 
 from analyzer.create import write_invitation
 from analyzer.study import abort, create, kept, spec_of, task_of
+from analyzer.study_cli import app
 from peos.cli import main
+from peos.cli.running import run
 from peos.collection.study import StudyState
 from peos.spec import StudySpec
-from tests.raising import raises
+from tests.raising import raises, require_shown
+from tests.unit.analyzer.pages import made
 from tests.unit.analyzer.world import World
 
 PAGE = Path(__file__).parents[3] / "docs" / "tasks.md"
@@ -51,6 +56,29 @@ def test_what_a_study_ended_with_stays(world: World) -> None:
     assert [line.event for line in workspace.store.audit_log()].count("study ended") == 1
     with raises("study.over"):
         abort(workspace, "words", lambda _: None)
+
+
+def test_a_result_is_taken_away_as_rows(
+    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = world.workspace()
+    create(workspace, StudySpec(**ASKED))
+    out = world.folder / "out.csv"
+    monkeypatch.setattr("analyzer.cli._workspace", lambda config: nullcontext(workspace))  # noqa: ARG005 - of small keys
+    monkeypatch.setattr("analyzer.study_cli._workspace", lambda config: nullcontext(workspace))  # noqa: ARG005
+
+    def result(*options: str) -> int:
+        return run(app, ["result", "--config", str(world.file), "words", *options], "peos study")
+
+    assert result("--csv", str(out)) == 1
+    require_shown(capsys.readouterr().err, "study.not_over", "words")
+    assert not out.exists()
+    task = {"name": "heavy-hitters", "parameters": {}}
+    found = made(3, labels=["=a", "b", "c"], task=task, rounds=[], tested=9)
+    workspace.store.end_study("words", StudyState.COMPLETE, result=json.dumps(found))
+    assert result("--csv", str(out), "--json") == 0
+    assert json.loads(capsys.readouterr().out)["labels"] == ["=a", "b", "c"]
+    assert [line.split(",")[0] for line in out.read_text(encoding="utf-8").splitlines()] == ["label", "'=a", "b", "c"]
 
 
 def test_a_study_that_cannot_meet_its_targets_or_is_no_task_is_refused_before_it_is_kept(world: World) -> None:
