@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Tests start processes by the hundred, and without it each of them compiles the project again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo plan test test-long security lint proto bench clean
+.PHONY: demo plan test test-long security lint docs proto bench clean
 
 $(VENV)/ready: pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found; install Python 3.11 or name another: make PYTHON=python3.12 test" >&2; exit 2; }
@@ -42,6 +42,16 @@ lint: $(VENV)/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+# The documents as a site, build/docs/index.html, with an API reference. A dead link fails, and so does a page that loads
+# something from another host (docs/conf.py).
+$(VENV)/docs: $(VENV)/ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+docs: $(VENV)/docs
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going docs build/docs
+	@echo "the site is build/docs/index.html"
 
 # The wire: generated code is committed, and a test regenerates it and compares.
 proto: $(VENV)/ready

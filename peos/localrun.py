@@ -44,10 +44,12 @@ class Clock:
         self._console.print(f"           {line}", style="dim", soft_wrap=True)
 
 
-def local_spec(users: int, domain: int, **asked: Any) -> CollectionSpec:
+def local_spec(
+    users: int, domain: int, *, question: str | None = None, labels: Sequence[str] = (), **asked: Any
+) -> CollectionSpec:
     """The collection that a run on this machine asks about."""
-    question = f"Which of the {domain} values is yours?"
-    return CollectionSpec(name=NAME, question=question, domain=domain, users=users, **asked)
+    question = question or f"Which of the {domain} values is yours?"
+    return CollectionSpec(name=NAME, question=question, domain=domain, labels=tuple(labels), users=users, **asked)
 
 
 def zipf_values(users: int, domain: int, seed: int | None) -> list[int]:
@@ -90,7 +92,8 @@ def run_locally(
         clock.done("the collection is planned, created and accepted by every shuffler")
         tickets = folder / "tickets.txt"
         enrol(analyzer, users, tickets)
-        submitted = _submit(cluster, folder, values, tickets, clock)
+        answers = [spec.labels[value] for value in values] if spec.labels else values
+        submitted = _submit(cluster, folder, answers, tickets, clock)
         clock.done(f"{submitted['accepted']} of {users} users have submitted")
         analyzer.run("freeze", *config, NAME)
         result: dict[str, Any] = json.loads(
@@ -200,7 +203,9 @@ def enrol(analyzer: Party, users: int, tickets: Path) -> None:
     _peos("enrol", "--config", str(analyzer.config), "--collection", NAME, "--count", str(users), "--out", str(tickets))
 
 
-def _submit(cluster: LocalCluster, folder: Path, values: list[int], tickets: Path, clock: Clock) -> dict[str, Any]:
+def _submit(
+    cluster: LocalCluster, folder: Path, values: Sequence[object], tickets: Path, clock: Clock
+) -> dict[str, Any]:
     client = cluster.client()
     (client.folder / "values.txt").write_text("".join(f"{value}\n" for value in values), encoding="utf-8")
     said = client.run(

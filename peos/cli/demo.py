@@ -29,6 +29,11 @@ def demo(
     users: Annotated[int, whole("--users", help="Number of users.", least=1)] = 2000,
     shufflers: Annotated[int, whole("--shufflers", help="Number of shufflers.")] = 3,
     domain: Annotated[int, whole("--domain", help="Number of values.")] = 64,
+    question: Annotated[str | None, typer.Option(help="Question, as users see it.", metavar="TEXT")] = None,
+    labels: Annotated[
+        list[str] | None,
+        typer.Option("--label", help="Answer; repeat it for each, in place of --domain.", metavar="TEXT"),
+    ] = None,
     delta: Annotated[float, real("--delta", help="Probability with which a guarantee may fail.")] = 1e-6,
     eps_server: Annotated[
         float | None,
@@ -69,7 +74,7 @@ def demo(
 ) -> None:
     """Run a whole collection on this machine (separate processes, TLS, real encryption); print estimates and truth."""
     if task is not None:
-        _refuse_flat(context, task, ("domain", "mechanism", "asked", "protocol"))
+        _refuse_flat(context, task, ("domain", "question", "labels", "mechanism", "asked", "protocol"))
         shared = ("users", "delta", "eps_server", "eps_users", "eps_local", "fakes", "scheme")
         typed = {name: context.params[name] for name in shared if _is_typed(context, name)}
         demo_task(
@@ -88,6 +93,10 @@ def demo(
     from peos.protocols import NEEDS_NO_LEAVE
     from peos.store.private_files import writable_folder
 
+    if labels:
+        if _is_typed(context, "domain"):
+            raise WrongInput("input.command", "--domain and --label were both given", hint="leave one of them out")
+        domain = len(labels)
     if asked is not None:
         from peos.estimate.post_processing.published import post_processed, require
 
@@ -97,7 +106,7 @@ def demo(
         eps_server, eps_users = (TARGET if target is None else target for target in (eps_server, eps_users))
     wanted = {"delta": delta, "eps_server": eps_server, "eps_users": eps_users, "eps_local": eps_local}
     chosen = {"fakes": fakes, "mechanism": mechanism, "scheme": scheme, "protocol": protocol}
-    spec = local_spec(users, domain, **wanted, **chosen)
+    spec = local_spec(users, domain, question=question, labels=labels or (), **wanted, **chosen)
     spec.plan(shufflers)  # what cannot be met is said before anything is started
     folder = writable_folder(out or FOLDER)  # nor is it run for nothing
     values = zipf_values(users, domain, seed)
@@ -125,7 +134,7 @@ def _is_typed(context: typer.Context, name: str) -> bool:
 def _refuse_flat(context: typer.Context, task: str, names: tuple[str, ...]) -> None:
     for name in names:
         if _is_typed(context, name):
-            option = "post-process" if name == "asked" else name
+            option = {"asked": "post-process", "labels": "label"}.get(name, name)
             raise WrongInput(
                 "plan.not_of_a_task",
                 f"--{option} is of one question over a list, and {task[:80]} is asked",

@@ -73,7 +73,10 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Browser"]:
 def demo(tmp_path_factory: pytest.TempPathFactory, seen: "Browser") -> Shown:
     """What `peos demo` leaves."""
     out = tmp_path_factory.mktemp("demo")
-    asked = ("--users", USERS, "--domain", 6, "--fakes", 30, "--eps-server", 4, "--eps-users", 4, "--seed", 1)
+    labels = (
+        part for one in ("nobody", "a dog", "a cat", "both", "=1+1", "<b>a fish</b>") for part in ("--label", one)
+    )
+    asked = ("--users", USERS, *labels, "--fakes", 30, "--eps-server", 4, "--eps-users", 4, "--seed", 1)
     ran = command("demo", *asked, "--mechanism", "sue", "--out", out)
     assert ran.code == 0, ran.err
     assert str(out / "report.html") in ran.out
