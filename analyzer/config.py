@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from analyzer import web_config
+from analyzer.web_config import ByWeb
 from peos import configuration
 from peos.compute import PROCESSES, Choice
 from peos.errors import WrongInput
@@ -49,6 +51,8 @@ class Config(File):
     budget: Budget | None = group((_EPSILON, _DELTA), _budget, None)  # of each population, for all collections together
     # Each dummy is sent through one of these, if there are any.
     dummies_through: tuple[Proxy, ...] = setting("dummies.through", Kind(TEXTS.words, _proxies), ())
+    # Some are sent as browsers' reports are.
+    dummies_by_web: ByWeb | None = group(web_config.KEYS, web_config.by_web, None)
 
     def __post_init__(self) -> None:
         configuration.require_apart(self.path, {"peers": self.peers, "metrics": self.metrics})
@@ -57,6 +61,14 @@ class Config(File):
                 "config.same_card",
                 "shufflers names one file twice",
                 hint="name each shuffler's card once",
+                where=str(self.path),
+            )
+        named = len(self.dummies_by_web.site.addresses) if self.dummies_by_web else len(self.shufflers)
+        if named != len(self.shufflers):
+            raise WrongInput(
+                "config.web",
+                f"dummies.web has {named} addresses for {len(self.shufflers)} shufflers",
+                hint="name the port for browsers of each, in their order",
                 where=str(self.path),
             )
 

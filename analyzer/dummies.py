@@ -1,7 +1,7 @@
 """The analyzer's own reports, sent one by one as users send theirs: kept first, then the same bytes until they are in.
 
 Each goes over connections of its own, after a look at the document as a client takes it, through a proxy where the
-configuration names some. Blocking: called from threads.
+configuration names some, and by the ports for browsers where users come by these. Blocking: called from threads.
 """
 
 import time
@@ -25,7 +25,8 @@ from peos.crypto.identity import Identity
 from peos.errors import PeosError, RemoteFault
 from peos.net.retry import ONCE, Retry, is_final, retrying_blocking
 from peos.net.submit import Outcome, describe, send_parts
-from peos.net.tunnel import Tunnel
+from peos.net.tunnel import Proxy, Tunnel
+from peos.net.web_submit import Site, submit_by_web
 from peos.wire.submissions import encode_part
 
 PATIENCE: Final = 60.0  # seconds for one dummy; one that is not in by then is sent again later
@@ -70,13 +71,27 @@ class Dummies:
         kept = self._workspace.store.get(kept.digest)
         assert kept.parts is not None, "they are kept before the collection is open"
         parts = self._workspace.open_parts(kept, kept.parts)[number]
+        by_web = self._workspace.config.dummies_by_web
+        if by_web and by_web.takes(self._salts(kept)[number]):
+            outcome = self._by_web(kept, by_web.site, parts)
+        else:
+            outcome = self._by_grpc(kept, parts)
+        _require_accepted(outcome)
+        self._workspace.store.dummy_taken(kept.digest, number, sum(len(encode_part(part)) for part in parts))
+
+    def _by_grpc(self, kept: CollectionRow, parts: tuple[Part, ...]) -> Outcome:
+        """As `peos client` sends."""
         with ExitStack() as stack:
             cards = self._reached(kept, stack)
             for card in cards:  # as every client does before it sends
                 describe(card, kept.digest, again=ONCE)
             (outcome,) = send_parts(cards, [parts], rng=self._workspace.rng, deadline=PATIENCE)
-        _require_accepted(outcome)
-        self._workspace.store.dummy_taken(kept.digest, number, sum(len(encode_part(part)) for part in parts))
+        return outcome
+
+    def _by_web(self, kept: CollectionRow, site: Site, parts: tuple[Part, ...]) -> Outcome:
+        """As the client of a page sends."""
+        cards, rng = self._workspace.proposal(kept).cards[:-1], self._workspace.rng
+        return submit_by_web(site, cards, parts, seconds=PATIENCE, rng=rng, proxy=self._proxy())
 
     def send_rest(self, kept: CollectionRow, said: Iterable[Answer], tell: Callable[[str], None]) -> None:
         """Before an early freeze, what is needed of them: those that are due at once, the others at the users' pace."""
@@ -120,12 +135,15 @@ class Dummies:
     def _reached(self, kept: CollectionRow, stack: ExitStack) -> tuple[Card, ...]:
         """The shufflers' cards; where there are proxies, with addresses that lead through one of them."""
         cards = self._workspace.proposal(kept).cards[:-1]
-        proxies = self._workspace.config.dummies_through
-        if not proxies:
+        if (proxy := self._proxy()) is None:
             return cards
-        proxy = proxies[self._workspace.rng.integer_below(len(proxies))]
         ways = [stack.enter_context(Tunnel(proxy, card.user_address)) for card in cards]
         return tuple(replace(card, user_address=way.address) for card, way in zip(cards, ways, strict=True))
+
+    def _proxy(self) -> Proxy | None:
+        """One of those that the configuration names, if it names some."""
+        proxies = self._workspace.config.dummies_through
+        return proxies[self._workspace.rng.integer_below(len(proxies))] if proxies else None
 
     def _prepared(self, kept: CollectionRow) -> list[tuple[Part, ...]]:
         workspace = self._workspace

@@ -157,6 +157,7 @@ async def _serve_web(
         config.web,
         users.describe,
         users.submit,
+        users.prove,
         limits=limits,
         silence=config.silent_seconds,
         observer=observer,

@@ -81,7 +81,7 @@ class UserService:
         finally:
             reader.cancel()
 
-    async def prove(self, asked: MembershipRequest, _: Context) -> MembershipProof:
+    async def prove(self, asked: MembershipRequest, _: Context | None = None) -> MembershipProof:
         """Whether a user's row is in the lists."""
         return await self._proving.prove(asked)
 

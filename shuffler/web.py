@@ -2,8 +2,9 @@
 
     GET  /v1/collections/{digest}   the SignedDocument
     POST /v1/parts                  a Part; the Answer
+    POST /v1/proofs                 a MembershipRequest; the MembershipProof
 
-Both end where the calls of the port for users end, so that no rule stands here but those of a web: which pages may ask
+They end where the calls of the port for users end, so that no rule stands here but those of a web: which pages may ask
 (CORS), whose word about a forwarded address counts, and how an error of the one table becomes a status. A refusal is an
 `Answer` too. There are no cookies, and the ticket is in the part: a page of another origin gains nothing by asking.
 """
@@ -16,6 +17,7 @@ from contextlib import contextmanager
 from ipaddress import ip_address
 from typing import Final
 
+from peos.collection.membership import MembershipProof, MembershipRequest
 from peos.collection.replies import Answer
 from peos.collection.submission import Part
 from peos.collection.ticket import ID_BYTES
@@ -28,11 +30,12 @@ from peos.net.limits import MESSAGE_BYTES, Limits
 from peos.net.observer import Observer
 from peos.net.tls import grpc
 from peos.net.web import Application, Receive, Scope, Send
-from peos.wire.methods import SUBMIT
+from peos.wire.methods import PROVE, SUBMIT
 from shuffler.web_config import Web
 
 DOCUMENTS: Final = re.compile(rf"/v1/collections/([0-9a-f]{{{2 * DIGEST_BYTES}}})")
 PARTS: Final = "/v1/parts"
+PROOFS: Final = "/v1/proofs"
 TYPE: Final = b"application/x-protobuf"
 _CHECKED_AGAIN: Final = b"600"  # seconds for which a browser remembers what a page may ask
 _Code = grpc.StatusCode
@@ -52,20 +55,21 @@ Headers = list[tuple[bytes, bytes]]
 
 
 class WebPort:
-    """Two routes over two calls; `application` is what a server is given."""
+    """Routes over the users' calls; `application` is what a server is given."""
 
     def __init__(
         self,
         web: Web,
         describe: Callable[[bytes], Awaitable[bytes]],
         submit: Callable[[Part], Awaitable[Answer]],
+        prove: Callable[[MembershipRequest], Awaitable[MembershipProof]],
         *,
         limits: Limits,
         silence: float,
         observer: Observer,
         meter: CollectionMeter,
     ) -> None:
-        self._describe, self._submit, self._meter = describe, submit, meter
+        self._describe, self._submit, self._prove, self._meter = describe, submit, prove, meter
         self._limits, self._silence, self._observer = limits, silence, observer
         self._origins = frozenset(origin.encode() for origin in web.origins)
         self._proxies, self._is_open = web.callers, web.pair is not None
@@ -115,6 +119,12 @@ class WebPort:
             answer = SUBMIT.encode_response(await self._submit(part))
             self._meter(part.collection, len(answer), len(body))
             return answer
+        if method == "POST" and path == PROOFS:
+            body = await self._body(receive)
+            asked: MembershipRequest = PROVE.decode(body)
+            proof = PROVE.encode_response(await self._prove(asked))
+            self._meter(asked.collection, len(proof), len(body))
+            return proof
         raise Unknown("web.route", "there is nothing at this address", hint="run the same version everywhere")
 
     async def _body(self, receive: Receive) -> bytes:

@@ -200,7 +200,7 @@ def test_the_full_samples_show_every_setting() -> None:
     for name, config in (("analyzer", AnalyzerConfig), ("client", ClientConfig)):
         sample = tomllib.loads((ROOT / "deploy" / f"{name}.full.toml").read_text(encoding="utf-8"))
         shown = {*sample, *sample.pop("listen", {})} - {"listen"}
-        named = {"dummies_through": "dummies", "peer_connections": "limits"}
+        named = {"dummies_through": "dummies", "dummies_by_web": "dummies", "peer_connections": "limits"}
         assert shown == {named.get(field.name, field.name) for field in fields(config)} - {"path"}
 
 

@@ -260,7 +260,7 @@ class _Sending:
         if answer.refusal:
             said = plain_text(answer.refusal), plain_text(answer.hint)
             here.refusals.append(Refusal(number, name, answer.error_id, *said))
-        elif fault := _fault_of(answer, here.acknowledged, self._cards[number - 1]):
+        elif fault := fault_of(answer, here.acknowledged, self._cards[number - 1]):
             hint = "tell the shuffler's operator; this must not happen"
             here.refusals.append(Refusal(number, name, "submit.acknowledgement", fault, hint))
         if self._on_answer is not None and (answer.refusal or not fault):
@@ -271,7 +271,7 @@ class _Sending:
             self._outcomes[event.index] = Outcome(here.id, refusals)
 
 
-def _fault_of(answer: Answer, sent: Acknowledged, card: Card) -> str:
+def fault_of(answer: Answer, sent: Acknowledged, card: Card) -> str:
     """What is wrong with an acknowledgement: it must be of this very submission, and signed by the shuffler."""
     if answer.row != sent.row:
         return "acknowledged another submission than the one it was sent"

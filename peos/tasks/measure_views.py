@@ -91,7 +91,7 @@ class RoundedView(CellView):
     def of(cls, choice: ViewChoice) -> Self:
         """The view that a document describes."""
         named = [width_of(at) for at in range(len(choice.labels) - 1)]
-        if choice.catalogue is not None or {*choice.parameters} != {*named, "points"}:
+        if choice.catalogue is not None or not choice.labels or {*choice.parameters} != {*named, "points"}:
             raise WrongInput(
                 "view.parameters", f"a view of kind {cls.kind} states its attributes, their widths, and points"
             )
@@ -187,7 +187,8 @@ class PackedView(CellView):
     def of(cls, choice: ViewChoice) -> Self:
         """The view that a document describes."""
         named = [width_of(at) for at in range(len(choice.labels) - 1)]
-        if choice.catalogue is not None or {*choice.parameters} != {*named, "own", "most", "points"}:
+        stated = {*choice.parameters} == {*named, "own", "most", "points"}
+        if choice.catalogue is not None or not choice.labels or not stated:
             raise WrongInput(
                 "view.parameters",
                 f"a view of kind {cls.kind} states a list, its attributes, their widths, own, most and points",

@@ -13,6 +13,8 @@ from typing import Any, Final
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
+from tests.needs import WEB
+
 FLAGS: Final = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"),
@@ -37,13 +39,24 @@ class Browser:
 
     def open(self, page: Path, *, width: int, height: int, theme: str) -> None:
         """Load a file, on a screen of this width and with this preference."""
+        self.screen(width=width, height=height, theme=theme)
+        self._chrome.get("about:blank")
+        self.requested(), self.complaints()  # what the browser's own first page asked for is not the page's doing
+        self._chrome.get(page.as_uri())
+
+    def screen(self, *, width: int, height: int, theme: str) -> None:
+        """From now on it is a screen of this width and with this preference."""
         screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         self._chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
         wanted = [{"name": "prefers-color-scheme", "value": theme}]
         self._chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": wanted})
-        self._chrome.get("about:blank")
-        self.requested(), self.complaints()  # what the browser's own first page asked for is not the page's doing
-        self._chrome.get(page.as_uri())
+
+    def barriers(self) -> list[str]:
+        """What axe-core finds that keeps people from the page, by its rules."""
+        self._chrome.execute_script((WEB / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8"))
+        named = "({id, nodes}) => `${id}: ${nodes.map(one => one.target).join(' ')}`"
+        found: list[str] = self.run(f"return (await axe.run()).violations.map({named})")
+        return found
 
     def visit(self, address: str) -> None:
         """Load a page by its address."""

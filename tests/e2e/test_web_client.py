@@ -1,15 +1,22 @@
 """The client for browsers in a real one, against real processes: one page, and many users next to Python's."""
 
 import json
+import subprocess
+import sys
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import product
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pytest
 
+from peos.ending import ends_with_this
 from peos.net.submit import describe
 from peos.wire.parties import decode_invitation
-from tests.e2e.town import EPSILON, digest_of, until
+from tests.e2e.town import EPSILON, PATIENCE, digest_of, until
 from tests.e2e.web_town import WebTown, web_town
 
 pytestmark = [pytest.mark.browser, pytest.mark.node, pytest.mark.full]
@@ -62,6 +69,48 @@ def asked(web: WebTown, name: str, *, users: int = 10, domain: int = len(PETS)) 
     return web.town.tickets(f"{name}-web", users, of=name).read_text(encoding="utf-8").split()
 
 
+def studied(web: WebTown, name: str, *, users: int) -> list[str]:
+    """A study of one round about a table of two attributes, and tickets for it."""
+    schema = web.town.folder / f"{name}.toml"
+    schema.write_text('smokes = ["no", "yes"]\nage = {from = 0, to = 3}\n', encoding="utf-8")
+    config = ("--config", web.town.analyzer.config)
+    wanted = (
+        "--users",
+        users,
+        "--delta",
+        "1e-6",
+        "--eps-local",
+        EPSILON,
+        "--fakes",
+        0,
+        "--minimum",
+        4,
+        "--scheme",
+        "jl",
+    )
+    task = ("--task", "marginals", "--schema", schema, "--ways", 2)
+    ran = web.town.run("study", "create", *config, "--name", name, *task, *wanted)
+    assert ran.code == 0, ran.err
+    file = web.town.folder / f"{name}.tickets"
+    ran = web.town.run("enrol", *config, "--study", name, "--count", users, "--out", file)
+    assert ran.code == 0, ran.err
+    return file.read_text(encoding="utf-8").split()
+
+
+@contextmanager
+def running(web: WebTown, study: str) -> Iterator[None]:
+    """`peos study run` in the background, from its first invitation to its end."""
+    words = ("study", "run", "--config", web.town.analyzer.config, "--out", web.town.folder, study)
+    command = [sys.executable, "-m", "peos.cli", *map(str, words)]
+    with subprocess.Popen(command, env=ends_with_this()) as run:  # noqa: S603 # our own command line
+        try:
+            until(lambda: web.town.invitation(f"{study}.1").exists() or run.poll() is not None, "an invitation")
+            yield
+            assert run.wait(PATIENCE) == 0
+        finally:
+            run.kill()
+
+
 def opened(web: WebTown, name: str, **options: object) -> str:
     """Visit a page until it asks its question, and does nothing more by itself; its address."""
     address = web.publish(name, **options)
@@ -96,6 +145,10 @@ def test_browsers_and_python_answer_one_collection_and_every_answer_comes_out_on
     assert result["users"] == 2 * EACH
     assert np.rint(counted).tolist() == np.bincount(values + python, minlength=len(PETS)).tolist()
     assert np.abs(counted - np.rint(counted)).max() < 0.01
+    by_web = [int(address.rpartition(":")[2]) for address in web.addresses.values()]
+    by_grpc = [web.town.cluster.ports[shuffler.name][0] for shuffler in web.town.shufflers]
+    sent = {port for _, port in web.proxy.asked}
+    assert sent == {*by_web, *by_grpc}, "dummies came as browsers' reports do, and as Python's"
 
 
 def test_a_person_reads_what_is_asked_answers_and_is_recognised(web: WebTown) -> None:
@@ -114,6 +167,55 @@ def test_a_person_reads_what_is_asked_answers_and_is_recognised(web: WebTown) ->
     assert again["error"]["id"] == "consent.answered"  # another ticket does not make another answer
     same = web.browser.run(CLIENT + f"return await ({SECOND})(given[0]);", tickets[0])
     assert same == {"accepted": True, "repeated": True, "refusals": []}
+
+
+def test_nothing_keeps_people_from_the_page_on_a_phone_or_a_desk(web: WebTown, tmp_path: Path) -> None:
+    """Before an answer and after a refusal; the pictures are for people to look at."""
+    asked(web, "fit")
+    opened(web, "fit")
+    for said in ("question", "refusal"):
+        if said == "refusal":
+            fill(web, "a fish", "no ticket")
+            wait_for(web, "the ticket cannot be read")
+        for width, theme in product((360, 1280), ("light", "dark")):
+            web.browser.screen(width=width, height=800, theme=theme)
+            assert web.browser.barriers() == [], (said, width, theme)
+            assert web.browser.ask("document.documentElement.scrollWidth") <= width
+            web.browser.picture(tmp_path / f"{said}-{width}-{theme}.png")
+    web.browser.ask("document.getElementById('question').replaceChildren()")
+    assert web.browser.barriers(), "a heading without words would be found"
+
+
+def test_a_page_asks_for_a_record_in_a_round_of_a_study(web: WebTown) -> None:
+    """One table of two attributes, so that the answer's counts are exactly those of the records."""
+    people = [{"smokes": "yes" if at % 3 else "no", "age": at % 4} for at in range(EACH // 10)]
+    tickets = studied(web, "habits", users=len(people))
+    with running(web, "habits"):
+        address = web.publish("habits.1", attributes=["smokes", "age"])
+        web.pages.files["/later.js"] = (web.pages.find("/later.js") or b"") + b"// one line more"
+        web.browser.visit(address)
+        until(lambda: web.browser.ask("document.getElementById('state').dataset.kind") == "error", "a refusal")
+        del web.pages.files["/later.js"]
+        opened(web, "habits.1", attributes=["smokes", "age"])
+        assert "This is round 1 of a study" in web.browser.ask("document.getElementById('sentences').innerText")
+        web.browser.ask(f"document.querySelector('textarea').value = {json.dumps(json.dumps(people[0]))}")
+        web.browser.ask(f"document.getElementById('ticket').value = {json.dumps(tickets[0])}")
+        web.browser.ask("document.getElementById('send').click()")
+        wait_for(web, SENT)
+        assert web.browser.run(MANY, tickets[1:], people[1:]) == len(people) - 1
+        web.town.freeze("habits.1")
+        web.town.result("habits.1")
+        verified = web.browser.run(CLIENT + "return await (await Client.create(options)).verify(invitation);")
+        assert verified == {"counted": True, "findings": []}
+        web.browser.visit(f"{web.pages.origin}/habits.1/")
+        wait_for(web, "This device has answered.")
+        assert web.browser.barriers() == []
+        web.browser.ask("document.getElementById('verify').click()")
+        wait_for(web, "Your report was counted")
+    answer = web.town.run("study", "result", "--config", web.town.analyzer.config, "--json", "habits").json
+    counted = np.rint(np.array(answer["frequency"]) * len(people)).astype(int).tolist()
+    held = Counter(f"age {one['age']}, smokes {one['smokes']}" for one in people)
+    assert {label: count for label, count in zip(answer["labels"], counted, strict=True) if count} == held
 
 
 def test_of_two_tabs_one_makes_the_report_and_both_send_it(web: WebTown) -> None:

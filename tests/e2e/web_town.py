@@ -1,29 +1,23 @@
 """A town whose shufflers have a port for browsers, and a server for the example page."""
 
-import base64
-import datetime
-import hashlib
-import ipaddress
 import json
+import os
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
-
-from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from peos.localcluster import HOST, LocalCluster, Party, free_port
 from peos.wire.parties import decode_card
 from tests.e2e.browser import Browser, browser
 from tests.e2e.town import EPSILON, Town, here
 from tests.needs import WEB
+from tests.proxies import Proxy
+from tests.web_certificates import certificate
 
 DIST: Final = WEB / "dist"
 TYPES: Final = {".js": "text/javascript", ".html": "text/html", ".css": "text/css", ".json": "application/json"}
@@ -33,27 +27,6 @@ OPTIONS: Final = {"mostEpsLocal": 2 * EPSILON, "leastReports": 1, "budget": 2 * 
 def built() -> None:
     """The package's dist/, made by its own command."""
     subprocess.run(["node", "build.mjs"], cwd=WEB, check=True, capture_output=True)  # noqa: S607
-
-
-def certificate(folder: Path) -> str:
-    """A certificate for this host as an authority would sign it, in two files; the flag's hash of its key."""
-    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, folder.name)])
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(days=30))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(HOST))]), critical=False)
-        .sign(key, SHA256())
-    )
-    (folder / "web.pem").write_bytes(made.public_bytes(Encoding.PEM))
-    (folder / "web.key").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    spki = key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    return base64.b64encode(hashlib.sha256(spki).digest()).decode()
 
 
 @dataclass
@@ -87,7 +60,7 @@ class Pages:
             def do_GET(self) -> None:
                 found = pages.find(self.path)
                 self.send_response(404 if found is None else 200)
-                kind = Path(self.path).suffix or (".html" if self.path.endswith("/") else "")
+                kind = ".html" if self.path.endswith("/") else Path(self.path).suffix
                 self.send_header("content-type", TYPES.get(kind, "application/octet-stream"))
                 self.send_header("content-length", str(len(found or b"")))
                 self.end_headers()
@@ -117,6 +90,7 @@ class WebTown:
     pages: Pages
     browser: Browser
     addresses: dict[str, str]  # of the shufflers' ports for browsers, by identity
+    proxy: Proxy  # which the dummies go through
 
     def publish(self, name: str, **options: object) -> str:
         """Put the example page of a collection on the web; its address. `options` change the client's."""
@@ -140,10 +114,15 @@ def web_town(folder: Path) -> Iterator[WebTown]:
     """Three shufflers with ports for browsers, an analyzer, the page, and a browser."""
     built()
     pages = Pages()
-    with pages.served(), LocalCluster(folder / "cluster", shufflers=3) as cluster:
+    with ExitStack() as stack:
+        stack.enter_context(pages.served())
+        proxy = stack.enter_context(Proxy("http"))
+        cluster = stack.enter_context(LocalCluster(folder / "cluster", shufflers=3))
         cluster.init(most_eps_local=48.0, least_reports=1)
         ports = [free_port() for _ in cluster.shufflers]
         prints = [_open(shuffler, port, pages) for shuffler, port in zip(cluster.shufflers, ports, strict=True)]
+        _send_dummies(cluster, ports, pages, proxy)
+        stack.enter_context(_trusting(cluster.shufflers, folder / "authorities.pem"))
         cluster.start()
         for shuffler, port in zip(cluster.shufflers, ports, strict=True):
             shuffler.wait_until_listening([port])
@@ -151,8 +130,8 @@ def web_town(folder: Path) -> Iterator[WebTown]:
             identity: f"https://{HOST}:{port}" for identity, port in zip(cluster.identities(), ports, strict=True)
         }
         flag = f"--ignore-certificate-errors-spki-list={','.join(prints)}"
-        with browser(folder / "profile", flag) as opened:
-            yield WebTown(Town(cluster, run=here), pages, opened, addresses)
+        opened = stack.enter_context(browser(folder / "profile", flag))
+        yield WebTown(Town(cluster, run=here), pages, opened, addresses, proxy)
 
 
 def _open(shuffler: Party, port: int, pages: Pages) -> str:
@@ -163,3 +142,22 @@ def _open(shuffler: Party, port: int, pages: Pages) -> str:
     limits = "\n[limits]\nconnections_per_address = 256\n"  # all users of a test have one address
     shuffler.config.write_text(text + limits, encoding="utf-8")
     return found
+
+
+@contextmanager
+def _trusting(shufflers: list[Party], file: Path) -> Iterator[None]:
+    """What is started meanwhile trusts the ports' certificates as it does an authority's."""
+    file.write_bytes(b"".join((shuffler.folder / "web.pem").read_bytes() for shuffler in shufflers))
+    os.environ["SSL_CERT_FILE"] = str(file)
+    try:
+        yield
+    finally:
+        del os.environ["SSL_CERT_FILE"]
+
+
+def _send_dummies(cluster: LocalCluster, ports: list[int], pages: Pages, proxy: Proxy) -> None:
+    """Half of the dummies go by the ports for browsers."""
+    assert cluster.analyzer is not None
+    addresses = json.dumps([f"https://{HOST}:{port}" for port in ports])
+    with cluster.analyzer.config.open("a", encoding="utf-8") as file:
+        file.write(f'\n[dummies]\nthrough = ["{proxy.url}"]\nweb = {addresses}\nweb_origin = "{pages.origin}"\n')

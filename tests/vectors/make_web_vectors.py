@@ -5,7 +5,7 @@ browsers must come to the same (user_client/web/test). Numbers are text where Ja
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from peos.client.answering import answer
 from peos.client.consent import Consent, Limits, check
-from peos.client.ledger import Ledger, charge_of
+from peos.client.ledger import Ledger, charge, charge_of
 from peos.collection.cards import Card
 from peos.collection.document import Document, MechanismChoice, digest
+from peos.collection.membership import MembershipProof, verified
 from peos.collection.receipts import Acknowledged, receipts
 from peos.collection.replies import Answer
-from peos.collection.ticket import StudyPart, Ticket, issue
+from peos.collection.ticket import PLACES, StudyPart, Ticket, issue
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes import scheme
@@ -31,11 +32,12 @@ from peos.errors import PeosError
 from peos.ldp import GRR, OUE, RAPPOR, SUE, UE, HadamardResponse, LocalHash, RandomMatrixProjection, SubsetSelection
 from peos.ldp import from_parameters as made_of
 from peos.ldp.base import Mechanism, Question
-from peos.ldp.grouped_hash import GroupedHash, Keys
-from peos.tasks.views import ViewChoice
 from peos.wire.documents import decode_signed_document, encode_document, sign_document
 from peos.wire.parties import decode_answer, decode_invitation, encode_answer, encode_invitation, sign_card
-from tests.unit.collection.made import ANALYZER, DOCUMENT, ENROLMENT, SHUFFLERS, digest_of
+from peos.wire.submissions import encode_membership_proof
+from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, ENROLMENT, SHUFFLERS, digest_of
+from tests.unit.collection.test_membership import ROW, USERS, rows
+from tests.unit.collection.test_membership import proofs as shown
 
 HERE: Final = Path(__file__).parent
 FILE: Final = HERE / "web.json"
@@ -60,10 +62,10 @@ MECHANISMS: Final[tuple[Mechanism, ...]] = (
     RAPPOR(50, 4.0, bits=16, hashes=2, cohorts=4),
     RAPPOR(70, 9.0, bits=61, hashes=3, cohorts=1),
 )
-GROUPED: Final = (([1], 2.0, 2), ([3, 1, 4], 4.0, 256), ([1] * 64, 8.0, 65536))
 SCHEMES: Final = ("jl", "dgk", "paillier")
 PETS: Final = ("nobody", "a dog", "a cat")
 NOW: Final = 1_900_000_000
+A_STUDY: Final = digest_of("a study")
 
 
 class Recorded(Randomness):
@@ -77,6 +79,15 @@ class Recorded(Randomness):
         """Draw, and remember."""
         super().fill(out)
         self.drawn += out.tobytes()
+
+
+def id_of(work: Callable[[], object]) -> str:
+    """The refusal's; "" if there is none."""
+    try:
+        work()
+    except PeosError as error:
+        return error.id
+    return ""
 
 
 def text_of(parameters: Any) -> dict[str, str]:
@@ -131,27 +142,6 @@ def refused_mechanisms() -> Iterator[dict[str, Any]]:
                 yield {"name": plain.name, "domain": domain, "parameters": text_of(parameters), "id": id_}
     yield {"name": "unheard of", "domain": 8, "parameters": {}, "id": "mechanism.name"}
     yield {"name": "toString", "domain": 8, "parameters": {}, "id": "mechanism.name"}
-
-
-def grouped() -> Iterator[dict[str, Any]]:
-    """Records of keys."""
-    for number, (weights, epsilon, cells) in enumerate(GROUPED):
-        one = GroupedHash(weights, epsilon, cells, question=ASKED[1])
-        reports = []
-        for turn in range(4):
-            rng, coins = Randomness(digest_of(f"keys {number} {turn}")), Recorded(f"grouped {number} {turn}")
-            parents, exts = rng.uint64((1, len(weights))), rng.uint64((1, len(weights))) >> np.uint64(44)
-            fits = np.full((1, len(weights)), turn != 3)
-            words = one.randomize(Keys(parents, exts, fits), coins)
-            keys = [[str(parent), str(ext)] for parent, ext in zip(parents[0], exts[0], strict=True)]
-            reports.append({"keys": keys, "fits": turn != 3, "coins": coins.drawn.hex(), "word": str(words[0, 0])})
-        yield {
-            "domain": one.domain,
-            "parameters": text_of(one.parameters),
-            "digest": one.digest.hex(),
-            "epsilon_bits": np.float64(one.epsilon_local).tobytes()[::-1].hex(),
-            "reports": reports,
-        }
 
 
 def keys() -> Iterator[dict[str, Any]]:
@@ -236,13 +226,6 @@ def submissions() -> Iterator[dict[str, Any]]:
                 "asking": made.asking.hex(),
                 "cost": made.cost,
             }
-
-
-def beyond() -> Iterator[str]:
-    """Documents that the Python client may answer, and that for browsers does not: by views, and rounds of a study."""
-    view = ViewChoice("value", {"cells": 3}, PETS)
-    for changes in ({"views": (view,), "labels": ()}, {"study": StudyPart(digest_of("a study"), 1, 0, 1 << 64)}):
-        yield sign_document(document(**changes), ANALYZER).hex()
 
 
 @contextmanager
@@ -370,30 +353,103 @@ def answers() -> Iterator[dict[str, Any]]:
     }
 
 
-def rendered() -> str:
-    """The file's text."""
-    found = {
-        "format": 1,
-        "floor": FLOOR,
-        "mechanisms": list(randomised()),
-        "refused_mechanisms": list(refused_mechanisms()),
-        "grouped": list(grouped()),
-        "keys": list(keys()),
-        "submissions": list(submissions()),
-        "consents": list(consents()),
-        "beyond": list(beyond()),
-        "answers": list(answers()),
-    }
+def proofs() -> Iterator[dict[str, Any]]:
+    """What shufflers show of a report: counted, left out by one, by all, not signed, and cut."""
+    all_three = {who: rows() for who in (1, 2, 3)}
+    dropped = {**all_three, 3: rows("user 3")}
+    good, other, alone = shown(all_three), shown(dropped), shown({who: [ROW] for who in (1, 2, 3)})
+    empty = shown({who: [] for who in (1, 2, 3)})
+    ends = shown({who: rows("user 3", *USERS[:2]) for who in (1, 2, 3)})
+    lists = good[2].lists
+    unsigned = replace(lists, frozen=replace(lists.frozen, signature=bytes(64)))
+    held = lists.announcements.held
+    bare = replace(lists, announcements=replace(lists.announcements, held=held[:2]))
+    cases: list[dict[int, MembershipProof]] = [
+        good,
+        other,
+        alone,
+        empty,
+        ends,
+        {},
+        {2: good[2]},
+        {1: good[1], 3: other[3]},
+    ]
+    cases += [shown(all_three, rows("user 3")), {**good, 2: replace(good[2], lists=unsigned)}]
+    cases += [{**good, 2: replace(good[2], lists=bare)}, {**good, 1: replace(good[1], own=())}]
+    cases += [{**other, 3: replace(other[3], own=good[3].own)}, {**other, 3: replace(other[3], own=other[3].own[:1])}]
+    for shows in cases:
+        found = verified(COLLECTION, ROW, [one.public for one in SHUFFLERS], shows)
+        yield {
+            "collection": COLLECTION.hex(),
+            "row": ROW.hex(),
+            "identities": [one.public.hex() for one in SHUFFLERS],
+            "proofs": {who: encode_membership_proof(proof).hex() for who, proof in shows.items()},
+            "counted": found.counted,
+            "findings": list(found.findings),
+        }
+
+
+def places() -> Iterator[dict[str, Any]]:
+    """Tickets that two rounds ask."""
+    for part in (StudyPart(A_STUDY, 1, 0, 1 << 63), StudyPart(A_STUDY, 2, 1 << 63, PLACES), None):
+        signed = sign_document(document(study=part), ANALYZER).hex()
+        for number in range(6):
+            ticket = digest_of(f"ticket {number}")[:16]
+            yield {"signed": signed, "ticket": ticket.hex(), "asked": part is None or part.asks(ticket)}
+
+
+def charges() -> Iterator[dict[str, Any]]:
+    """What was answered before, and what that means for one answer more."""
+    asked = document(study=StudyPart(A_STUDY, 2, 0, PLACES))
+    collection, other = digest(encode_document(asked)), digest_of("another")
+    consent = Consent(collection, asked, asked.encryption(floor=FLOOR), ())
+    cost = charge_of(asked.mechanism.epsilon_local)
+    for budget, spent, answered, in_round in (
+        (cost, 0, None, None),
+        (cost, 1, None, None),
+        (9 * cost, cost, None, 1),
+        (9 * cost, cost, collection, 2),
+        (9 * cost, cost, other, None),
+        (cost, cost, other, 1),
+    ):
+        ledger = Ledger(
+            budget,
+            spent,
+            None if answered is None else (answered, bytes(16)),
+            in_study=None if in_round is None else (other, in_round),
+        )
+        shown = {"budget": budget, "spent": spent, "answered": answered and answered.hex(), "round": in_round}
+        id_ = id_of(partial(charge, consent, ledger))
+        yield {"signed": sign_document(asked, ANALYZER).hex(), "ledger": shown, "id": id_}
+
+
+def in_lines(found: dict[str, Any]) -> str:
+    """Cases as JSON, one a line."""
     lines = [
         f"{json.dumps(name)}: "
-        + (
-            f"[\n{','.join(chr(10) + json.dumps(case, ensure_ascii=False) for case in cases)}\n]"
-            if isinstance(cases, list)
-            else str(cases)
-        )
+        + (f"[\n{','.join(chr(10) + json.dumps(case) for case in cases)}\n]" if isinstance(cases, list) else str(cases))
         for name, cases in found.items()
     ]
-    return "{" + ",\n".join(lines) + "}\n"  # one case a line
+    return "{" + ",\n".join(lines) + "}\n"
+
+
+def rendered() -> str:
+    """The file's text."""
+    return in_lines(
+        {
+            "format": 1,
+            "floor": FLOOR,
+            "mechanisms": list(randomised()),
+            "refused_mechanisms": list(refused_mechanisms()),
+            "keys": list(keys()),
+            "submissions": list(submissions()),
+            "consents": list(consents()),
+            "answers": list(answers()),
+            "proofs": list(proofs()),
+            "places": list(places()),
+            "charges": list(charges()),
+        }
+    )
 
 
 if __name__ == "__main__":

@@ -97,3 +97,40 @@ def test_cards_are_read_when_they_are_needed_and_not_before(world: World) -> Non
     for number in (1, 2, 3):
         (world.folder / f"{number}.card").unlink()
     world.workspace().close()
+
+
+WEB = 'web = ["https://a.example", "https://b.example:8443", "https://c.example"]\nweb_origin = "https://app.example"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake"),
+    [
+        (WEB.replace("https://a.", "http://a."), ("config.value", "dummies.web")),
+        (WEB.replace(', "https://c.example"', ""), ("config.web", "dummies.web", "2", "3")),
+        (WEB.replace("web_origin", "web_agents = 7\n#"), ("config.value", "dummies.web_agents")),
+        (WEB.rpartition("web_origin")[0], ("config.web", "dummies.web_origin")),
+        (WEB.replace("https://app.example", "app.example"), ("config.value", "dummies.web_origin")),
+        (WEB + "web_share = 1.5\n", ("config.web", "dummies.web_share", "1.5")),
+        (WEB + "web_share = 0\n", ("config.value", "dummies.web_share")),
+        ("web_share = 0.5\nweb_origin = 'https://app.example'\n", ("config.web", "dummies.web_origin")),
+    ],
+)
+def test_ports_for_browsers_are_named_for_all_shufflers_with_their_page(
+    tmp_path: Path, text: str, mistake: tuple[str, ...]
+) -> None:
+    file = tmp_path / "analyzer.toml"
+    file.write_text(f"{GOOD}[dummies]\n{text}")
+    with raises(*mistake):
+        read(file)
+
+
+def test_a_dummy_goes_one_way_whenever_it_is_sent(tmp_path: Path) -> None:
+    """Of 2,000 salts three tenths within six standard deviations."""
+    file = tmp_path / "analyzer.toml"
+    file.write_text(f"{GOOD}[dummies]\n{WEB}web_share = 0.3\n")
+    by_web = read(file).dummies_by_web
+    assert by_web is not None
+    salts = [number.to_bytes(16, "big") for number in range(2000)]
+    taken = [by_web.takes(salt) for salt in salts]
+    assert taken == [by_web.takes(salt) for salt in salts]
+    assert abs(sum(taken) - 600) <= 6 * (2000 * 0.3 * 0.7) ** 0.5

@@ -5,13 +5,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 
 import pytest
 
 from peos.registry import SCHEMES
 from tests.needs import WEB
-from tests.vectors import make_web_vectors
+from tests.vectors import make_web_record_vectors, make_web_vectors
 
 ROOT: Final = WEB.parents[1]
 
@@ -24,8 +25,9 @@ def ran(*words: str) -> str:
 
 
 @pytest.mark.full
-def test_the_vectors_are_those_of_the_python_client() -> None:
-    assert make_web_vectors.FILE.read_text(encoding="utf-8") == make_web_vectors.rendered()
+@pytest.mark.parametrize("made", [make_web_vectors, make_web_record_vectors], ids=["values", "records"])
+def test_the_vectors_are_those_of_the_python_client(made: ModuleType) -> None:
+    assert made.FILE.read_text(encoding="utf-8") == made.rendered()
 
 
 def test_the_lock_file_names_no_registry_and_one_dependency() -> None:

@@ -6,31 +6,38 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
 
+from peos.collection.cards import Card
 from peos.collection.lifecycle import State
+from peos.collection.membership import MembershipProof, MembershipRequest
+from peos.collection.membership import ask as ask_membership
 from peos.crypto.randomness import Randomness
-from peos.errors import Unknown
-from peos.net.certificates import make_certificate
+from peos.errors import NotYet, Unknown
 from peos.net.limits import MESSAGE_BYTES, Limits
 from peos.net.logs import Log
 from peos.net.observer import Observer
 from peos.net.web import Pair, RunningWeb, serve_web
+from peos.net.web_submit import Site, submit_by_web
 from peos.wire.methods import SUBMIT
-from peos.wire.submissions import encode_part
-from shuffler.web import PARTS, WebPort, forwarded
+from peos.wire.submissions import encode_membership_request, encode_part
+from shuffler.web import PARTS, PROOFS, WebPort, forwarded
 from shuffler.web_config import Web
 from tests.raising import raises
+from tests.unit.collection.made import SHUFFLERS, receipt_of, ticket
 from tests.unit.shuffler_process.played import run
 from tests.unit.shuffler_process.test_user_service import PARTS as MADE
 from tests.unit.shuffler_process.test_user_service import Late, port
+from tests.web_certificates import certificate
 
 PAGE: Final = "https://app.example"
 PROXY: Final = "127.0.0.1"
 SIGNED: Final = b"a signed document"
+CARD: Final = Card("org-1", bytes(32), "", b"")
 DOCUMENT: Final = f"/v1/collections/{MADE[0].collection.hex()}"
 OPEN: Final = Limits.for_users(50, 20)
 
@@ -51,11 +58,9 @@ class Heard(NamedTuple):
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Pair:
     """A certificate and its key as files."""
-    made, folder = make_certificate("web", Randomness(b"w" * 32)), tmp_path_factory.mktemp("pair")
-    files = Pair(folder / "web.pem", folder / "web.key")
-    files.certificate.write_bytes(made.pem)
-    files.key.write_bytes(made.key)
-    return files
+    folder = tmp_path_factory.mktemp("pair")
+    certificate(folder)
+    return Pair(folder / "web.pem", folder / "web.key")
 
 
 @asynccontextmanager
@@ -75,9 +80,12 @@ async def listening(
             raise Unknown("collection.unknown_here", "this shuffler knows no such collection")
         return SIGNED
 
+    async def prove(_: object) -> MembershipProof:
+        raise NotYet("freeze.not_frozen", "the list is not frozen yet")
+
     web, observer = Web("127.0.0.1:0", pair, (PAGE,), proxies), Observer(Log("test"))
     here = WebPort(
-        web, describe, users.submit, limits=limits, silence=silence, observer=observer, meter=lambda *_: None
+        web, describe, users.submit, prove, limits=limits, silence=silence, observer=observer, meter=lambda *_: None
     )
     running = await serve_web(here.application, web.address, pair, observer=observer, limits=OPEN, proxies=web.callers)
     try:
@@ -123,6 +131,46 @@ def test_a_document_and_the_answer_to_a_part_are_those_of_the_port_for_users(pai
             intake.offered = 2  # it refuses every third at once; of acknowledgements tests/e2e knows
             refused = await asked(running, "POST", PARTS, encode_part(MADE[1]), tls=unverified())
             assert (refused.status, refused.refused) == (200, "submit.closed")
+
+    run(test())
+
+
+def test_a_dummy_comes_as_a_browsers_report_does(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked for, looked at, posted; a certificate that is not an authority's is refused."""
+
+    async def test() -> None:
+        async with listening(pair, proxies=()) as (running, intake):
+            site = Site((f"https://127.0.0.1:{running.port}",), PAGE)
+
+            def sent(origin: str = PAGE) -> list[str]:
+                given = replace(site, origin=origin), (CARD,), MADE[:1]
+                outcome = submit_by_web(*given, seconds=20.0, rng=Randomness(b"r" * 32))
+                return [one.error_id for one in outcome.refusals]
+
+            with raises("network.no_answer", "shuffler 1"):
+                await asyncio.to_thread(sent)
+            monkeypatch.setenv("SSL_CERT_FILE", str(pair.certificate))
+            assert await asyncio.to_thread(sent, "https://other.example") == ["web.origin"]
+            assert intake.offered == 0
+            intake.offered = 2  # it refuses every third at once; of acknowledgements tests/e2e knows
+            assert await asyncio.to_thread(sent) == ["submit.closed"]
+
+    run(test())
+
+
+def test_a_proof_is_asked_for_with_the_bytes_of_the_port_for_users(pair: Pair) -> None:
+    part, key = MADE[0], ticket("user 0").key
+    signature = ask_membership(key, part.collection, part.row)
+    receipt = receipt_of(SHUFFLERS[1], part)
+    asking = MembershipRequest(part.collection, part.row, part.user_key, receipt, signature)
+
+    async def test() -> None:
+        async with listening(pair, proxies=()) as (running, _):
+            body = encode_membership_request(asking)
+            heard = await asked(running, "POST", PROOFS, body, tls=unverified())
+            assert (heard.status, heard.refused) == (503, "freeze.not_frozen")
+            heard = await asked(running, "POST", PROOFS, body[:-1], tls=unverified())
+            assert (heard.status, heard.refused) == (400, "encoding.unreadable")
 
     run(test())
 

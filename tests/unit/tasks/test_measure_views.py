@@ -49,6 +49,9 @@ def test_a_document_describes_a_view_in_one_way(view: RoundedView | PackedView) 
         from_choice(ViewChoice(choice.kind, {**choice.parameters, "width_9": 1}, choice.labels))
     with raises("mechanism.range"):
         from_choice(ViewChoice(choice.kind, {**choice.parameters, "points": 1}, choice.labels))
+    widths = {name: value for name, value in choice.parameters.items() if not name.startswith("width_")}
+    with raises("view.parameters"):
+        from_choice(ViewChoice(choice.kind, widths))
 
 
 def test_what_is_rounded_is_a_number() -> None:

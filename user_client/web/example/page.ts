@@ -1,5 +1,5 @@
 /** An example page: it asks one question, says what leaves the device, and sends the answer. Everything is in config.json. */
-import { PeosError, start, type Options, type RemoteCollection } from "../src/index.js";
+import { PeosError, start, type Options, type RemoteClient, type RemoteCollection } from "../src/index.js";
 
 const by = (id: string): HTMLElement => document.getElementById(id)!;
 
@@ -15,8 +15,12 @@ function fail(error: unknown): void {
 }
 
 function choices(collection: RemoteCollection): void {
-  const { answers, domain } = collection.summary;
-  if (!answers.length) {
+  const { answers, asked, domain } = collection.summary;
+  if (asked.length) {
+    const input = Object.assign(document.createElement("textarea"), { name: "answer", required: true, rows: 3 });
+    input.setAttribute("aria-label", "Your record: a text, or what is asked for as JSON");
+    by("answers").append(input);
+  } else if (!answers.length) {
     const input = Object.assign(document.createElement("input"), { type: "number", min: "0", max: `${domain - 1}`, name: "answer", required: true });
     input.setAttribute("aria-label", "Your answer");
     by("answers").append(input);
@@ -29,14 +33,33 @@ function choices(collection: RemoteCollection): void {
   }
 }
 
+/** Let the user ask what became of the answer that was given here. */
+function offerProof(client: RemoteClient, invitation: Uint8Array): void {
+  by("verify").hidden = false;
+  by("verify").onclick = () => {
+    say("Asking the shufflers what they signed …");
+    client.verify(invitation).then((found) => {
+      if (!found) say("Nothing was sent from this device.", "error");
+      else if (found.counted) say("Your report was counted: the lists that the shufflers signed have it.", "done");
+      else say(`It is not proved that your report was counted. ${found.findings.join("; ")}`, "error");
+    }, fail);
+  };
+}
+
 async function main(): Promise<void> {
-  const [config, invitation] = await Promise.all([
-    fetch("config.json").then((found) => found.json() as Promise<Options>),
-    fetch("invitation").then(async (found) => new Uint8Array(await found.arrayBuffer())),
-  ]);
-  const integrity = document.querySelector<HTMLMetaElement>('meta[name="worker-integrity"]')!.content;
-  const client = await start(new URL("../worker.js", import.meta.url), { options: config, integrity });
-  const collection = await client.open(invitation);
+  const file = async (name: string): Promise<Uint8Array> => new Uint8Array(await (await fetch(name)).arrayBuffer());
+  const config = (await (await fetch("config.json")).json()) as Options & { readonly catalogue?: string };
+  const [invitation, catalogue] = await Promise.all([file("invitation"), config.catalogue ? file(config.catalogue) : undefined]);
+  const hash = (name: string): string => document.querySelector<HTMLMetaElement>(`meta[name="${name}-integrity"]`)!.content;
+  const later = { script: new URL("../later.js", import.meta.url), integrity: hash("later") };
+  const client = await start(new URL("../worker.js", import.meta.url), { options: config, integrity: hash("worker"), later });
+  let collection: RemoteCollection;
+  try {
+    collection = await client.open(invitation, catalogue);
+  } catch (error) {
+    if ((error as Partial<PeosError>).id === "consent.closed") offerProof(client, invitation);
+    return fail(error);
+  }
   by("question").textContent = collection.summary.question;
   by("sentences").replaceChildren(
     ...collection.summary.sentences.map((sentence) => Object.assign(document.createElement("li"), { textContent: sentence })),
@@ -60,9 +83,13 @@ async function main(): Promise<void> {
       fail(error);
     }
     await spent();
+    by("form").hidden = (await collection.answered()) !== "no"; // what was refused before it was made may be corrected
   };
   const standing = await collection.answered();
-  if (standing === "yes") return say("This device has answered.", "done");
+  if (standing === "yes") {
+    offerProof(client, invitation);
+    return say("This device has answered.", "done");
+  }
   if (standing === "sending") return ended(collection.resume({ onWait }));
   say("");
   by("form").hidden = false;

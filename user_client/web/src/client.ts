@@ -1,14 +1,16 @@
 /** A user's client in three calls: open a collection, submit, look at what was done. */
-import { hex } from "./bytes.js";
+import { type Answer, recordOf } from "./asked.js";
+import { hex, unhex } from "./bytes.js";
 import { charge, check, type Consent, requireOpen, requirePinned } from "./consent.js";
 import { PeosError } from "./errors.js";
-import { decodeInvitation } from "./invitation.js";
-import { valueOf } from "./labels.js";
+import { decodeInvitation, type Invitation } from "./invitation.js";
+import { later } from "./loading.js";
 import { budgetOf } from "./logarithm.js";
 import { Indexed, type Kept, ledgerOf, type Memory } from "./memory.js";
+import type { Verified } from "./proofs.js";
 import { type Randomness, system } from "./randomness.js";
 import { describe, type Fetch, type Refusal, send, type Waiting } from "./sending.js";
-import { prepare, readTicket } from "./submission.js";
+import { prepare, readTicket, requireTicket } from "./submission.js";
 import { type Summary, summaryOf } from "./words.js";
 
 /** Whom she trusts to shuffle, and what she is ready to give away. */
@@ -18,6 +20,10 @@ export interface Options {
   readonly mostEpsLocal: number;
   readonly leastReports: number;
   readonly leastFakes?: number;
+  /** What may be asked of a record: kinds of views, attributes, the finest table (docs/operations.md). All, if it is not said. */
+  readonly views?: readonly string[];
+  readonly attributes?: readonly string[];
+  readonly mostCells?: number;
   /** Of ε_l, over all that she will ever answer on this device. */
   readonly budget: number;
   /** Whose memory and budget it is, where a device has several users. */
@@ -72,8 +78,22 @@ export class Client {
     return this.options.user ?? "owner";
   }
 
-  /** The collection that may be answered, by what every shuffler of the invitation says; or why not. */
-  async open(invitation: Uint8Array): Promise<Collection> {
+  /**
+   * The collection that may be answered, by what every shuffler of the invitation says; or why not. `catalogue` is the
+   * file that came with the invitation, where one did.
+   */
+  async open(invitation: Uint8Array, catalogue: Uint8Array | null = null): Promise<Collection> {
+    const { invited, pins, addresses, get } = await this.reached(invitation);
+    const documents = await Promise.all(
+      invited.shufflers.map((card, at) => describe(get, at + 1, card, addresses[at]!, invited.collection)),
+    );
+    const limits = { ...this.options, leastFakes: this.options.leastFakes ?? 0 };
+    const now = this.around.now ?? ((): number => Date.now() / 1000);
+    const consent = await check(invited, documents, pins, limits, now(), this.around.floor, catalogue);
+    return new Collection(this, consent, addresses, get, now, this.around.rng ?? system, budgetOf(this.options.budget));
+  }
+
+  private async reached(invitation: Uint8Array): Promise<{ invited: Invitation; pins: Set<string>; addresses: string[]; get: Fetch }> {
     const invited = await decodeInvitation(invitation);
     const known = new Map(
       Object.entries(this.options.shufflers).map(([identity, address]) => [identity.toLowerCase(), address.replace(/\/+$/, "")]),
@@ -81,14 +101,18 @@ export class Client {
     const pins = new Set(known.keys());
     requirePinned(invited, pins);
     const addresses = invited.shufflers.map((card) => known.get(hex(card.identity))!);
-    const get: Fetch = this.around.fetch ?? ((...args) => fetch(...args));
-    const documents = await Promise.all(
-      invited.shufflers.map((card, at) => describe(get, at + 1, card, addresses[at]!, invited.collection)),
-    );
-    const limits = { ...this.options, leastFakes: this.options.leastFakes ?? 0 };
-    const now = this.around.now ?? ((): number => Date.now() / 1000);
-    const consent = await check(invited, documents, pins, limits, now(), this.around.floor);
-    return new Collection(this, consent, addresses, get, now, this.around.rng ?? system, budgetOf(this.options.budget));
+    return { invited, pins, addresses, get: this.around.fetch ?? ((...args) => fetch(...args)) };
+  }
+
+  /**
+   * Whether this device's report to a collection was counted, by what its shufflers show and signed; null if it sent none.
+   * `root` is that of the frozen list as the analyzer published it, in hexadecimal, to be compared.
+   */
+  async verify(invitation: Uint8Array, root?: string): Promise<Verified | null> {
+    const { invited, addresses, get } = await this.reached(invitation);
+    const collection = hex(invited.collection);
+    const kept = (await this.memory.all(this.user)).find((one) => one.collection === collection);
+    return kept ? (await later.load()).ask(get, invited, addresses, kept, root ? unhex(root) : null) : null;
   }
 
   /** What was spent, in millionths of ε_l, of how many; and what for. */
@@ -112,7 +136,7 @@ export class Collection {
     private readonly fresh: () => Randomness,
     private readonly budget: number,
   ) {
-    this.summary = summaryOf(consent.document);
+    this.summary = summaryOf(consent.document, consent.asked);
   }
 
   /** Whether this device has answered: "no", "sending" (some shuffler lacks its part), or "yes". */
@@ -121,30 +145,32 @@ export class Collection {
     return kept ? (kept.parts.length ? "sending" : "yes") : "no";
   }
 
-  /** The answer. A repeat sends what was made the first time, whatever `answer` says now. */
-  async submit(answer: number | string, ticket: string, options: Submitting = {}): Promise<Result> {
-    const { document } = this.consent;
-    const { domain } = document.mechanism;
+  /** The answer: a value, or a record as JSON has it or in words. A repeat sends what was made the first time, whatever it is now. */
+  async submit(answer: Answer, ticket: string, options: Submitting = {}): Promise<Result> {
+    const { document, asked } = this.consent;
     requireOpen(document, this.now());
-    const value = typeof answer === "string" ? valueOf(answer, document.labels, domain) : answer;
-    if (value === null || !Number.isInteger(value) || value < 0 || value >= domain)
-      throw new PeosError("input.answers", `the value is not ${this.summary.expected}`, "nothing was sent");
-    const { memory, user } = this.client;
     const own = await readTicket(ticket, options.key);
+    await requireTicket(document, own);
+    const record = typeof answer === "string" ? recordOf(asked, answer) : answer;
+    const problem = asked.problem(record);
+    if (problem) throw new PeosError("input.answers", problem, "nothing was sent");
+    const { memory, user } = this.client;
     const collection = hex(document.digest);
     const before = await memory.all(user); // one look: between two of them another tab may answer
     const known = before.find((one) => one.collection === collection && one.ticket === hex(own.id));
     if (known) return this.send(known, true, options);
     const allow = (ledger: ReturnType<typeof ledgerOf>): number => charge(document, { ...ledger, budget: this.budget });
     const mechanism = hex(document.mechanism.digest);
-    const cost = allow(ledgerOf(before, mechanism)); // before it is made, which takes a while
-    const made = await prepare(document, value, own, this.fresh());
+    const part = document.study && { study: hex(document.study.id), round: document.study.round };
+    const cost = allow(ledgerOf(before, mechanism, part?.study)); // before it is made, which takes a while
+    const made = await prepare(document, asked, record, own, this.fresh());
     const kept: Kept = {
       user,
       collection,
       ticket: hex(own.id),
       mechanism,
       question: this.summary.question,
+      ...part,
       closesAt: document.closesAt,
       cost,
       row: made.row,

@@ -1,5 +1,6 @@
 /** What must hold before a user answers (peos.client.consent), and what it costs her (peos.client.ledger). */
 import { type Bytes, equal, hex } from "./bytes.js";
+import type { Asked } from "./asked.js";
 import { decodeSignedDocument, type Document } from "./document.js";
 import { PeosError } from "./errors.js";
 import type { Card } from "./generated/peos/v1/services_pb.js";
@@ -11,10 +12,17 @@ export interface Limits {
   readonly mostEpsLocal: number;
   readonly leastReports: number;
   readonly leastFakes: number;
+  /** Kinds of views that may be made of her record; without the word all that this client knows. */
+  readonly views?: readonly string[];
+  /** Attributes that may be asked for; without the word all. */
+  readonly attributes?: readonly string[];
+  /** Of a table of attributes. */
+  readonly mostCells?: number;
 }
 
 export interface Consent {
   readonly document: Document;
+  readonly asked: Asked;
   readonly cards: readonly Card[];
 }
 
@@ -27,6 +35,7 @@ export async function check(
   limits: Limits,
   now: number,
   floor?: number,
+  catalogue: Uint8Array | null = null,
 ): Promise<Consent> {
   requirePinned(invitation, pins);
   const cards = invitation.shufflers;
@@ -49,7 +58,9 @@ export async function check(
     );
   requireLimits(document, limits);
   requireOpen(document, now);
-  return { document, cards };
+  const asked = await document.asked(catalogue);
+  requireViews(asked, limits);
+  return { document, asked, cards };
 }
 
 export function requirePinned(invitation: Invitation, pins: ReadonlySet<string>): void {
@@ -114,11 +125,29 @@ function requireLimits(document: Document, limits: Limits): void {
     beyond("consent.fakes", `it has ${document.fakes} fakes, you ask for ${limits.leastFakes}`);
 }
 
+function requireViews({ views }: Asked, limits: Limits): void {
+  const nothing = "nothing was sent";
+  const kinds = views.length ? views.map(({ kind }) => kind) : ["value"];
+  const others = kinds.filter((kind) => limits.views && !limits.views.includes(kind));
+  if (others.length) {
+    const sentence = `it asks for ${[...new Set(others)].join(" and ")}, you answer ${limits.views!.join(" and ")}`;
+    throw new PeosError("consent.views", `the collection is beyond your limits: ${sentence}`, nothing);
+  }
+  const tables = views.filter((view) => view.names);
+  const more = tables.flatMap((view) => view.names!).filter((name) => limits.attributes && !limits.attributes.includes(name));
+  if (more.length)
+    throw new PeosError("client.attributes", `the collection asks for ${[...new Set(more)].join(", ")}, which is not allowed`, nothing);
+  const finest = Math.max(0, ...tables.map(({ cells }) => cells));
+  if (finest > (limits.mostCells ?? Infinity))
+    throw new PeosError("client.cells", `the collection asks which of ${finest} cells a record is in, and ${limits.mostCells} are allowed`, nothing);
+}
+
 /** What a user has answered and spent, as far as it decides about one question; in millionths of ε_l. */
 export interface Ledger {
   readonly budget: number;
   readonly spent: number;
   readonly answered: string | null; // the collection of the answer to this question
+  readonly round: number | null; // of this study, that was answered
 }
 
 /** What a first answer costs; refused if the question was answered before, or the budget is spent. */
@@ -135,6 +164,12 @@ export function charge(document: Document, ledger: Ledger): number {
       "consent.answered_question",
       `this question was answered already, in collection ${ledger.answered.slice(0, 8)}…`,
       "nothing was sent; the analyzer may ask anew under another epoch",
+    );
+  if (ledger.round !== null)
+    throw new PeosError(
+      "consent.other_round",
+      `round ${ledger.round} of this study was answered already`,
+      "one round a study: a second answer would make the first less private",
     );
   if (ledger.spent + cost > ledger.budget)
     throw new PeosError(

@@ -1,10 +1,12 @@
 /** The collection document: read, every range checked, its mechanism and key made (peos.wire.documents). */
-import { type Bytes, hex, sha256 } from "./bytes.js";
+import { ascii, type Bytes, fromLittle, hex, sha256 } from "./bytes.js";
 import { PUBLIC_BYTES, SIGNATURE_BYTES, verifies } from "./ed25519.js";
 import { PeosError } from "./errors.js";
-import { DocumentSchema, SignedDocumentSchema, type Member } from "./generated/peos/v1/collection_pb.js";
+import { DocumentSchema, SignedDocumentSchema, type Member, type Parameter, type StudyPart } from "./generated/peos/v1/collection_pb.js";
+import { type Asked, oneValue } from "./asked.js";
 import { characters, requireLabels } from "./labels.js";
-import type { Mechanism } from "./mechanisms/base.js";
+import { later } from "./loading.js";
+import type { Mechanism, Parameters } from "./mechanisms/base.js";
 import { fromParameters } from "./mechanisms/index.js";
 import { isPoint } from "./points.js";
 import { type PublicKey, publicKey } from "./schemes.js";
@@ -20,6 +22,7 @@ const MAX_ROWS = 2 ** 31;
 const LAST_TIME = 1n << 40n;
 const ONION = "onion";
 const PROTOCOLS = [DEFAULT_PROTOCOL, "ss"];
+const PLACES = 1n << 64n;
 const MAX_SHARE_BYTES = MESSAGE_LIMIT - 1024;
 
 export interface Document {
@@ -39,8 +42,27 @@ export interface Document {
   readonly enrolmentKey: Bytes;
   readonly closesAt: number;
   readonly eraseBy: number;
+  /** Which round of which study it is, if it is one. */
+  readonly study: Study | null;
+  /** What is asked of a record, with the texts of the catalogue, if the document names one. */
+  asked(catalogue: Uint8Array | null): Promise<Asked>;
   /** The analyzer's key, every condition on it checked: that takes some tenths of a second. */
   key(): PublicKey;
+}
+
+/** A round asks the tickets whose place is from `first` to before `end`. */
+export interface Study {
+  readonly id: Bytes;
+  readonly round: number;
+  readonly first: bigint;
+  readonly end: bigint;
+}
+
+/** Whether this document asks the user of a ticket: of a study each round asks others. */
+export async function asks({ study }: Document, ticket: Bytes): Promise<boolean> {
+  if (!study) return true;
+  const place = fromLittle((await sha256(ascii("place"), study.id, ticket)).subarray(0, 8));
+  return study.first <= place && place < study.end;
 }
 
 export async function decodeSignedDocument(data: Uint8Array, floor?: number): Promise<Document> {
@@ -55,17 +77,13 @@ export async function decodeSignedDocument(data: Uint8Array, floor?: number): Pr
 async function decodeDocument(data: Bytes, floor?: number): Promise<Document> {
   const message = parse(DocumentSchema, data);
   const given = message.mechanism;
-  const names = given?.parameters.map((parameter) => parameter.name) ?? [];
-  if (names.join("\n") !== [...new Set(names)].sort().join("\n"))
-    throw new PeosError("document.parameters", "a mechanism's parameters are not sorted by distinct names");
+  const parameters = integers(given?.parameters ?? [], "a mechanism");
   if (message.protocol === DEFAULT_PROTOCOL)
     throw new PeosError("document.protocol_named", `a document does not name the protocol ${DEFAULT_PROTOCOL}`);
   const members = [...message.shufflers, ...(message.analyzer ? [message.analyzer] : [])];
   for (const member of members) exactly(member.identity, PUBLIC_BYTES, "a member's identity");
   try {
-    // Where views of a record will be made, next to one value of a list; tickets of a study have a scope of their own.
-    require_(!message.views.length, "view.kind", "it asks by views of a record, and this client answers with one of a list");
-    require_(message.study === undefined, "study.round", "it is a round of a study, and this client answers collections alone");
+    const study = message.study ? studyOf(message.study) : null;
     const protocol = message.protocol || DEFAULT_PROTOCOL;
     require_(PROTOCOLS.includes(protocol), "input.protocol", "there is no such protocol");
     require_(message.analyzer !== undefined, "document.party", "an analyzer is missing");
@@ -85,7 +103,8 @@ async function decodeDocument(data: Bytes, floor?: number): Promise<Document> {
     if (onions) requirePoints([...message.onionKeys, message.publicKey]);
     requireText(message.question, "a question", 1);
     requireText(message.epoch, "an epoch", 0);
-    requireLabels(message.labels, given?.domain ?? 0n);
+    if (!message.views.length) requireLabels(message.labels, given?.domain ?? 0n);
+    require_(!message.views.length || !message.labels.length, "document.labels", "labels are of the values of a list, and it asks by views");
     require_(message.delta > 0 && message.delta < 1, "document.delta", "delta lies strictly between 0 and 1");
     require_(message.fakes < MAX_ROWS && message.minimum >= 1 && message.minimum < MAX_ROWS, "document.rows", "so many rows cannot be shuffled");
     const dummies = new Set(message.dummies.map(hex));
@@ -95,8 +114,10 @@ async function decodeDocument(data: Bytes, floor?: number): Promise<Document> {
     const [closes, shuffle, erase] = [message.closesAt, message.shuffleBy, message.eraseBy];
     require_(0n < closes && closes < shuffle && shuffle < erase && erase < LAST_TIME, "document.times", "the times are not in order");
     const asked = { analyzer: message.analyzer!.identity, question: message.question, epoch: message.epoch };
-    const parameters = Object.fromEntries(given!.parameters.map(({ name, value }) => [name, value]));
-    const mechanism = await fromParameters(given!.name, given!.domain, parameters, asked);
+    const { name = "", domain = 0n } = given ?? {};
+    const choices = message.views.map((view) => ({ ...view, parameters: integers(view.parameters, "a view") }));
+    const recorded = choices.length ? await (await later.load()).recorded(choices, { name, domain, parameters }, asked) : null;
+    const mechanism = recorded?.mechanism ?? (await fromParameters(name, domain, parameters, asked));
     let made: PublicKey | undefined;
     const key = (): PublicKey => (made ??= publicKey(message.scheme, message.publicKey, floor));
     if (protocol === DEFAULT_PROTOCOL)
@@ -118,12 +139,29 @@ async function decodeDocument(data: Bytes, floor?: number): Promise<Document> {
       enrolmentKey: message.enrolmentKey as Bytes,
       closesAt: Number(closes),
       eraseBy: Number(erase),
+      study,
+      asked: async (catalogue) => recorded?.asked(catalogue) ?? oneValue(mechanism, message.labels),
       key,
     };
   } catch (error) {
     if (!(error instanceof PeosError) || error.id.startsWith("key.")) throw error;
     throw new PeosError("document.unusable", `the document cannot be used: ${error.message}`, error.hint);
   }
+}
+
+/** Parameters by name, of which there is one order. */
+function integers(given: readonly Parameter[], what: string): Parameters {
+  const names = given.map(({ name }) => name);
+  if (names.join("\n") !== [...new Set(names)].sort().join("\n"))
+    throw new PeosError("document.parameters", `${what}'s parameters are not sorted by distinct names`);
+  return Object.fromEntries(given.map(({ name, value }) => [name, value]));
+}
+
+function studyOf({ id, round, first, end }: StudyPart): Study {
+  require_(id.length === 32, "study.id", "a study's id has 32 bytes");
+  const found = { id: id as Bytes, round, first, end: end || PLACES };
+  require_(first < found.end && round >= 1 && round < 2 ** 31, "study.window", "a round has a number from 1 on, and asks a stretch of places");
+  return found;
 }
 
 function requirePoints(points: readonly Uint8Array[]): void {

@@ -9,4 +9,5 @@
 export { start, type RemoteClient, type RemoteCollection, type Starting } from "./remote.js";
 export { PeosError } from "./errors.js";
 export type { Options, Result } from "./client.js";
+export type { Verified } from "./proofs.js";
 export type { Claim, Summary } from "./words.js";

@@ -8,6 +8,10 @@ const SHOWN = 12;
 const PRINTABLE = /^(?:[^\p{C}\p{Z}]| )*$/u;
 const NUMBER = /^[0-9]{1,18}$/;
 
+export function isPrintable(text: string): boolean {
+  return PRINTABLE.test(text);
+}
+
 export function characters(text: string): number {
   return [...text].length;
 }

@@ -13,6 +13,9 @@ export interface Kept {
   readonly ticket: string;
   readonly mechanism: string;
   readonly question: string;
+  /** The study and the round of it, where the collection is one. */
+  readonly study?: string;
+  readonly round?: number;
   readonly closesAt: number;
   readonly cost: number;
   readonly row: Bytes;
@@ -33,9 +36,10 @@ export interface Memory {
   note(kept: Kept, shuffler: number, answer: { receipt: Bytes } | { refused: string }): Promise<Kept>;
 }
 
-export function ledgerOf(entries: readonly Kept[], mechanism: string): Omit<Ledger, "budget"> {
+export function ledgerOf(entries: readonly Kept[], mechanism: string, study?: string): Omit<Ledger, "budget"> {
   const spent = entries.reduce((sum, one) => sum + one.cost, 0);
-  return { spent, answered: entries.find((one) => one.mechanism === mechanism)?.collection ?? null };
+  const inStudy = study === undefined ? undefined : entries.find((one) => one.study === study);
+  return { spent, answered: entries.find((one) => one.mechanism === mechanism)?.collection ?? null, round: inStudy?.round ?? null };
 }
 
 export function noted(kept: Kept, shuffler: number, answer: { receipt: Bytes } | { refused: string }): Kept {
@@ -60,7 +64,7 @@ export class Forgetful implements Memory {
   async keep(made: Kept, allow: (ledger: Omit<Ledger, "budget">) => void): Promise<Kept> {
     const known = await this.find(made.user, made.collection, made.ticket);
     if (known) return known;
-    allow(ledgerOf(await this.all(made.user), made.mechanism));
+    allow(ledgerOf(await this.all(made.user), made.mechanism, made.study));
     this.kept.set([made.user, made.collection, made.ticket].join(), made);
     return made;
   }
@@ -108,7 +112,7 @@ export class Indexed implements Memory {
         done(() => {
           const known = (own.result as Kept[]).find((one) => one.collection === made.collection && one.ticket === made.ticket);
           if (known) return known;
-          allow(ledgerOf(own.result, made.mechanism));
+          allow(ledgerOf(own.result, made.mechanism, made.study));
           store.add(made);
           return made;
         });

@@ -1,6 +1,8 @@
 /** The page's end of the worker: the client's calls as messages. */
+import type { Answer } from "./asked.js";
 import type { Options, Result } from "./client.js";
 import { PeosError } from "./errors.js";
+import type { Verified } from "./proofs.js";
 import type { Ask, Reply } from "./worker.js";
 import type { Summary } from "./words.js";
 
@@ -8,10 +10,13 @@ export interface Starting {
   readonly options: Options;
   /** "sha256-…" of the worker's script, which is not run if it is another (dist/integrity.json). */
   readonly integrity: string;
+  /** The script for records and for `verify`, and what its hash is: fetched only where one of them is asked for. */
+  readonly later?: { readonly script: string | URL; readonly integrity: string };
 }
 
 export interface RemoteClient {
-  open(invitation: Uint8Array): Promise<RemoteCollection>;
+  open(invitation: Uint8Array, catalogue?: Uint8Array): Promise<RemoteCollection>;
+  verify(invitation: Uint8Array, root?: string): Promise<Verified | null>;
   ledger(): Promise<{ budget: number; spent: number; answers: { collection: string; question: string; cost: number }[] }>;
   stop(): void;
 }
@@ -19,7 +24,7 @@ export interface RemoteClient {
 export interface RemoteCollection {
   readonly summary: Summary;
   answered(): Promise<"no" | "sending" | "yes">;
-  submit(answer: number | string, ticket: string, how?: How): Promise<Result>;
+  submit(answer: Answer, ticket: string, how?: How): Promise<Result>;
   resume(how?: How): Promise<Result | null>;
 }
 
@@ -29,7 +34,7 @@ interface How {
 }
 
 /** Start the client in a worker of its own. A worker has no `integrity`, so its script is fetched with one. */
-export async function start(script: string | URL, { options, integrity }: Starting): Promise<RemoteClient> {
+export async function start(script: string | URL, { options, integrity, later }: Starting): Promise<RemoteClient> {
   const response = await fetch(script, { integrity, credentials: "omit" });
   const address = URL.createObjectURL(new Blob([await response.arrayBuffer()], { type: "text/javascript" }));
   const worker = new Worker(address, { type: "module" });
@@ -52,11 +57,11 @@ export async function start(script: string | URL, { options, integrity }: Starti
       waiting.set(next, { resolve: resolve as (value: unknown) => void, reject, onWait });
       worker.postMessage({ id: next++, call, args } satisfies Ask);
     });
-  await ask("create", [options]);
+  await ask("create", [options, later && { ...later, script: new URL(later.script, document.baseURI).href }]);
   URL.revokeObjectURL(address);
   return {
-    async open(invitation) {
-      const { handle, summary } = await ask<{ handle: number; summary: Summary }>("open", [invitation]);
+    async open(invitation, catalogue) {
+      const { handle, summary } = await ask<{ handle: number; summary: Summary }>("open", [invitation, catalogue]);
       return {
         summary,
         answered: () => ask("answered", [handle]),
@@ -64,6 +69,7 @@ export async function start(script: string | URL, { options, integrity }: Starti
         resume: (how = {}) => ask("resume", [handle, { deadline: how.deadline }], how.onWait),
       };
     },
+    verify: (invitation, root) => ask("verify", [invitation, root]),
     ledger: () => ask("ledger", []),
     stop: () => {
       worker.terminate();

@@ -48,7 +48,7 @@ export async function describe(get: Fetch, number: number, card: Card, address: 
   throw new PeosError(said.id, `${party(number, card)}: ${plainText(said.message)}`, plainText(said.hint), said.retry);
 }
 
-function unanswered(number: number, card: Card): PeosError {
+export function unanswered(number: number, card: Card): PeosError {
   const hint = "check the connection of this device, and try again";
   return new PeosError("network.no_answer", `${party(number, card)}: does not answer at its address`, hint, true);
 }
@@ -118,7 +118,7 @@ async function faultOf(found: NonNullable<Reply["acknowledgement"]>, kept: Kept,
   return signed ? null : wrong("sent an acknowledgement that it has not signed");
 }
 
-async function called(get: Fetch, address: string, body?: Bytes): Promise<[number, Bytes]> {
+export async function called(get: Fetch, address: string, body?: Bytes): Promise<[number, Bytes]> {
   const response = await get(address, {
     ...(body ? { method: "POST", body, headers: { "content-type": TYPE } } : {}),
     cache: "no-store",

@@ -1,7 +1,8 @@
 /** One report, split and bound together (peos.collection.submission), and its receipts (peos.collection.receipts). */
 import { create } from "@bufbuild/protobuf";
 import { ascii, type Bytes, equal, fromBig, joined, sha256, toBig, toLittle, unhex } from "./bytes.js";
-import { ID_BYTES, type Document } from "./document.js";
+import type { Answer, Asked } from "./asked.js";
+import { asks, ID_BYTES, type Document } from "./document.js";
 import { PUBLIC_BYTES, SEED_BYTES, SIGNATURE_BYTES, SigningKey, verifies } from "./ed25519.js";
 import { PeosError } from "./errors.js";
 import { type Acknowledgement, AcknowledgementSchema, PartSchema, type SubmissionReceipt } from "./generated/peos/v1/submission_pb.js";
@@ -11,8 +12,8 @@ import { exactly, parse, serialize, VERSION, within } from "./strict.js";
 
 const WORD_MASK = (1n << 64n) - 1n;
 const SALT_BYTES = 16;
-const ROW_BYTES = 48;
-const NODE_BYTES = 32;
+export const ROW_BYTES = 48;
+export const NODE_BYTES = 32;
 const MAX_PATH = 31;
 const MAX_GROUP = 4096;
 const TEXT_LIMIT = 1024;
@@ -47,12 +48,23 @@ export interface Submission {
   readonly asking: Bytes;
 }
 
-export async function prepare(document: Document, value: number, ticket: Ticket, rng: Randomness): Promise<Submission> {
-  const { digest, enrolmentKey } = document;
-  const userKey = ticket.key.key;
-  if (!(await verifies(enrolmentKey, ticket.signature, "ticket", digest, ticket.id, userKey)))
+/** Whether the ticket is of this collection or its study, and for the round that it asks. */
+export async function requireTicket(document: Document, ticket: Ticket): Promise<void> {
+  const scope = document.study?.id ?? document.digest;
+  if (!(await verifies(document.enrolmentKey, ticket.signature, "ticket", scope, ticket.id, ticket.key.key)))
     throw new PeosError("input.answers", "the ticket is not valid for this collection and key", "nothing was sent");
-  const shares = split(document, document.mechanism.randomize(value, rng), rng);
+  if (!(await asks(document, ticket.id)))
+    throw new PeosError(
+      "ticket.other_round",
+      "this round asks others; your ticket is not for it",
+      "nothing was sent; wait for the invitation of another round of the study",
+    );
+}
+
+export async function prepare(document: Document, asked: Asked, record: Answer, ticket: Ticket, rng: Randomness): Promise<Submission> {
+  const { digest } = document;
+  const userKey = ticket.key.key;
+  const shares = split(document, await asked.randomize(record, rng), rng);
   const salts = shares.map(() => rng.bytes(SALT_BYTES));
   const hashes = await Promise.all(shares.map((share, at) => sha256(salts[at]!, share)));
   const submission = await sha256(digest, ticket.id, ...hashes);
@@ -131,18 +143,22 @@ export function decodeAcknowledgement(data: Uint8Array): Acknowledgement {
 /** Whether the shuffler with this identity signed that this submission is durable with it. */
 export async function holds(receipt: SubmissionReceipt, identity: Bytes, collection: Bytes, row: Bytes, userKey: Bytes): Promise<boolean> {
   exactly(identity, PUBLIC_BYTES, "an identity");
-  let node = await sha256(Uint8Array.of(0), collection, row, userKey);
-  let [place, count, at] = [receipt.place, receipt.count, 0];
-  if (place >= count) return false;
-  for (; count > 1; place >>= 1, count = (count + 1) >> 1) {
-    if ((place ^ 1) >= count) continue;
-    const other = receipt.path.subarray(at, at + NODE_BYTES);
-    if (other.length < NODE_BYTES) return false;
+  const node = await top(await sha256(Uint8Array.of(0), collection, row, userKey), receipt.place, receipt.count, receipt.path);
+  return node !== null && verifies(identity, receipt.signature, "receipt", toBig(BigInt(receipt.count), 4), node);
+}
+
+/** The root that a path leads to from a leaf at its place among `count` (peos.crypto.tree); null if it does not fit them. */
+export async function top(node: Bytes, place: number, count: number, path: Uint8Array): Promise<Bytes | null> {
+  if (place >= count) return null;
+  let at = 0;
+  for (; count > 1; place >>>= 1, count = (count + 1) >>> 1) {
+    if ((place ^ 1) >>> 0 >= count) continue;
+    const other = path.subarray(at, at + NODE_BYTES);
+    if (other.length < NODE_BYTES) return null;
     at += NODE_BYTES;
     node = await sha256(Uint8Array.of(1), ...(place & 1 ? [other, node] : [node, other]));
   }
-  if (at !== receipt.path.length) return false;
-  return verifies(identity, receipt.signature, "receipt", toBig(BigInt(receipt.count), 4), node);
+  return at === path.length ? node : null;
 }
 
 /** A uniform fraction of a pause, in milliseconds. */

@@ -1,5 +1,6 @@
 /** What is asked, in words: question, answers, what leaves the device, and the three ε for people who read none. */
 import { utc } from "./consent.js";
+import type { Asked } from "./asked.js";
 import type { Document } from "./document.js";
 import { expected, plainText } from "./labels.js";
 
@@ -21,6 +22,8 @@ export interface Summary {
   readonly answers: readonly string[]; // the labels; none where answers are numbers
   readonly domain: number;
   readonly expected: string;
+  /** What is asked of a record, one line for each of the questions that are asked at once; none where a value is asked for. */
+  readonly asked: readonly string[];
   readonly shufflers: readonly string[];
   readonly minimum: number;
   readonly fakes: number;
@@ -30,18 +33,22 @@ export interface Summary {
   readonly sentences: readonly string[];
 }
 
-export function summaryOf(document: Document): Summary {
+export function summaryOf(document: Document, { views }: Asked): Summary {
   const names = document.shufflers.map((member) => plainText(member.name));
   const [analyzer, question] = [plainText(document.analyzer.name), plainText(document.question)];
   const claims = claimed(document);
   const { domain } = document.mechanism;
-  const common = { question, analyzer, answers: document.labels, domain, expected: expected(document.labels, domain) };
+  const asked = views.map(({ words }) => plainText(words));
+  const common = { question, analyzer, answers: document.labels, domain, expected: expected(document.labels, domain), asked };
   const times = { closes: utc(document.closesAt), erased: utc(document.eraseBy) };
   const chance = Math.floor(100 * document.mechanism.gamma * (1 - SLACK));
   const random = chance ? `at least ${chance} of 100 reports are pure chance` : "some reports are pure chance";
   const answers = document.labels.length > MANY ? `one of ${document.labels.length} answers` : common.expected;
+  const wanted = asked.length > 1 ? `one of ${asked.length} things; which one, this device draws and keeps to itself` : asked[0]!;
   const sentences = [
-    `${analyzer} asks: ${question} The answer is ${answers}.`,
+    `${analyzer} asks: ${question} ${asked.length ? `You are asked for ${wanted}` : `The answer is ${answers}`}.`,
+    ...(asked.length > 1 ? asked.map((one) => `It may be ${one}.`) : []),
+    ...(document.study ? [`This is round ${document.study.round} of a study that asks each person once.`] : []),
     `Your answer does not leave this device as it is. It is changed at random first (${random}, and which, only this device knows), then split into ${names.length} parts, each useless without the others: one for ${listed(names)}.`,
     `They mix at least ${count(document.minimum)} people's reports${document.fakes ? `, with ${count(document.fakes)} made up` : ""}, or open none. Then ${analyzer} sees how often each answer was given, about, and not by whom.`,
     ...claims.map(inWords),

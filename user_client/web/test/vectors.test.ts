@@ -3,50 +3,17 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { type Bytes, equal, hex, unhex } from "../src/bytes.js";
-import { check } from "../src/consent.js";
-import { decodeSignedDocument } from "../src/document.js";
-import { PeosError } from "../src/errors.js";
+import { charge, check } from "../src/consent.js";
+import { asks, decodeSignedDocument } from "../src/document.js";
 import { decodeInvitation } from "../src/invitation.js";
 import { chargeOf } from "../src/logarithm.js";
-import { digestOf } from "../src/mechanisms/base.js";
-import { GroupedHash } from "../src/mechanisms/grouped.js";
 import { fromParameters } from "../src/mechanisms/index.js";
-import { Randomness } from "../src/randomness.js";
 import { publicKey } from "../src/schemes.js";
-import { decodeAnswer, holds, prepare, readTicket } from "../src/submission.js";
+import { decodeProof, verified } from "../src/proofs.js";
+import { decodeAnswer, holds, prepare, readTicket, requireTicket } from "../src/submission.js";
+import { bitsOf, given, idOf, integers } from "./coins.js";
 
 const vectors = JSON.parse(readFileSync("../../tests/vectors/web.json", "utf8"));
-
-/** Coins that were drawn before, all of which must be drawn again. */
-export function given(coins: string): Randomness & { left(): number } {
-  let rest: Bytes = unhex(coins);
-  const rng = new Randomness((out) => {
-    assert.ok(out.length <= rest.length, "more coins are drawn than the Python client drew");
-    out.set(rest.subarray(0, out.length));
-    rest = rest.slice(out.length);
-  });
-  return Object.assign(rng, { left: () => rest.length });
-}
-
-function integers(parameters: Record<string, string>): Record<string, bigint> {
-  return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, BigInt(value)]));
-}
-
-function bitsOf(value: number): string {
-  const view = new DataView(new ArrayBuffer(8));
-  view.setFloat64(0, value);
-  return hex(new Uint8Array(view.buffer));
-}
-
-async function idOf(work: () => unknown): Promise<string> {
-  try {
-    await work();
-    return "";
-  } catch (error) {
-    if (error instanceof PeosError) return error.id;
-    throw error;
-  }
-}
 
 test("given coins make the words, ε and charge of the Python client", async () => {
   for (const one of vectors.mechanisms) {
@@ -73,22 +40,6 @@ test("descriptions that the Python client refuses are refused alike", async () =
   }
 });
 
-test("keys in hidden groups are hashed alike", async () => {
-  for (const one of vectors.grouped) {
-    const parameters = integers(one.parameters);
-    const made = new GroupedHash({ name: "grouped_hash", domain: BigInt(one.domain), parameters, digest: unhex(one.digest) });
-    assert.equal(bitsOf(made.epsilonLocal), one.epsilon_bits);
-    for (const { keys, fits, coins, word } of one.reports) {
-      const rng = given(coins);
-      const record = keys.map(([parent, ext]: [string, string]) => ({ parent: BigInt(parent), ext: BigInt(ext), fits }));
-      assert.deepEqual(made.randomize(record, rng).map(String), [word]);
-      assert.equal(rng.left(), 0);
-    }
-  }
-  const digest = await digestOf("grouped_hash", 1n, {}, { analyzer: new Uint8Array(), question: "", epoch: "" });
-  assert.equal(digest.length, 32);
-});
-
 test("public keys are taken and refused alike", async () => {
   for (const one of vectors.keys) {
     const id = await idOf(() => publicKey(one.scheme, unhex(one.data), one.floor));
@@ -100,7 +51,9 @@ test("given coins make the parts of the Python client", async () => {
   for (const one of vectors.submissions) {
     const document = await decodeSignedDocument(unhex(one.signed), vectors.floor);
     const rng = given(one.coins);
-    const made = await prepare(document, one.value, await readTicket(one.ticket), rng);
+    const ticket = await readTicket(one.ticket);
+    await requireTicket(document, ticket);
+    const made = await prepare(document, await document.asked(null), one.value, ticket, rng);
     assert.deepEqual(made.parts.map(hex), one.parts);
     assert.equal(hex(made.row), one.row);
     assert.equal(hex(made.asking), one.asking);
@@ -118,12 +71,6 @@ test("invitations and documents are taken and refused alike", async () => {
   }
 });
 
-test("what this client cannot answer yet is refused in a sentence", async () => {
-  assert.equal(vectors.beyond.length, 2);
-  for (const signed of vectors.beyond)
-    await assert.rejects(decodeSignedDocument(unhex(signed), vectors.floor), { id: "document.unusable", message: /, and this client answers / });
-});
-
 test("answers are read, and receipts hold, alike", async () => {
   for (const one of vectors.answers) {
     let reply: ReturnType<typeof decodeAnswer> | undefined;
@@ -133,6 +80,27 @@ test("answers are read, and receipts hold, alike", async () => {
     const receipt = reply?.acknowledgement?.receipt;
     const about = [one.shuffler, one.collection, one.row, one.userKey].map(unhex) as [Bytes, Bytes, Bytes, Bytes];
     assert.equal(receipt ? await holds(receipt, ...about) : false, one.holds, one.name);
+  }
+});
+
+test("proofs that a report was counted come to the same", async () => {
+  assert.ok(vectors.proofs.length > 10);
+  for (const one of vectors.proofs) {
+    const proofs = new Map(Object.entries(one.proofs).map(([who, data]) => [Number(who), decodeProof(unhex(data as string))]));
+    const found = await verified(unhex(one.collection), unhex(one.row), one.identities.map(unhex), proofs);
+    assert.deepEqual(found, { counted: one.counted, findings: one.findings });
+    for (const data of Object.values(one.proofs) as string[]) assert.notEqual(await idOf(() => decodeProof(unhex(data.slice(2)))), "");
+  }
+});
+
+test("a round asks the same tickets, and one round of a study is answered", async () => {
+  for (const { signed, ticket, asked } of vectors.places) {
+    const document = await decodeSignedDocument(unhex(signed), vectors.floor);
+    assert.equal(await asks(document, unhex(ticket) as Bytes), asked);
+  }
+  for (const { signed, ledger, id } of vectors.charges) {
+    const document = await decodeSignedDocument(unhex(signed), vectors.floor);
+    assert.equal(await idOf(() => charge(document, ledger)), id, JSON.stringify(ledger));
   }
 });
 

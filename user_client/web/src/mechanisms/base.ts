@@ -16,6 +16,8 @@ export interface Question {
   readonly analyzer: Uint8Array;
   readonly question: string;
   readonly epoch: string;
+  /** The digest of what is asked of a record, where that is not one value of a list. */
+  readonly views?: Bytes;
 }
 
 export interface Mechanism {
@@ -50,6 +52,7 @@ export async function digestOf(
   const fields = [ascii("peos mechanism 1"), question.analyzer, ascii(question.question), ascii(question.epoch)];
   fields.push(ascii(name), toBig(domain, 8));
   for (const key of Object.keys(parameters).sort()) fields.push(ascii(key), toBig(parameters[key]!, 8));
+  if (question.views) fields.push(ascii("views"), question.views);
   return sha256(...fields.flatMap((field) => [toBig(BigInt(field.length), 4), field]));
 }
 
