@@ -13,8 +13,10 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from analyzer import serve as analyzer_serve
 from analyzer.config import read as read_analyzer
 from peos.errors import WrongInput
+from shuffler import server as shuffler_server
 from shuffler.config import read as read_shuffler
 from tests.needs import program
 
@@ -91,6 +93,15 @@ def test_the_files_that_the_page_names_are_there() -> None:
     named = set(re.findall(r"deploy/[\w./-]*\w", page))
     assert len(named) > 8
     assert not [name for name in named if not (ROOT / name).exists()]
+
+
+def test_the_page_has_the_times_that_the_programs_take_to_drain() -> None:
+    page = " ".join((ROOT / "docs" / "operations.md").read_text(encoding="utf-8").split())
+    of_shuffler, of_analyzer = shuffler_server.GRACE, analyzer_serve.GRACE
+    assert f"calls under way {of_shuffler:g} s and its workers {2 * of_shuffler:g} s" in page
+    assert f"an analyzer gives calls {of_analyzer:g} s" in page
+    assert f"Give it {DRAIN} s" in page
+    assert max(of_analyzer, 3 * of_shuffler) * 5 < DRAIN, "and time for a busy machine"
 
 
 # systemd.
