@@ -42,7 +42,9 @@ async def run(
 ) -> None:
     """Until SIGINT or SIGTERM, or until `stop` is set; what is durable goes on at the next start."""
     require_current(
-        workspace.keys.certificate, "shufflers", hint="set the clock; or run `peos analyzer init` in a new folder"
+        workspace.keys.certificate,
+        "shufflers",
+        hint="set the clock; or draw another: `peos analyzer rotate-keys --keep-identity`",
     )
     held = lock(workspace.config.folder / SERVING)
     try:

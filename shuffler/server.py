@@ -67,8 +67,7 @@ async def run(config: Config, log: Log, *, restored: bool = False) -> None:
     """Until SIGINT or SIGTERM; what is durable goes on at the next start."""
     keys = keys_.load(config)
     for port, own in (("users", keys.users), ("peers", keys.peers)):
-        files = f"{port}.pem, {port}.key and {keys_.CARD}"
-        require_current(own, port, hint=f"set the clock; or remove {files}, and run `peos shuffler init` again")
+        require_current(own, port, hint="set the clock; or draw others: `peos shuffler rotate-keys --keep-identity`")
     stop = stop_at_signals(Observer(log))
     trust = Trust()
     read_cards(config, trust)
