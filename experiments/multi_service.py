@@ -163,7 +163,7 @@ def multi_service_6(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
             erratum=f"not at vol {worse[0]:g}, where a COUNT is near 0: a mean of ratios has no variance"
             if worse
             else "",
-            instead=what == "AVG" and len(worse) <= 1,
+            instead=not worse or (what == "AVG" and len(worse) == 1),
         )
     growth = (
         {name: of_domain["SUM"].of(name)[250.0] / of_domain["SUM"].of(name)[25.0] for name in BUILDS}

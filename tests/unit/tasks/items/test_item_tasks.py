@@ -14,7 +14,7 @@ from peos.ldp.sampled import Sampled, SampledGRR, SampledHash
 from peos.simulate import run_study
 from peos.tasks import SVIM, SVSM, LDPMiner, SVSMLDPMiner
 from peos.tasks.base import Answer, Round, Table, Task
-from peos.tasks.items.ldp_miner import SampledUnaryHash
+from peos.tasks.items.ldp_miner import SampledUnaryHash, ninetieth
 from peos.tasks.items.rounds import ItemsAnswer, ItemTask, Lengths
 from peos.tasks.items.truth import demo_lists, found_all, frequent_sets, planted_labels
 from peos.tasks.items.views import ItemsView, SizeView, SubsetsView
@@ -150,6 +150,13 @@ def test_ldp_miner_asks_for_sizes_first_and_pads_to_all() -> None:
     published = LDPMiner(100, 8, binary=True, **ASKED)
     cells = [asked(published, seen[:rounds]).plan.mechanism.parameters["cells"] for rounds in (1, 2)]
     assert cells == [2, round(math.exp(ASKED["eps_local"] / 2)) + 1]
+
+
+def test_ldp_miners_slots_are_the_ninetieth_percentile_whatever_is_significant() -> None:
+    """None of the sizes seen for sure; of lists that are all empty one slot, and no more than there are items."""
+    assert ninetieth(sizes([0.0, 0.5, 0.3, 0.15, 0.05] + [0.0] * 96, found=False), 100) == 3
+    assert ninetieth(sizes([1.0] + [0.0] * 100), 100) == 1
+    assert ninetieth(sizes([0.1] + [0.0] * 100), 7) == 7
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0])
