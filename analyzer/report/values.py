@@ -11,7 +11,7 @@ SHOWN: Final = 30  # as many bars as fit one sheet under the heading; result.jso
 _PLACES: Final = 5  # at most, so that a row fits a phone
 _PLACES_BESIDE_TRUTH: Final = 3
 _IN_THE_HEADLINE: Final = 3
-_COARSE: Final = 0.001  # a standard error of a tenth of a percentage point
+_COARSE: Final = (0.005, 0.0005)  # standard errors below which another digit of a percentage says something
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,10 @@ class Selection:
 
     @property
     def headline(self) -> tuple["Headline", ...]:
-        """The most frequent of those found, in whole per cent where their errors allow no more, within 0 and 100."""
+        """The most frequent of those found, with as few digits as their errors leave sense to, within 0 and 100 %."""
         best = [value for value in self.shown if value.found][:_IN_THE_HEADLINE]
-        places = 0 if all(value.stderr >= _COARSE for value in best) else 1
+        error = min((value.stderr for value in best), default=1.0)
+        places = sum(error < coarse for coarse in _COARSE)
         return tuple(Headline.of(value, places) for value in best)
 
     @property

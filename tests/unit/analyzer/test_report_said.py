@@ -45,9 +45,11 @@ def test_one_line_says_what_was_found_and_stays_between_nothing_and_everything()
     assert "The true share lies between 0 and 100 %" in body.one("p", "beyond").text
     fine = made(4, frequency=[0.1234] * 4, significant=[True] * 4, stderr=[1e-4] * 4, interval95=[[0.1232, 0.1236]] * 4)
     body = shown(fine)
-    assert body.one("p", "headline").text.startswith("0: 12.3 % (12.3 to 12.4); ")
+    assert body.one("p", "headline").text.startswith("0: 12.34 % (12.32 to 12.36); ")
     assert body.one("p", "headline").text.endswith("; …"), "four are found"
     assert not list(body.all("p", "beyond"))
+    rare = made(4, frequency=[0.004] * 4, significant=[True] * 4, stderr=[1e-3] * 4, interval95=[[0.002, 0.006]] * 4)
+    assert shown(rare).one("p", "headline").text.startswith("0: 0.4 % (0.2 to 0.6); "), "a small share is no 0 %"
     nothing = made(3, significant=[False] * 3)
     assert shown(nothing).one("p", "headline").text == "No value is found: none stands out from the noise."
 
