@@ -27,7 +27,7 @@ from peos.ldp.reports import Reports
 from peos.ldp.sampled import SampledGRR, SampledHash
 from peos.privacy.planner import Kinds
 from peos.tasks.base import Answer, Round, Table
-from peos.tasks.items.truth import found_all
+from peos.tasks.items.truth import found_all, held_by
 from peos.tasks.items.views import ItemsView, Lists, SizeView, SubsetsView
 from peos.tasks.labels import LABEL_LIMIT, LABELS_LIMIT, require_labels
 from peos.tasks.planning import Asked, Planned, Targets, planned_among, planned_as
@@ -90,6 +90,10 @@ class ItemTask(ABC):
         held = Lists.of(list(records)).sets(self.names or self.count)
         names = [self.name_of(item) for item in range(self.count)]
         return [names[item] for item in held.items.tolist()]
+
+    def held(self, records: Records, labels: Sequence[str]) -> Sequence[int]:
+        """By how many users each label is, also where it is none of the most frequent."""
+        return held_by(records, self.names or self.count, labels)
 
     def found(self, records: Records, answer: Answer) -> bool:
         """Whether the answer has all that is above the detection level, where the truth is known."""

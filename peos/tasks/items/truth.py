@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peos.tasks.base import Table
-from peos.tasks.items.views import Lists, label_of
+from peos.tasks.items.views import Lists, label_of, set_of
 from peos.tasks.texts import Records
 
 DEMO_ITEMS: Final = 40
@@ -51,6 +51,16 @@ def frequent_sets(records: Records, names: Sequence[str] | int, k: int) -> Mappi
 def labels_of_frequent(records: Records, names: Sequence[str] | int, k: int) -> list[str]:
     """Each of them as often as it is held."""
     return [label for label, number in frequent_sets(records, names, k).items() for _ in range(number)]
+
+
+def held_by(records: Records, names: Sequence[str] | int, labels: Iterable[str]) -> list[int]:
+    """How many users hold each of these items and item sets."""
+    held = Lists.of(list(records)).sets(names)
+    named = [str(item) for item in range(names)] if isinstance(names, int) else names
+    places = {name: place for place, name in enumerate(named)}
+    wanted = [[places[name] for name in ([one] if one in places else set_of(one))] for one in labels]
+    owners = {place: set(held.owners[held.items == place].tolist()) for one in wanted for place in one}
+    return [len(set.intersection(*(owners[place] for place in one))) for one in wanted]
 
 
 def demo_lists(users: int, seeded: np.random.Generator) -> list[list[int]]:

@@ -288,6 +288,8 @@ def test_the_truth_is_what_counting_every_set_says() -> None:
         "[1, 2]": 3,
     }
     assert frequent_sets([["a", "b"], ["a"]], ["a", "b"], 1) == {"a": 2}
+    task = SVSM(5, 2, **ASKED)
+    assert task.held(lists, ["0", "3", "4", "[1, 2]", "[2, 3]", "[0, 1, 2, 3]", "[3, 4]"]) == [4, 3, 0, 3, 2, 1, 0]
 
 
 @pytest.mark.parametrize("kind", [SVIM, SVSM, LDPMiner, SVSMLDPMiner])
