@@ -6,14 +6,14 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import chdir, closing
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from peos.localcluster import LocalCluster, Party
-from tests.e2e.town import PATIENCE, Ran, Town, command, digest_of, until
+from tests.e2e.town import PATIENCE, Ran, Town, command, digest_of, here, until
 
 pytestmark = pytest.mark.full  # whole collections by processes
 
@@ -58,8 +58,14 @@ def drilled(module: str, order: str) -> list[str]:
     return shlex.split(line)[1:]
 
 
+def typed(module: str, order: str, folder: Path, *more: object) -> Ran:
+    """The page's command, typed in a party's folder."""
+    with chdir(folder):
+        return here(*drilled(module, order), *more)
+
+
 def kept(party: Party, order: str, *words: object) -> Ran:
-    return command(party.module, order, "--config", party.config, *words)
+    return here(party.module, order, "--config", party.config, *words)
 
 
 def require(ran: Ran, code: int = 0, id_: str = "") -> Ran:
@@ -79,7 +85,7 @@ def test_a_party_is_restored_after_an_erasure_and_has_no_report(tmp_path: Path) 
         north, office = cluster.shufflers[0], cluster.analyzer
         office.config.write_text(office.config.read_text(encoding="utf-8") + BUDGET, encoding="utf-8")
         cluster.start()
-        town = Town(cluster)
+        town = Town(cluster, run=here)
         town.open("pets", VALUES, "--scheme", "jl", domain=4)
         digest = digest_of(town, "pets")
         sent = shares(north, digest)  # of dummies too
@@ -89,8 +95,8 @@ def test_a_party_is_restored_after_an_erasure_and_has_no_report(tmp_path: Path) 
         # While both serve, in the middle of a collection.
         backups = {one.module: one.folder / "party.backup" for one in (north, office)}
         for one in (north, office):
-            require(command(*drilled(one.module, "backup"), folder=one.folder))
-            require(command(*drilled(one.module, "backup"), folder=one.folder), 2, "[input.file_exists]")
+            require(typed(one.module, "backup", one.folder))
+            require(typed(one.module, "backup", one.folder), 2, "[input.file_exists]")
         whole = tmp_path / "shuffler.whole"
         assert "destroy by" in require(kept(north, "backup", "--out", whole, "--with-reports")).out
         assert found(sent, whole.read_bytes()) == len(sent)
@@ -103,9 +109,9 @@ def test_a_party_is_restored_after_an_erasure_and_has_no_report(tmp_path: Path) 
         # Another machine for the shuffler.
         config = machine(tmp_path / "new machine", north)
         backups["shuffler"].rename(config.parent / "party.backup")
-        require(command(*drilled("shuffler", "restore"), folder=config.parent))
+        require(typed("shuffler", "restore", config.parent))
         assert found(of_users, content(config.parent)) == 0
-        require(command(*drilled("shuffler", "restore"), folder=config.parent), 2, "[backup.folder_used]")
+        require(typed("shuffler", "restore", config.parent), 2, "[backup.folder_used]")
         north.stop()
         require(command("shuffler", "serve", "--config", config), 1, "[store.older]")
         accept(config)
@@ -118,11 +124,11 @@ def test_a_party_is_restored_after_an_erasure_and_has_no_report(tmp_path: Path) 
         # Another machine for the analyzer: what is not over there ends, and costs what it cost.
         config = machine(tmp_path / "new office", office)
         backups["analyzer"].rename(config.parent / "party.backup")
-        ran = require(command(*drilled("analyzer", "restore"), folder=config.parent))
+        ran = require(typed("analyzer", "restore", config.parent))
         assert "aborted       pets" in ran.out
         assert found(of_users, content(config.parent)) == 0
-        assert require(command("analyzer", "ledger", "--config", config, "--json")).json == spent
-        assert "created" in require(command("analyzer", "audit", "--config", config)).out
+        assert require(here("analyzer", "ledger", "--config", config, "--json")).json == spent
+        assert "created" in require(here("analyzer", "audit", "--config", config)).out
 
 
 def accept(config: Path) -> None:
@@ -147,7 +153,7 @@ def test_after_a_rotation_the_old_card_is_good_for_nothing_new(tmp_path: Path) -
     with LocalCluster(tmp_path / "cluster") as cluster:
         cluster.init(most_eps_local=48.0, least_reports=1)
         cluster.start()
-        town, east = Town(cluster), cluster.shufflers[1]
+        town, east = Town(cluster, run=here), cluster.shufflers[1]
         asked = {"domain": 4, "users": len(VALUES)}
         require(town.ask("pets", "--scheme", "jl", **asked))
         require(kept(east, "rotate-keys"), 2, "[store.in_use]")
@@ -161,7 +167,7 @@ def test_after_a_rotation_the_old_card_is_good_for_nothing_new(tmp_path: Path) -
         require(kept(east, "rotate-keys"), 3, "[key.rotation_early]")
         new = east.folder / "party.card"
         before = cluster.identities()[1]
-        ran = require(command(*drilled("shuffler", "rotate-keys"), "--early", folder=east.folder))
+        ran = require(typed("shuffler", "rotate-keys", east.folder, "--early"))
         assert before not in ran.out
         assert new.stat().st_mode & 0o777 == 0o644
         cluster.restart(east)
@@ -179,7 +185,7 @@ def test_after_a_rotation_the_old_card_is_good_for_nothing_new(tmp_path: Path) -
         require(kept(office, "rotate-keys", "--early"), 3, "[key.rotation_under_way]")
         for name in ("cats", "dogs"):
             town.analyst("abort", name)
-        require(command(*drilled("analyzer", "rotate-keys"), "--early", folder=office.folder))
+        require(typed("analyzer", "rotate-keys", office.folder, "--early"))
         ran = town.ask("birds", "--scheme", "jl", "--wait", 3, **asked)
         assert ran.code != 0, "the shufflers have the old card"
         assert (office.folder / "party.card").read_bytes() == (office.folder / "state" / "analyzer.card").read_bytes()
