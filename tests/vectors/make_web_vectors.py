@@ -35,9 +35,8 @@ from peos.ldp.base import Mechanism, Question
 from peos.wire.documents import decode_signed_document, encode_document, sign_document
 from peos.wire.parties import decode_answer, decode_invitation, encode_answer, encode_invitation, sign_card
 from peos.wire.submissions import encode_membership_proof
-from tests.unit.collection.made import ANALYZER, COLLECTION, DOCUMENT, ENROLMENT, SHUFFLERS, digest_of
-from tests.unit.collection.test_membership import ROW, USERS, rows
-from tests.unit.collection.test_membership import proofs as shown
+from tests.unit.collection.made import ANALYZER, DOCUMENT, ENROLMENT, SHUFFLERS, digest_of
+from tests.unit.collection.test_membership import proofs
 
 HERE: Final = Path(__file__).parent
 FILE: Final = HERE / "web.json"
@@ -353,13 +352,15 @@ def answers() -> Iterator[dict[str, Any]]:
     }
 
 
-def proofs() -> Iterator[dict[str, Any]]:
+def shown() -> Iterator[dict[str, Any]]:
     """What shufflers show of a report: counted, left out by one, by all, not signed, and cut."""
-    all_three = {who: rows() for who in (1, 2, 3)}
-    dropped = {**all_three, 3: rows("user 3")}
-    good, other, alone = shown(all_three), shown(dropped), shown({who: [ROW] for who in (1, 2, 3)})
-    empty = shown({who: [] for who in (1, 2, 3)})
-    ends = shown({who: rows("user 3", *USERS[:2]) for who in (1, 2, 3)})
+    whole = sorted(digest_of(f"id {number}")[:16] + digest_of(f"row {number}") for number in range(7))
+    collection, row, others = digest_of("a collection"), whole[3], whole[:3] + whole[4:]
+
+    def of(three: list[bytes], last: list[bytes] | None = None, counted: list[bytes] | None = None) -> Any:
+        return proofs({1: three, 2: three, 3: three if last is None else last}, counted, row, collection)
+
+    good, other, alone, empty, ends = of(whole), of(whole, others), of([row]), of([]), of(others[2:])
     lists = good[2].lists
     unsigned = replace(lists, frozen=replace(lists.frozen, signature=bytes(64)))
     held = lists.announcements.held
@@ -374,14 +375,14 @@ def proofs() -> Iterator[dict[str, Any]]:
         {2: good[2]},
         {1: good[1], 3: other[3]},
     ]
-    cases += [shown(all_three, rows("user 3")), {**good, 2: replace(good[2], lists=unsigned)}]
+    cases += [of(whole, counted=others), {**good, 2: replace(good[2], lists=unsigned)}]
     cases += [{**good, 2: replace(good[2], lists=bare)}, {**good, 1: replace(good[1], own=())}]
     cases += [{**other, 3: replace(other[3], own=good[3].own)}, {**other, 3: replace(other[3], own=other[3].own[:1])}]
     for shows in cases:
-        found = verified(COLLECTION, ROW, [one.public for one in SHUFFLERS], shows)
+        found = verified(collection, row, [one.public for one in SHUFFLERS], shows)
         yield {
-            "collection": COLLECTION.hex(),
-            "row": ROW.hex(),
+            "collection": collection.hex(),
+            "row": row.hex(),
             "identities": [one.public.hex() for one in SHUFFLERS],
             "proofs": {who: encode_membership_proof(proof).hex() for who, proof in shows.items()},
             "counted": found.counted,
@@ -445,7 +446,7 @@ def rendered() -> str:
             "submissions": list(submissions()),
             "consents": list(consents()),
             "answers": list(answers()),
-            "proofs": list(proofs()),
+            "proofs": list(shown()),
             "places": list(places()),
             "charges": list(charges()),
         }

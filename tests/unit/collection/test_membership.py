@@ -21,18 +21,21 @@ def rows(*left_out: str) -> list[bytes]:
 
 
 def proofs(
-    lists: dict[int, list[bytes]], counted: list[bytes] | None = None, row: bytes = ROW
+    lists: dict[int, list[bytes]],
+    counted: list[bytes] | None = None,
+    row: bytes = ROW,
+    collection: bytes = COLLECTION,
 ) -> dict[int, MembershipProof]:
     """What three shufflers show that announced these lists and froze what they have in common."""
     common = sorted(set.intersection(*map(set, lists.values()))) if counted is None else counted
-    held = tuple(Announcement.sign(SHUFFLERS[who - 1], who, COLLECTION, own) for who, own in sorted(lists.items()))
+    held = tuple(Announcement.sign(SHUFFLERS[who - 1], who, collection, own) for who, own in sorted(lists.items()))
     tree = RowList(common)
-    digest = frozen_digest(COLLECTION, len(common), tree.root)
+    digest = frozen_digest(collection, len(common), tree.root)
     return {
         who: MembershipProof(
             FrozenLists(
-                Announcements(COLLECTION, held),
-                sign_frozen(SHUFFLERS[who - 1], COLLECTION, digest),
+                Announcements(collection, held),
+                sign_frozen(SHUFFLERS[who - 1], collection, digest),
                 len(common),
                 tree.root,
             ),
