@@ -15,7 +15,11 @@
     decryption, publisher, result; report, the page
     lists              the signed lists, for users who verify
     ledger             budgets
+    statement          what a privacy officer reads
     scheduler, serve   collections moved on; the process
+    console_service    what the console is shown, and what it may ask for
+    creating           collections that it asked for
+    console            the pages, a process of their own without a key
     status, troubles   what is waited for, and what fails
     events             what happens, as the log has it
 

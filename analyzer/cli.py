@@ -14,7 +14,7 @@ import typer
 from peos.cli.options import POST_PROCESS, Log, examples, seconds, with_settings
 from peos.cli.options import config as config_option
 from peos.cli.upkeep import CardOut, Keeper, add_upkeep, show_card
-from peos.errors import PeosError, WrongInput
+from peos.errors import WrongInput
 from peos.settings import load
 from peos.spec import CollectionSpec
 
@@ -78,6 +78,20 @@ def serve(config: Config, log: Log = None) -> None:
     with _workspace(config) as workspace:
         logs.configure(log)
         asyncio.run(run(workspace, logs.Log().bind(party=workspace.config.name)))
+
+
+@app.command(epilog=examples("peos analyzer console --config analyzer.toml"))
+def console(config: Config, log: Log = None) -> None:
+    """Show pages to run collections from, until stopped; needs `peos analyzer serve`, and no passphrase."""
+    from analyzer.config import read
+    from analyzer.console.serve import run
+    from peos.ending import outlive_terminal
+    from peos.net import logs
+
+    outlive_terminal()
+    settings = read(config)
+    logs.configure(log)
+    asyncio.run(run(settings, logs.Log().bind(party=settings.name)))
 
 
 @app.command(
@@ -328,25 +342,19 @@ def statement(
 
 
 def _awaited(workspace: "Workspace", name: str, wait: float, progress: Any) -> dict[str, Any]:
+    from analyzer.status import not_yet, published
     from analyzer.status import status as where
-    from peos.collection.lifecycle import State
 
     give_up_at = time.monotonic() + wait
     while True:
         kept = workspace.kept(name)
-        if kept.result is not None:
-            found: dict[str, Any] = json.loads(kept.result)
+        found = published(kept)
+        if found is not None:
             return found
-        if kept.state is State.ABORTED:
-            raise PeosError(
-                "result.aborted",
-                f"{name} was aborted: {kept.reason}",
-                hint="create another collection, under another name",
-            )
         standing = str(where(workspace, [kept])[0].here)
         left = give_up_at - time.monotonic()
         if left <= 0:
-            raise PeosError("result.not_yet", f"there is no result yet: {standing}", hint="--wait SECONDS waits for it")
+            raise not_yet(standing)
         progress.waiting(standing)
         time.sleep(min(left, 1.0))
 

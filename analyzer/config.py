@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from analyzer import web_config
+from analyzer import console_config, web_config
+from analyzer.console_config import Console
 from analyzer.web_config import ByWeb
 from peos import configuration
 from peos.compute import PROCESSES, Choice
@@ -46,6 +47,7 @@ class Config(File):
     peers: str = setting("listen.peers", ADDRESS)
     bind: str | None = setting(*configuration.BIND)
     metrics: str | None = setting(*configuration.METRICS)
+    console: Console | None = group(console_config.KEYS, console_config.console, None)  # pages for the analyst
     peer_connections: int = setting(*configuration.PEER_CONNECTIONS)
     compute: Choice = group(configuration.COMPUTE, configuration.compute, PROCESSES)  # where ciphertexts are decrypted
     budget: Budget | None = group((_EPSILON, _DELTA), _budget, None)  # of each population, for all collections together
@@ -55,7 +57,8 @@ class Config(File):
     dummies_by_web: ByWeb | None = group(web_config.KEYS, web_config.by_web, None)
 
     def __post_init__(self) -> None:
-        configuration.require_apart(self.path, {"peers": self.peers, "metrics": self.metrics})
+        pages = None if self.console is None else self.console.address
+        configuration.require_apart(self.path, {"peers": self.peers, "metrics": self.metrics, "console": pages})
         if len(set(self.shufflers)) < len(self.shufflers):
             raise WrongInput(
                 "config.same_card",
@@ -71,6 +74,12 @@ class Config(File):
                 hint="name the port for browsers of each, in their order",
                 where=str(self.path),
             )
+
+    @property
+    def console_socket(self) -> Path:
+        """Where the serving process answers the console."""
+        own = None if self.console is None else self.console.socket
+        return own or self.folder / console_config.SOCKET
 
     def signed_cards(self) -> tuple[bytes, ...]:
         """The shufflers' cards in their order, as they were signed; read when they are needed, not before."""

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from analyzer.ledger import require_affordable
 from analyzer.store import CollectionRow
@@ -20,6 +20,9 @@ from peos.spec import CollectionSpec, Terms
 from peos.tasks.views import ViewChoice
 from peos.wire.documents import encode_document, sign_document
 from peos.wire.parties import decode_card, encode_proposal
+
+if TYPE_CHECKING:
+    from peos.privacy import Plan
 
 _SALT_BYTES: Final = 32
 
@@ -39,31 +42,29 @@ class Contents:
 def draft(workspace: Workspace, spec: CollectionSpec, progress: Progress) -> CollectionRow:
     """The collection of that name: as it is kept, or made now."""
 
-    def planned(shufflers: int) -> Contents:
-        found = spec.plan(shufflers)
-        return Contents(found.randomizer, found.fakes, labels=spec.labels)
+    return drafted(workspace, spec, progress, lambda shufflers: _contents(spec, spec.plan(shufflers)))
 
-    return drafted(workspace, spec, progress, planned)
+
+def preview(workspace: Workspace, spec: CollectionSpec) -> "Plan":
+    """What a collection of that spec would be, or why it would be refused; nothing is kept of it."""
+    _as_kept(workspace, spec)
+    found = spec.plan(len(workspace.config.signed_cards()))
+    _require_affordable(workspace, spec, _contents(spec, found))
+    return found
+
+
+def _contents(spec: CollectionSpec, found: "Plan") -> Contents:
+    return Contents(found.randomizer, found.fakes, labels=spec.labels)
 
 
 def drafted(workspace: Workspace, spec: Terms, progress: Progress, planned: Callable[[int], Contents]) -> CollectionRow:
     """The same of whatever is asked, which is planned for so many shufflers."""
-    known = workspace.store.named(spec.name)
+    known = _as_kept(workspace, spec)
     if known is not None:
-        if known.request != spec.encode():
-            raise WrongInput(
-                "collection.other_parameters",
-                f"a collection {spec.name} was created with other parameters",
-                hint="choose another name, or give the same parameters to go on with it",
-            )
         return known
     signed_cards = workspace.config.signed_cards()
     asked = planned(len(signed_cards))
-    if workspace.config.budget is not None:
-        least = max(0, spec.least - 1)
-        release = Release(spec.name, asked.mechanism, least, asked.fakes, least)
-        named = asked.study_name or spec.name
-        require_affordable(workspace, spec.population, named, [release], workspace.config.budget)
+    _require_affordable(workspace, spec, asked)
     protocol = protocol_named(spec.protocol)
     if protocol.weaker:
         progress.say(protocol.weaker)
@@ -88,6 +89,26 @@ def drafted(workspace: Workspace, spec: Terms, progress: Progress, planned: Call
         study=asked.study_name,
     )
     return workspace.kept(spec.name)
+
+
+def _as_kept(workspace: Workspace, spec: Terms) -> CollectionRow | None:
+    """The collection of that name, which must be the one that is asked for; nothing if there is none."""
+    known = workspace.store.named(spec.name)
+    if known is not None and known.request != spec.encode():
+        raise WrongInput(
+            "collection.other_parameters",
+            f"a collection {spec.name} was created with other parameters",
+            hint="choose another name, or give the same parameters to go on with it",
+        )
+    return known
+
+
+def _require_affordable(workspace: Workspace, spec: Terms, asked: Contents) -> None:
+    if workspace.config.budget is not None:
+        least = max(0, spec.least - 1)
+        release = Release(spec.name, asked.mechanism, least, asked.fakes, least)
+        named = asked.study_name or spec.name
+        require_affordable(workspace, spec.population, named, [release], workspace.config.budget)
 
 
 def _planned(document: Document, users: int) -> tuple[str, ...]:

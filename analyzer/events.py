@@ -52,6 +52,13 @@ class DummyNotIn(Failure):
 
 
 @dataclass(frozen=True)
+class NotCreated(Failure):
+    """A collection that a console asked for is not open; it stays a draft, and can be gone on with."""
+
+    sentence: ClassVar[str] = "a collection is not opened"
+
+
+@dataclass(frozen=True)
 class Began(Event):
     """The process begins to look after its collections."""
 

@@ -5,7 +5,7 @@ not, and one that was aborted later is, since it is unknown what had been delive
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from analyzer.store import CollectionRow
@@ -60,6 +60,27 @@ def together(workspace: Workspace, kept: CollectionRow, users: int) -> dict[str,
         "delta": budget.delta,
         "budget": budget.epsilon,
     }
+
+
+def history(workspace: Workspace, population: str, budget: Budget) -> dict[str, Any]:
+    """The population's ledger, and what had been given away after each collection, in the order in which they opened.
+
+    A study stands where its first round opened, all its rounds with it.
+    """
+    found = ledger_of(workspace, population, budget)
+    opened = dict(sorted(_opened(workspace), key=lambda one: -one[1]))  # the earliest of each stays
+    releases = sorted(found.releases, key=lambda release: opened[release.name])
+    points = []
+    for count, release in enumerate(releases, start=1):
+        so_far = Ledger(budget, tuple(releases[:count]))
+        points.append({"name": release.name, "at": opened[release.name], "spent": so_far.spent.epsilon})
+    return {**to_json(population, found), "shown": shown(population), "points": points}
+
+
+def _opened(workspace: Workspace) -> Iterator[tuple[str, float]]:
+    for kept in workspace.store.all():
+        study = workspace.store.study_of(kept.digest)
+        yield study.name if study else kept.name, kept.opened_at or kept.since
 
 
 def populations(workspace: Workspace) -> list[str]:

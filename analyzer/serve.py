@@ -6,6 +6,8 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from analyzer.analyst_service import AnalystService
+from analyzer.console_service import ConsoleService
+from analyzer.creating import Creating
 from analyzer.delivery_receiver import DeliveryReceiver
 from analyzer.inspection_runner import InspectionRunner
 from analyzer.publisher import Publisher
@@ -17,6 +19,7 @@ from peos.configuration import bound
 from peos.hardening import descriptors
 from peos.net.certificates import require_current
 from peos.net.limits import METRICS, Limits, fitted
+from peos.net.local import LocalPort, serve_local
 from peos.net.logs import Log
 from peos.net.observer import DescriptorsFound, Drains, Event, Followers, Observer, Stopped
 from peos.net.server import Running, serve, stop_at_signals
@@ -81,18 +84,23 @@ async def _serve(
     (limits,) = fitted(found, Limits(workspace.config.peer_connections), apart=apart)
     analyst = AnalystService(receiver, inspection_runner, scheduler.look).service()
     address = bound(workspace.config.peers, workspace.config.bind)
-    ports: list[Running | MetricsPort] = [
+    creating = Creating(workspace, observer)
+    ports: list[Running | MetricsPort | LocalPort] = [
         await serve(address, port, [analyst], observer=observer, trust=trust, limits=limits)
     ]
     keeping = asyncio.ensure_future(scheduler.run(admission.look))
     stopping = asyncio.ensure_future(stop.wait())
     try:
+        if workspace.config.console is not None:
+            console = ConsoleService(workspace, creating).service()
+            ports.append(await serve_local(workspace.config.console_socket, [console], observer=observer))
         if metrics and workspace.config.metrics:
             ports.append(await metrics.serve(workspace.config.metrics, observer))
         await asyncio.wait((stopping, keeping), return_when=asyncio.FIRST_COMPLETED)
         observer.note(Drains())
     finally:
         await asyncio.gather(*(port.stop(GRACE) for port in ports))
+        await creating.stop()
         bell.close()
         stopping.cancel()
         keeping.cancel()

@@ -1,9 +1,11 @@
 """Where collections stand, here and with each shuffler: what is waited for, from whom, how far, how long, and why."""
 
 import asyncio
+import json
 import time
 from collections.abc import Sequence, Set
 from dataclasses import replace
+from typing import Any
 
 from analyzer import troubles
 from analyzer.inspection_runner import InspectionRunner
@@ -16,11 +18,31 @@ from peos.collection.cards import Card, party, plain_text
 from peos.collection.lifecycle import OVER, State
 from peos.collection.replies import Status
 from peos.collection.status import Line, Overview, Waiting
+from peos.errors import PeosError
 
 
 def status(workspace: Workspace, found: Sequence[CollectionRow]) -> list[Overview]:
     """Where each collection stands, as `status` shows it."""
     return [_one(workspace, kept) for kept in found]
+
+
+def published(kept: CollectionRow) -> dict[str, Any] | None:
+    """A collection's result, if there is one yet; PeosError if there never will be."""
+    if kept.result is not None:
+        found: dict[str, Any] = json.loads(kept.result)
+        return found
+    if kept.state is State.ABORTED:
+        raise PeosError(
+            "result.aborted",
+            f"{kept.name} was aborted: {kept.reason}",
+            hint="create another collection, under another name",
+        )
+    return None
+
+
+def not_yet(standing: str) -> PeosError:
+    """There is no result yet, and what it waits for."""
+    return PeosError("result.not_yet", f"there is no result yet: {standing}", hint="--wait SECONDS waits for it")
 
 
 def _one(workspace: Workspace, kept: CollectionRow) -> Overview:

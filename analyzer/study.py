@@ -21,7 +21,7 @@ from peos.cli.progress import Progress
 from peos.collection.lifecycle import OVER, State
 from peos.collection.study import Ask, Attempt, Concluded, StudyState, following, seen
 from peos.collection.ticket import STUDY_BYTES, StudyPart
-from peos.errors import Closed, LocalFault, WrongInput
+from peos.errors import Closed, LocalFault, NotYet, WrongInput
 from peos.ldp.reports import Reports
 from peos.privacy.composition import Release
 from peos.privacy.guarantees import rounded_up
@@ -65,6 +65,15 @@ def kept(workspace: Workspace, name: str) -> StudyRow:
         raise WrongInput(
             "study.none", f"there is no study {name}", hint="`peos study status` lists those that there are"
         )
+    return found
+
+
+def result(workspace: Workspace, name: str) -> dict[str, Any]:
+    """What the study of that name found, once it is over."""
+    study = kept(workspace, name)
+    if study.result is None:
+        raise NotYet("study.not_over", f"{name} is {study.state}: there is no result", hint="`peos study run` ends it")
+    found: dict[str, Any] = json.loads(study.result)
     return found
 
 

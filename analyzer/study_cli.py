@@ -9,7 +9,6 @@ import typer
 
 from analyzer.cli import WAIT, Config, Csv, Html, Json, Of, Parquet, _workspace
 from peos.cli.options import examples, seconds, with_settings, with_task_options
-from peos.errors import NotYet
 from peos.settings import load
 from peos.spec import StudySpec
 
@@ -130,17 +129,14 @@ def result(
     of: Of = "values",
 ) -> None:
     """Show what a study found, with error bars and guarantees."""
-    from analyzer.study import kept
+    from analyzer.study import result as result_of
     from analyzer.takeaway import TakeAway
     from peos.cli.progress import Progress
 
     takes = TakeAway(html, csv, parquet, of)
     takes.require()
     with _workspace(config) as workspace:
-        study = kept(workspace, name)
-    if study.result is None:
-        raise NotYet("study.not_over", f"{name} is {study.state}: there is no result", hint="`peos study run` ends it")
-    found = json.loads(study.result)
+        found = result_of(workspace, name)
     with Progress() as progress:
         takes.write(found, progress.say)
     if as_json:

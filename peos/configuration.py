@@ -12,7 +12,7 @@ from peos.settings import ADDRESS, TEXT, Key, Kind, Settings, count, one_of
 from peos.wire.parties import decode_card
 
 _CREDENTIALS: Final = "$CREDENTIALS_DIRECTORY"
-_WRITE_IT: Final = "write the passphrase into it, and give it mode 0600"
+_WRITE_IT: Final = "write the secret into it, and give it mode 0600"
 
 
 def read_card(settings: Path, key: str, card: Path) -> tuple[bytes, Card]:
@@ -113,8 +113,8 @@ def bound(address: str, bind: str | None) -> str:
     return address if bind is None else f"{bind}:{address.rpartition(':')[2]}"
 
 
-def read_passphrase(path: Path, file: Path) -> bytes:
-    """The passphrase that the configuration `path` names, from a file that only its owner can open.
+def read_passphrase(path: Path, file: Path, key: str = "passphrase_file") -> bytes:
+    """The secret that the configuration `path` names by `key`, from a file that only its owner can open.
 
     A newline at its end does not count. `$CREDENTIALS_DIRECTORY` is the folder that a supervisor has made for this
     process alone; the file in it may be root's, and readable through the process' group.
@@ -125,7 +125,7 @@ def read_passphrase(path: Path, file: Path) -> bytes:
         if not folder:
             raise WrongInput(
                 "config.credentials",
-                f"passphrase_file: {_CREDENTIALS} is not set",
+                f"{key}: {_CREDENTIALS} is not set",
                 hint="a supervisor sets it, like systemd's LoadCredential; or name the file itself",
                 where=str(path),
             )
@@ -134,7 +134,7 @@ def read_passphrase(path: Path, file: Path) -> bytes:
         if file.stat().st_mode & others:
             raise WrongInput(
                 "config.passphrase_open",
-                f"passphrase_file: {file} is open to others",
+                f"{key}: {file} is open to others",
                 hint=f"chmod 600 {file}",
                 where=str(path),
             )
@@ -142,12 +142,10 @@ def read_passphrase(path: Path, file: Path) -> bytes:
     except OSError as error:
         raise WrongInput(
             "config.passphrase_unreadable",
-            f"passphrase_file: {file} cannot be read: {in_words(error)}",
+            f"{key}: {file} cannot be read: {in_words(error)}",
             hint=_WRITE_IT,
             where=str(path),
         ) from None
     if not content:
-        raise WrongInput(
-            "config.passphrase_empty", f"passphrase_file: {file} is empty", hint=_WRITE_IT, where=str(path)
-        )
+        raise WrongInput("config.passphrase_empty", f"{key}: {file} is empty", hint=_WRITE_IT, where=str(path))
     return content

@@ -9,7 +9,6 @@ They end where the calls of the port for users end, so that no rule stands here 
 `Answer` too. There are no cookies, and the ticket is in the part: a page of another origin gains nothing by asking.
 """
 
-import asyncio
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -22,14 +21,13 @@ from peos.collection.replies import Answer
 from peos.collection.submission import Part
 from peos.collection.ticket import ID_BYTES
 from peos.crypto.kdf import DIGEST_BYTES
-from peos.errors import BadEncoding, Full, NotYet, Refused, RemoteFault, Unknown
+from peos.errors import Full, Refused, Unknown
 from peos.net.acceptor import caller_of
 from peos.net.calls import CollectionMeter
 from peos.net.guard import noted
 from peos.net.limits import MESSAGE_BYTES, Limits
 from peos.net.observer import Observer
-from peos.net.tls import grpc
-from peos.net.web import Application, Receive, Scope, Send
+from peos.net.web import STATUS, Application, Receive, Scope, Send, read_body, respond
 from peos.wire.methods import PROVE, SUBMIT
 from shuffler.web_config import Web
 
@@ -38,18 +36,6 @@ PARTS: Final = "/v1/parts"
 PROOFS: Final = "/v1/proofs"
 TYPE: Final = b"application/x-protobuf"
 _CHECKED_AGAIN: Final = b"600"  # seconds for which a browser remembers what a page may ask
-_Code = grpc.StatusCode
-STATUS: Final = {
-    _Code.INVALID_ARGUMENT: 400,
-    _Code.PERMISSION_DENIED: 403,
-    _Code.NOT_FOUND: 404,
-    _Code.FAILED_PRECONDITION: 409,
-    _Code.ALREADY_EXISTS: 409,
-    _Code.ABORTED: 500,
-    _Code.INTERNAL: 500,
-    _Code.UNAVAILABLE: 503,
-    _Code.RESOURCE_EXHAUSTED: 503,
-}
 _AGAIN: Final = "try again in a while"
 Headers = list[tuple[bytes, bytes]]
 
@@ -128,21 +114,7 @@ class WebPort:
         raise Unknown("web.route", "there is nothing at this address", hint="run the same version everywhere")
 
     async def _body(self, receive: Receive) -> bytes:
-        """All that was posted; no more than a message may have, and in no more time than a stream may be silent."""
-        body = bytearray()
-        try:
-            async with asyncio.timeout(self._silence):
-                while True:
-                    event = await receive()
-                    if event["type"] != "http.request":
-                        raise RemoteFault("web.broken_off", "the request broke off", party="user", step="submission")
-                    body += event.get("body", b"")
-                    if len(body) > MESSAGE_BYTES:
-                        raise BadEncoding("encoding.too_long", f"a part is no longer than {MESSAGE_BYTES} bytes")
-                    if not event.get("more_body", False):
-                        return bytes(body)
-        except TimeoutError:
-            raise NotYet("web.too_slow", "the part did not come in time", hint=_AGAIN) from None
+        return await read_body(receive, limit=MESSAGE_BYTES, silence=self._silence, what="a part")
 
     def _require_origin(self, origin: bytes) -> None:
         if origin and origin not in self._origins:
@@ -199,7 +171,6 @@ _ALLOWED: Final[Headers] = [
 async def _send(send: Send, status: int, body: bytes, origin: bytes, more: Iterable[tuple[bytes, bytes]] = ()) -> None:
     headers = [
         (b"content-type", TYPE),
-        (b"content-length", str(len(body)).encode()),
         (b"cache-control", b"no-store"),
         (b"x-content-type-options", b"nosniff"),
         (b"vary", b"Origin"),
@@ -207,5 +178,4 @@ async def _send(send: Send, status: int, body: bytes, origin: bytes, more: Itera
     ]
     if origin:
         headers.append((b"access-control-allow-origin", origin))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await respond(send, status, body, headers)

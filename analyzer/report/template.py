@@ -24,16 +24,18 @@ _CONTROLS: Final = frozenset({"Cc", "Cs"})
 def rendered(template: str, **values: Any) -> str:
     """A template by its place below analyzer/, with the look and the policy of a page that stands by itself."""
     look = text_of(LOOK)
-    return (
-        _environment()
-        .get_template(template)
-        .render(
-            values,
-            # Only this very style sheet is allowed: a text that got past the escaping could still run or load nothing.
-            policy=f"default-src 'none'; style-src '{hash_of(look)}'; base-uri 'none'; form-action 'none'",
-            look=Markup(look),  # noqa: S704 - our own file, and the policy has its digest
-        )
+    return rendered_part(
+        template,
+        **values,
+        # Only this very style sheet is allowed: a text that got past the escaping could still run or load nothing.
+        policy=f"default-src 'none'; style-src '{hash_of(look)}'; base-uri 'none'; form-action 'none'",
+        look=Markup(look),  # noqa: S704 - our own file, and the policy has its digest
     )
+
+
+def rendered_part(template: str, **values: Any) -> str:
+    """The same without them: a page with a server, or a part of one."""
+    return _environment().get_template(template).render(values)
 
 
 def hash_of(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import inspect
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -90,15 +90,21 @@ def with_settings(kind: type[File]) -> Callable[[Callable[..., None]], Callable[
         def call(**given: Any) -> None:
             mine = {name: given.pop(name) for name in list(given) if name in names}
             left = {name: value for name, value in given.items() if value not in (None, [])}
-            command(**mine, **{name: _number(value, numbers.get(name)) for name, value in left.items()})
+            command(**mine, **typed_settings(kind, left))
 
-        numbers, options = _numbers(kind), _parameters(kind)
+        options = _parameters(kind)
         call.__doc__, call.__name__ = command.__doc__, command.__name__
         call.__signature__ = inspect.Signature([*_keywords(own), *options])  # type: ignore[attr-defined] # functions take it
         call.__annotations__ = {one.name: one.annotation for one in (*own, *options)}
         return call
 
     return decorate
+
+
+def typed_settings(kind: type[File], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as they are typed, at a command line or in a form, with its numbers read."""
+    numbers = _numbers(kind)
+    return {name: _number(value, numbers.get(name)) for name, value in given.items()}
 
 
 def with_task_options(command: Callable[..., None]) -> Callable[..., None]:

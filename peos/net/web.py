@@ -9,23 +9,38 @@ import asyncio
 import contextlib
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from peos.errors import WrongInput, in_words
+from peos.errors import BadEncoding, NotYet, PeosError, RemoteFault, WrongInput, in_words
 from peos.net.acceptor import Acceptor
+from peos.net.errors import TABLE
 from peos.net.limits import Limits
 from peos.net.observer import Listens, Observer
+from peos.net.tls import grpc
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+_Code = grpc.StatusCode
+STATUS: Final = {
+    _Code.INVALID_ARGUMENT: 400,
+    _Code.PERMISSION_DENIED: 403,
+    _Code.NOT_FOUND: 404,
+    _Code.FAILED_PRECONDITION: 409,
+    _Code.ALREADY_EXISTS: 409,
+    _Code.ABORTED: 500,
+    _Code.INTERNAL: 500,
+    _Code.UNAVAILABLE: 503,
+    _Code.RESOURCE_EXHAUSTED: 503,
+}
+STATUS_OF: Final[Mapping[type[PeosError], int]] = {kind: STATUS[row.status] for kind, row in TABLE.items()}
 _LOOPBACK: Final = "127.0.0.1"
 _BACKLOG: Final = 512
 _HEAD: Final = 16 << 10  # bytes of a request's line and headers
@@ -53,6 +68,55 @@ class Pair:
                 hint="a PEM file with the certificate and its chain, and one with its key, which has no passphrase",
             ) from None
         return context
+
+
+async def read_body(receive: Receive, *, limit: int, silence: float, what: str) -> bytes:
+    """All that was posted; no more than `limit` bytes, and in no more time than a stream may be silent."""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(silence):
+            while True:
+                event = await receive()
+                if event["type"] != "http.request":
+                    raise RemoteFault("web.broken_off", "the request broke off", party="user", step="submission")
+                body += event.get("body", b"")
+                if len(body) > limit:
+                    raise BadEncoding("encoding.too_long", f"{what} is no longer than {limit} bytes")
+                if not event.get("more_body", False):
+                    return bytes(body)
+    except TimeoutError:
+        raise NotYet("web.too_slow", f"{what} did not come in time", hint="try again in a while") from None
+
+
+async def respond(send: Send, status: int, body: bytes, headers: Sequence[tuple[bytes, bytes]]) -> None:
+    """A whole answer."""
+    sized = [*headers, (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": sized})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def respond_on(
+    send: Send, receive: Receive, headers: Sequence[tuple[bytes, bytes]], events: AsyncIterator[bytes]
+) -> None:
+    """An answer that goes on, until its events or its reader end."""
+    await send({"type": "http.response.start", "status": 200, "headers": list(headers)})
+
+    async def told() -> None:
+        async for event in events:
+            await send({"type": "http.response.body", "body": event, "more_body": True})
+
+    async def gone() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    ends = {asyncio.ensure_future(told()), asyncio.ensure_future(gone())}
+    try:
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for one in ends:
+            one.cancel()
+        await asyncio.gather(*ends, return_exceptions=True)
+        await send({"type": "http.response.body", "body": b""})
 
 
 class RunningWeb:

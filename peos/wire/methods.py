@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from peos.wire import freezes, inspections, parties, shuffles, submissions
+from peos.wire import consoles, freezes, inspections, parties, shuffles, submissions
 
 VECTOR_HEADER: Final = "vector-header-bin"  # the metadata of a call that carries a vector's chunks
 
@@ -79,6 +79,28 @@ GET_RECEIPT: Final = Method("Analyst", "GetReceipt", *_ASK, shuffles.encode_rece
 GET_DUMMIES: Final = Method(
     "Analyst", "GetDummies", *_ASK, inspections.encode_revealed, inspections.decode_revealed, streams_out=True
 )
+
+_OF_CONSOLE = (
+    consoles.encode_console_question,
+    consoles.decode_console_question,
+    consoles.encode_console_piece,
+    consoles.decode_console_piece,
+)
+
+
+def _of_console(name: str) -> Method:
+    return Method("Console", name, *_OF_CONSOLE, streams_out=True)
+
+
+CONSOLE_OVERVIEW: Final = _of_console("Overview")
+CONSOLE_COLLECTION: Final = _of_console("Collection")
+CONSOLE_STUDY: Final = _of_console("Study")
+CONSOLE_BUDGETS: Final = _of_console("Budgets")
+CONSOLE_RESULT: Final = _of_console("Result")
+CONSOLE_STATEMENT: Final = _of_console("Statement")
+CONSOLE_INVITATION: Final = _of_console("Invitation")
+CONSOLE_PLAN: Final = _of_console("Plan")
+CONSOLE_CREATE: Final = _of_console("Create")
 
 USERS: Final = (DESCRIBE, SUBMIT, SUBMIT_MANY, PROVE)
 PEERS: Final = (

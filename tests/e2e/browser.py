@@ -58,6 +58,13 @@ class Browser:
         found: list[str] = self.run(f"return (await axe.run()).violations.map({named})")
         return found
 
+    def key(self, name: str) -> None:
+        """Press a key, as a person does."""
+        for kind in ("rawKeyDown", "keyUp"):
+            code = {"Tab": 9, "ArrowLeft": 37, "Enter": 13}[name]
+            given = {"type": kind, "key": name, "code": name, "windowsVirtualKeyCode": code}
+            self._chrome.execute_cdp_cmd("Input.dispatchKeyEvent", given)
+
     def visit(self, address: str) -> None:
         """Load a page by its address."""
         self._chrome.get(address)

@@ -38,13 +38,12 @@ def _all_text(shown: Statement) -> tuple[str, str]:
     return " ".join(read(page(shown)).one("body").text.split()), " ".join(" ".join(lines(shown)).split())
 
 
-def _publish(world: World, opened: Workspace, kept: CollectionRow) -> None:
+def deliver(world: World, opened: Workspace, kept: CollectionRow) -> None:
+    """The output of forty users."""
     receiver = world.receiver(opened)
     values = np.repeat(np.arange(4), [20, 10, 6, 4])
     for sender, sent in world.deliveries(opened, kept, world.output(opened, kept, values)).items():
         take(receiver, sent, world.certificate(sender))
-    runner = world.inspection_runner(opened)
-    Publisher(opened, receiver, runner, Inline(), Observer(Log("tests.analyzer"))).publish(opened.kept(kept.name))
 
 
 def _epsilons(shown: Statement) -> list[list[str]]:
@@ -80,7 +79,10 @@ def test_before_a_result_it_states_the_expected_users_and_the_minimum(world: Wor
 def test_afterwards_it_states_what_was_realised(world: World) -> None:
     opened = world.workspace()
     kept = world.open(opened)
-    _publish(world, opened, kept)
+    deliver(world, opened, kept)
+    observer = Observer(Log("tests.analyzer"))
+    runner = world.inspection_runner(opened)
+    Publisher(opened, world.receiver(opened), runner, Inline(), observer).publish(opened.kept("fruit"))
     shown = statement(opened, "fruit", NOW)
     document = opened.signed(kept).document
     users = 40

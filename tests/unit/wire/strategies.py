@@ -32,7 +32,7 @@ from peos.shuffle.messages import (
     VectorHeader,
 )
 from peos.v1 import shuffle_pb2 as pb
-from peos.wire import documents, freezes, parties, shuffles, submissions
+from peos.wire import consoles, documents, freezes, parties, shuffles, submissions
 from peos.wire.strict import serialize
 from tests.keys import small_key
 from tests.unit.wire import party_strategies as party
@@ -226,6 +226,12 @@ _words = st.builds(Statement, headers(vector=False), digests)
 _receipts = st.builds(SignedReceipt, st.builds(Context, digests, digests, attempts), digests, signatures)
 _chunks = st.binary(min_size=1, max_size=64)
 
+_terms = st.one_of(st.text(max_size=20), st.lists(st.text(max_size=10), max_size=3))
+_console_questions = st.builds(
+    consoles.ConsoleQuestion, st.text(min_size=1, max_size=40), st.dictionaries(names, _terms, max_size=3)
+)
+_console_pieces = st.binary(min_size=1, max_size=200)
+
 CODECS = {
     "Document": Codec(_documents(), documents.encode_document, _read_document, DOCUMENT),
     "SignedDocument": Codec(_documents(), _signed, _read_signed),
@@ -261,6 +267,10 @@ CODECS = {
     "VectorChunk": Codec(_chunks, _encode_chunk, _decode_chunk),
     "Notice": Codec(_notices(), shuffles.encode_notice, shuffles.decode_notice),
     "Receipt": Codec(_receipts, shuffles.encode_receipt, shuffles.decode_receipt),
+    "ConsoleQuestion": Codec(
+        _console_questions, consoles.encode_console_question, consoles.decode_console_question, open_ended=True
+    ),
+    "ConsolePiece": Codec(_console_pieces, consoles.encode_console_piece, consoles.decode_console_piece),
     "Inquiry": Codec(digests, parties.encode_inquiry, parties.decode_inquiry),
     "Reply": Codec(st.none(), parties.encode_reply, parties.decode_reply),
     "SignedCard": Codec(party.cards(for_users=False), party.sign_card, parties.decode_card),
