@@ -39,7 +39,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "sets": "python -m benchmarks.sets --json",
     "search": "peos bench search --json",
     "pem": "python -m benchmarks.pem --json",
-    "rounds": "python -m benchmarks.rounds --users 2000 20000 --json",
+    "rounds": "python -m benchmarks.rounds --users 2000 --json",
     "end-to-end": "peos bench end-to-end --json",
     "end-to-end-jl": "peos bench end-to-end --users 100000 --scheme jl --json",
     "end-to-end-million": "peos bench end-to-end --users 1000000 --scheme jl --json",
@@ -384,7 +384,8 @@ def _rounds(found: Data) -> Iterator[str]:
             one collection of all of them, with three shufflers and JL, from the first process to the result:
             {study["seconds"]:g} s against {alone["seconds"]:g} s, {longer["seconds"]:g} s longer
             ({one["most_longer"]:g} s at 2,000 users was the bar); of processor time {study["processor_seconds"]:g} s
-            against {alone["processor_seconds"]:g} s, {longer["processor_seconds"]:g} s more."""),
+            against {alone["processor_seconds"]:g} s, {longer["processor_seconds"]:g} s more. Other programs ran on the
+            machine's {one["machine"]["cores"]} cores: its load was {row["load"]:.0f} before."""),
             *tables.table(("step of the study", "seconds"), list(study["steps"].items())),
             "",
         )

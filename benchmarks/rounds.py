@@ -9,6 +9,7 @@ no fakes. Seconds are of a clock, from the first process to the result; processo
 
 import argparse
 import json
+import os
 import resource
 import tempfile
 import time
@@ -53,6 +54,7 @@ def of_users(users: int) -> Row:
     """The study and the collection of so many."""
     lists = [[value, (value + 1) % ITEMS] for value in zipf_values(users, ITEMS, 1)]
     spec = StudySpec(name="demo", task="items", options={"items": ITEMS, "top": ITEMS // 2}, users=users, **_ASKED)
+    load = os.getloadavg()[0]  # of other programs: it lengthens what a clock says
     flat = local_spec(users, ITEMS, mechanism="grr", **_ASKED)
     values = zipf_values(users, ITEMS, 1)
     study = timed(lambda folder, console: run_study_locally(folder, spec, lists, shufflers=3, console=console))
@@ -60,7 +62,7 @@ def of_users(users: int) -> Row:
         lambda folder, console: run_locally(folder, values, shufflers=3, spec=flat, console=console),
     )
     longer = {name: round(study[name] - alone[name], 1) for name in ("seconds", "processor_seconds")}
-    return {"users": users, "study": study, "collection": alone, "longer": longer}
+    return {"users": users, "load": load, "study": study, "collection": alone, "longer": longer}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
