@@ -31,8 +31,8 @@ def read_card(settings: Path, key: str, card: Path) -> tuple[bytes, Card]:
     except BadEncoding as bad:
         raise WrongInput(
             "card.unreadable",
-            f"{key}: {card} is not a card: {bad}",
-            hint="ask its operator for the card again",
+            f"{key}: {card} cannot be read as a card: {bad}",
+            hint=bad.hint or "ask its operator for the card again",
             where=str(settings),
         ) from None
 

@@ -346,7 +346,8 @@ def _invited(path: Path) -> "Invitation":
             "input.invitation_missing", f"the invitation {path} cannot be read: {in_words(error)}", hint=_INVITED
         ) from None
     except BadEncoding as bad:
-        raise WrongInput("input.invitation", f"{path} is not an invitation: {bad}", hint=_INVITED) from None
+        sentence = f"{path} cannot be read as an invitation: {bad}"
+        raise WrongInput("input.invitation", sentence, hint=bad.hint or _INVITED) from None
 
 
 def _say_what(collection: "Collection", *, as_json: bool) -> None:

@@ -37,7 +37,7 @@ def show(
     except OSError as error:
         raise WrongInput("card.missing", f"the card {file} cannot be read: {in_words(error)}", hint=_ASK) from None
     except BadEncoding as bad:
-        raise WrongInput("card.unreadable", f"{file} is not a card: {bad}", hint=_ASK) from None
+        raise WrongInput("card.unreadable", f"{file} cannot be read as a card: {bad}", hint=bad.hint or _ASK) from None
     role = "shuffler" if card.is_shuffler else "analyzer"
     shown = {"role": role, "name": plain_text(card.name), "identity": card.identity.hex()}
     ports = (("peers", card.peer_address, card.peer_certificate), ("users", card.user_address, card.user_certificate))

@@ -1,5 +1,6 @@
-"""`peos completion`: a script for a shell that completes commands and options without starting Python."""
+"""`peos completion`: a script for a shell that completes commands, options and their values without starting Python."""
 
+import re
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Annotated, Any, Final
@@ -17,7 +18,14 @@ _peos() {{
             {commands}) path="$path $word" ;;
         esac
     done
-    if [[ "$2" == -* ]]; then
+    local before="$3"
+    [[ "$before" == "=" ]] && before="${{COMP_WORDS[COMP_CWORD-2]}}"
+    case "$path $before" in
+{values}
+    esac
+    if [[ -n "$words" ]]; then
+        :
+    elif [[ "$2" == -* ]]; then
         case "$path" in
 {options}
         esac
@@ -30,6 +38,7 @@ _peos() {{
 }}
 complete -o default -F _peos peos
 """
+_VALUE: Final = re.compile(r"[a-z][a-z0-9-]*")  # of a list of choices; capitals stand for what is typed
 _ZSH: Final = "autoload -U +X bashcompinit && bashcompinit\n"
 _FISH: Final = """# peos: completion for fish
 function __peos_path
@@ -43,7 +52,7 @@ end
 
 
 def completion(shell: Annotated[str, typer.Argument(help="Shell that completes.", metavar="bash|zsh|fish")]) -> None:
-    """Print a script that completes commands and options in a shell."""
+    """Print a script that completes commands, options and their values in a shell."""
     found = dict(tree())
     match shell:
         case "bash":
@@ -75,7 +84,22 @@ def _options(command: Any) -> list[str]:
 
 
 def _under(command: Any) -> list[str]:
-    return list(getattr(command, "commands", {}))
+    """What may stand next: its commands, or the values of its argument."""
+    arguments = [one for one in command.params if not one.opts[0].startswith("-")]
+    return [*getattr(command, "commands", {}), *(value for one in arguments for value in choices(one))]
+
+
+def choices(parameter: Any) -> list[str]:
+    """The words that an option or an argument takes, as its help lists them: "exact|theorem"."""
+    listed = (parameter.metavar or "").split("|")
+    return [word for word in listed if _VALUE.fullmatch(word)] if len(listed) > 1 else []
+
+
+def _values(command: Any) -> Iterator[tuple[str, list[str]]]:
+    """Its options that take one of a few words, with those."""
+    for one in command.params:
+        if one.opts[0].startswith("--") and (words := choices(one)):
+            yield one.opts[0], words
 
 
 def _bash(found: dict[str, Any]) -> str:
@@ -83,13 +107,21 @@ def _bash(found: dict[str, Any]) -> str:
         return "\n".join(f'            "{name}") words="{" ".join(words(one))}" ;;' for name, one in found.items())
 
     commands = "|".join(f'"{name}"' for name in found if name != PEOS)
-    return _BASH.format(commands=commands, options=cases(_options), under=cases(_under))
+    values = "\n".join(
+        f'        "{name} {option}") words="{" ".join(words)}" ;;'
+        for name, one in found.items()
+        for option, words in _values(one)
+    )
+    return _BASH.format(commands=commands, options=cases(_options), under=cases(_under), values=values)
 
 
 def _fish(found: dict[str, Any]) -> str:
     lines = [_FISH.format(commands=" ".join(f'"{name}"' for name in found if name != PEOS))]
     for name, command in found.items():
         here = f"complete -c peos -n 'test (__peos_path) = \"{name}\"'"
-        lines += [f"{here} -l {option[2:]}\n" for option in _options(command)]
+        few = dict(_values(command))
+        for option in _options(command):
+            values = f' -x -a "{" ".join(few[option])}"' if option in few else ""
+            lines.append(f"{here} -l {option[2:]}{values}\n")
         lines += [f"{here} -f -a {under}\n" for under in _under(command)]
     return "".join(lines)

@@ -33,7 +33,7 @@ def localcluster(
     try:
         card = decode_card(analyzer.read_bytes())
     except BadEncoding as bad:
-        raise WrongInput("card.unreadable", f"{analyzer} is not a card: {bad}", hint=_CARD) from None
+        raise WrongInput("card.unreadable", f"{analyzer} cannot be read as a card: {bad}", hint=_CARD) from None
     if card.is_shuffler:
         raise WrongInput("config.card_of_shuffler", f"{analyzer} is the card of a shuffler", hint=_CARD)
     stop = threading.Event()

@@ -13,6 +13,8 @@ from peos.errors import BadEncoding
 VERSION: Final = 1
 MESSAGE_LIMIT: Final = 2 << 20  # no message grows with n; a chunk carries 1 MiB at most
 
+_VERSION_FIRST: Final = b"\x08"  # a number, in field 1
+
 M = TypeVar("M", bound=Message)
 
 
@@ -23,17 +25,18 @@ def parse(type_: type[M], data: bytes, *, limit: int = MESSAGE_LIMIT) -> M:
     if len(data) > limit:
         raise BadEncoding("encoding.too_long", f"{name} of {len(data)} bytes is too long, {limit} is the limit")
     message = type_()
+    is_versioned = "version" in type_.DESCRIPTOR.fields_by_name
+    if is_versioned and not data:
+        raise BadEncoding(
+            "encoding.empty", f"where {name} should be, there are 0 bytes", hint="it was cut off: get it again"
+        )
     try:
         message.ParseFromString(data)
     except DecodeError:
+        _require_known(_first_number(data) if is_versioned else 0, name)
         raise BadEncoding("encoding.unreadable", f"these bytes are not {name}") from None
-    found = getattr(message, "version", None)
-    if found is not None and found > VERSION:  # first: what a later version added is neither understood nor wrong
-        raise BadEncoding(
-            "encoding.version",
-            f"{name} is of wire version {found}, and this program speaks {VERSION}",
-            hint="run the same version everywhere: `peos version` shows both numbers",
-        )
+    found: int | None = getattr(message, "version", None)
+    _require_known(found or 0, name)  # first: what a later version added is neither understood nor wrong
     understood = type_()
     understood.CopyFrom(message)
     understood.DiscardUnknownFields()
@@ -43,6 +46,26 @@ def parse(type_: type[M], data: bytes, *, limit: int = MESSAGE_LIMIT) -> M:
         words = f"{name} names no wire version, and this program speaks {VERSION}"
         raise BadEncoding("encoding.version", words, hint="is it the right file?")
     return message
+
+
+def _require_known(found: int, name: str) -> None:
+    if found > VERSION:
+        raise BadEncoding(
+            "encoding.version",
+            f"{name} is of wire version {found}, and this program speaks {VERSION}",
+            hint="run the same version everywhere: `peos version` shows both numbers",
+        )
+
+
+def _first_number(data: bytes) -> int:
+    """The version that bytes begin with which a later version may have changed as a whole; 0 if they do not."""
+    number = shift = 0
+    for byte in data[1:6] if data[:1] == _VERSION_FIRST else b"":
+        number |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return number
+    return 0
 
 
 def serialize(message: Message) -> bytes:

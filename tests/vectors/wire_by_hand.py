@@ -103,7 +103,7 @@ def spoilt(kind: str, fields: list[bytes], last: tuple[int, bytes]) -> list[Case
         bad("version", "no version", other, rest),
         bad("version", "version zero, written out", more, uint(1, 0, shown=True) + rest),
         bad("version", "version 2", f"{what} is of wire version 2", uint(1, 2) + rest),
-        bad("missing field", "nothing at all", other, b""),
+        bad("missing field", "nothing at all", "there are 0 bytes", b""),
     ]
 
 

@@ -234,7 +234,7 @@ def signed_documents() -> dict[str, Any]:
             bad("signature", "of another document", stranger, V + blob(2, altered) + fields[2]),
             bad("length", "a signature of 63 bytes", "signature has 63 bytes", V + fields[1] + blob(3, bytes(63))),
             bad("missing field", "no signature", "a document's signature has 0 bytes", V + fields[1]),
-            bad("missing field", "nothing signed", "a Document names no wire version", V + fields[2]),
+            bad("missing field", "nothing signed", "where a Document should be, there are 0 bytes", V + fields[2]),
             *bad_documents(),
             *(bad("choice", name, said, b"".join(envelope(whole))) for name, said, whole in bad_sequential_documents()),
         ],

@@ -11,7 +11,8 @@ import pytest
 
 from peos import __version__, typed
 from peos.cli import GROUPS, main
-from peos.cli.completion import tree
+from peos.cli.completion import choices, tree
+from peos.registry import MECHANISMS, SCHEMES, TASKS, Registry
 from peos.wire.strict import VERSION
 from tests.raising import require_shown
 
@@ -115,13 +116,20 @@ def test_numbers_as_people_write_them(option: str, text: str, capsys: pytest.Cap
         (("client", "submit", "--ticket-"), ["--ticket-file"]),
         (("card", ""), ["show"]),
         (("plan", "--users", "5"), []),
+        (("plan", "--mechanism", "h"), ["hadamard"]),
+        (("plan", "--accounting", ""), ["exact", "theorem"]),
+        (("plan", "--mechanism", "=", "so"), ["solh"]),
+        (("study", "create", "--task", "item"), ["items", "item-sets"]),
+        (("analyzer", "create", "--scheme", "pa"), ["paillier"]),
+        (("demo", "--fakes", ""), ["auto"]),  # or a number
+        (("completion", "f"), ["fish"]),
     ],
 )
 def test_bash_completes(typed: tuple[str, ...], offered: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", "bash"]) == 0
     script = capsys.readouterr().out
-    words = shlex.join(("peos", *typed))
-    script += f"COMP_WORDS=({words}); COMP_CWORD={len(typed)}; _peos peos {shlex.quote(typed[-1])} x\n"
+    words, before = shlex.join(("peos", *typed)), shlex.quote(("peos", *typed)[-2])
+    script += f"COMP_WORDS=({words}); COMP_CWORD={len(typed)}; _peos peos {shlex.quote(typed[-1])} {before}\n"
     ran = subprocess.run(  # noqa: S603 - the script that was just made
         ["bash", "-c", script + 'printf "%s\\n" "${COMPREPLY[@]}"'],  # noqa: S607 - wherever it is
         capture_output=True,
@@ -131,11 +139,24 @@ def test_bash_completes(typed: tuple[str, ...], offered: list[str], capsys: pyte
     assert [line for line in ran.stdout.split() if line] == offered
 
 
+@pytest.mark.parametrize(("option", "registry"), [("--mechanism", MECHANISMS), ("--scheme", SCHEMES)])
+def test_values_that_are_completed_are_those_that_are_registered(option: str, registry: Registry[Any]) -> None:
+    (found,) = [one for one in TREE["peos analyzer create"].params if option in one.opts]
+    assert set(choices(found)) - {"auto"} <= set(registry)
+    assert len(choices(found)) > 2
+
+
+def test_every_task_is_completed() -> None:
+    (found,) = [one for one in TREE["peos study create"].params if "--task" in one.opts]
+    assert set(choices(found)) == set(TASKS)
+
+
 def test_other_shells(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", "zsh"]) == 0
     assert "bashcompinit" in capsys.readouterr().out
     assert main(["completion", "fish"]) == 0
     fish = capsys.readouterr().out
     assert all(f'"{name}"' in fish for name in TREE if name != "peos")
+    assert ' -l accounting -x -a "exact theorem"\n' in fish
     assert main(["completion", "csh"]) == 2
     require_shown(capsys.readouterr().err, "input.shell", "'csh'")

@@ -19,6 +19,7 @@ from peos.cli import main
 from peos.crypto.randomness import Randomness
 from peos.net.certificates import make_certificate
 from tests.raising import require_shown
+from tests.vectors.wire_by_hand import blob, uint
 
 PINS: Final = ", ".join(f'"{digit * 64}"' for digit in "123")
 TICKET: Final = f"{'a' * 32}:{'b' * 128}:{'c' * 64}"
@@ -29,7 +30,9 @@ CONFIGURATIONS: Final = {
     'shufflers = ["north/shuffler.card", "b.card", "c.card"]\n[listen]\npeers = "127.0.0.1:11"\n',
     "client": f'folder = "memory"\nshufflers = [{PINS}]\nmost_eps_local = 4\nleast_reports = 2\nbudget = 8\n',
 }
+LATER: Final = uint(1, 2) + blob(2, b"\xff is no text") + uint(40, 7)  # of a version that does not exist yet
 COMMANDS: Final = {
+    "card show": "card show office/analyzer.card",
     "create": "analyzer create --config analyzer.toml --name pets --question which? --domain 4 --users 9 --delta 1e-6 "
     "--eps-local 3 --out out",
     "enrol": "enrol --config analyzer.toml --collection pets --count 1 --out tickets",
@@ -193,6 +196,9 @@ CASES: Final[list[tuple[str, Spoil, tuple[str, ...]]]] = [
     ("shuffler", outdate("peers"), ("certificate.own_expired", "peers", "valid from")),
     ("shuffler", remove("office/analyzer.card"), ("card.missing", "office/analyzer.card", "no such file or directory")),
     ("shuffler", write("office/analyzer.card", "a card"), ("card.unreadable", "office/analyzer.card")),
+    ("shuffler", write("office/analyzer.card", ""), ("card.unreadable", "office/analyzer.card", "0 bytes")),
+    ("shuffler", write("office/analyzer.card", LATER), ("card.unreadable", "version 2", "speaks 1")),
+    ("card show", write("office/analyzer.card", LATER), ("card.unreadable", "version 2", "speaks 1")),
     ("shuffler status", lambda _: None, ("status.not_running", "north")),
     ("shuffler status", write("north/status.json", "[1]"), ("status.unreadable", "north/status.json")),
     ("shuffler status", write("north/status.json", b"\xff"), ("status.unreadable", "north/status.json")),
@@ -216,7 +222,8 @@ CASES: Final[list[tuple[str, Spoil, tuple[str, ...]]]] = [
     # A user's.
     ("client status", swap("invitation"), ("input.invitation_missing", "invitation", "is a directory")),
     ("client status", remove("invitation"), ("input.invitation_missing", "invitation", "no such file or directory")),
-    ("client status", write("invitation", ""), ("input.invitation", "invitation")),
+    ("client status", write("invitation", ""), ("input.invitation", "invitation", "0 bytes")),
+    ("client status", write("invitation", LATER), ("input.invitation", "invitation", "version 2", "speaks 1")),
     ("submit", lambda _: None, ("input.invitation", "invitation", "these bytes are not an Invitation")),
     ("submit-file", write("values.txt", ""), ("input.lines", "values.txt")),
     (

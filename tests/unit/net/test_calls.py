@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 from peos.collection.freeze import Stretch
@@ -17,9 +18,10 @@ from peos.net.logs import Log
 from peos.net.observer import Observer
 from peos.net.retry import ONCE, Retry
 from peos.net.tls import user_port
-from peos.wire.methods import CARRY, GET_FROZEN_DIGEST, GET_LIST, SUBMIT_MANY, VECTOR_HEADER, Method
+from peos.wire.methods import CARRY, GET_FROZEN_DIGEST, GET_LIST, SUBMIT, SUBMIT_MANY, VECTOR_HEADER, Method
 from tests.raising import raises
 from tests.unit.net.ports import DIGEST, RNG, SERVER, run
+from tests.vectors.wire_by_hand import blob, uint
 
 Behaviours = Mapping[Method, Callable[[Any, Context], Any]]
 
@@ -151,3 +153,25 @@ def test_a_call_that_is_not_offered_says_so() -> None:
                 await caller.ask(GET_FROZEN_DIGEST, DIGEST)
 
     run(whole())
+
+
+def test_a_message_of_a_later_version_is_refused_to_the_caller_by_both_numbers_and_so_is_an_answer() -> None:
+    later = uint(1, 2) + blob(2, b"\xff is no text") + uint(40, 7)
+
+    async def answered(_: bytes, __: Context) -> Answer:
+        return Answer(DIGEST, bytes(16), bytes(32))
+
+    async def whole() -> None:
+        async with offered({SUBMIT: answered}) as caller:
+            asking = replace(SUBMIT, encode=lambda _: later)
+            with raises("encoding.version", "shuffler 2", "version 2", "speaks 1", kind=Refused):
+                await caller.ask(asking, part(1))
+
+    run(whole())
+
+    async def old() -> None:
+        async with offered({replace(SUBMIT, decode=bytes, encode_response=lambda _: later): answered}) as caller:
+            with raises("encoding.version", "version 2", "speaks 1"):
+                await caller.ask(SUBMIT, part(1))
+
+    run(old())

@@ -192,7 +192,7 @@ def test_older_tls_is_refused(pair: Pair) -> None:
         ("GET", f"/v1/collections/{'0' * 64}", b"", 404, "collection.unknown_here"),
         ("GET", "/v1/collections/short", b"", 404, "web.route"),
         ("GET", PARTS, b"", 404, "web.route"),
-        ("POST", PARTS, b"", 400, "encoding.version"),
+        ("POST", PARTS, b"", 400, "encoding.empty"),
         ("POST", PARTS, b"no part", 400, "encoding.unreadable"),
         ("POST", PARTS, encode_part(MADE[0]) + b"\x08\x01", 400, "encoding.not_canonical"),
         ("POST", PARTS, bytes(MESSAGE_BYTES + 1), 400, "encoding.too_long"),

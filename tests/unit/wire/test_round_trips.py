@@ -13,7 +13,7 @@ from tests.full import many as many_
 from tests.raising import raises
 from tests.unit.wire.mutations import CHANGES, Change, spoil
 from tests.unit.wire.strategies import CODECS, Codec
-from tests.vectors.wire_by_hand import uint
+from tests.vectors.wire_by_hand import blob, uint
 
 every_message = pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS.keys())
 CLOSED = {name: codec for name, codec in CODECS.items() if not codec.open_ended}
@@ -100,9 +100,30 @@ def test_what_is_cut_or_appended_is_never_read_as_the_message_that_it_was(
 def test_another_version_is_refused_and_named(codec: Codec, data: st.DataObject) -> None:
     encoded = data.draw(codec.encodings)
     assert encoded[:2] == uint(1, 1), "the version stands first"
-    for version in (uint(1, 2), uint(1, 2**32 - 1), b""):
+    for version in (uint(1, 2), uint(1, 2**32 - 1), *([b""] if encoded[2:] else [])):
         with raises("encoding.version", "1"):
             codec.decode(version + encoded[2:])
+
+
+@every_message
+@some
+@given(
+    st.integers(2, 2**32 - 1),
+    st.lists(st.tuples(st.integers(2, 40), st.one_of(st.integers(0, 2**64 - 1), st.binary(max_size=9)))),
+)
+def test_a_later_version_is_refused_by_both_numbers_whatever_is_in_it(
+    codec: Codec, version: int, fields: list[tuple[int, int | bytes]]
+) -> None:
+    """Other fields, other types, texts that are none: all that a later version may have changed."""
+    more = (blob(number, value) if isinstance(value, bytes) else uint(number, value) for number, value in fields)
+    with raises("encoding.version", str(version), "1"):
+        codec.decode(uint(1, version) + b"".join(more))
+
+
+@every_message
+def test_no_bytes_at_all_are_named_as_such(codec: Codec) -> None:
+    with raises("encoding.empty", "0 bytes"):
+        codec.decode(b"")
 
 
 @every_message

@@ -13,20 +13,25 @@ export function parse<Desc extends DescMessage>(
 ): MessageShape<Desc> {
   const name = /^[AEIOU]/.test(kind.name) ? `an ${kind.name}` : `a ${kind.name}`;
   if (data.length > MESSAGE_LIMIT) throw new PeosError("encoding.too_long", `${name} of ${data.length} bytes is too long`);
+  if (versioned && data.length === 0)
+    throw new PeosError("encoding.empty", `where ${name} should be, there are 0 bytes`, "it was cut off: get it again");
   let message: MessageShape<Desc>;
   try {
     message = fromBinary(kind, data, { readUnknownFields: false });
   } catch {
     throw new PeosError("encoding.unreadable", `these bytes are not ${name}`);
   }
-  if (!equal(serialize(kind, message), data))
-    throw new PeosError("encoding.not_canonical", `${name} has something left over or is not in its one encoding`);
-  if (versioned && (message as { version?: number }).version !== VERSION)
+  const found = versioned ? (message as { version?: number }).version! : VERSION;
+  if (found > VERSION) // first: what a later version added is neither understood nor wrong
     throw new PeosError(
       "encoding.version",
-      `${name} of another version than ${VERSION}`,
+      `${name} is of wire version ${found}, and this program speaks ${VERSION}`,
       "use a client of the shufflers' version",
     );
+  if (!equal(serialize(kind, message), data))
+    throw new PeosError("encoding.not_canonical", `${name} has something left over or is not in its one encoding`);
+  if (found !== VERSION)
+    throw new PeosError("encoding.version", `${name} names no wire version, and this program speaks ${VERSION}`);
   return message;
 }
 
