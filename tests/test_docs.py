@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import tokenize
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -246,6 +247,15 @@ def test_the_glossary_is_sorted_and_has_each_term_once() -> None:
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/walkthrough.md"])
 def test_the_glossary_is_linked(name: str) -> None:
     assert re.search(r"\]\((docs/)?glossary\.md\)", (ROOT / name).read_text(encoding="utf-8"))
+
+
+def test_every_extra_has_its_row_and_every_classifier_of_a_python_its_trial() -> None:
+    page = (ROOT / "docs" / "packaging.md").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    rows = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
+    assert set(project["optional-dependencies"]) <= set(rows)
+    named = [one.rpartition(" ")[2] for one in project["classifiers"] if one.startswith("Programming Language")]
+    assert re.findall(r"3\.\d+", page.partition("It was installed")[2].partition(", where")[0]) == named
 
 
 @pytest.mark.parametrize("role", TABLES)

@@ -35,8 +35,6 @@ STRAY: Final = (
 BUILD: Final = "import sys; from setuptools import build_meta as b; print(getattr(b, sys.argv[1])(sys.argv[2]))"
 SETTINGS: Final[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
-pytestmark = pytest.mark.full  # two builds
-
 
 def tracked() -> set[str]:
     """What git has; there is none in an unpacked archive."""
@@ -82,6 +80,7 @@ def wheel(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built(folder / f"peos-{__version__}", "wheel", tmp_path_factory.mktemp("wheels"))
 
 
+@pytest.mark.full
 def test_the_archive_holds_what_git_has_and_nothing_else(archive: Path) -> None:
     with tarfile.open(archive) as opened:
         files = {one.name.partition("/")[2] for one in opened.getmembers() if one.isfile()}
@@ -93,6 +92,7 @@ def test_the_archive_holds_what_git_has_and_nothing_else(archive: Path) -> None:
     assert "user_client/web/src/strict.ts" in held
 
 
+@pytest.mark.full
 def test_the_wheel_holds_what_runs_and_nothing_else(wheel: Path) -> None:
     packages = {name.replace(".", "/") for name in SETTINGS["tool"]["setuptools"]["packages"]}
     wanted = {name for name in tracked() if name.rpartition("/")[0] in packages} - FOR_TESTS
@@ -111,6 +111,7 @@ def test_the_wheel_holds_what_runs_and_nothing_else(wheel: Path) -> None:
     }
 
 
+@pytest.mark.full
 def test_the_wheel_says_what_it_is(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as opened:
         read = {

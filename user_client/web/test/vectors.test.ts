@@ -116,5 +116,11 @@ test("messages of the wire are decoded as strictly as by the Python client", asy
     for (const { name, messages } of cases.bad)
       for (const data of messages) assert.notEqual(await idOf(() => decode(unhex(data))), "", `${file}: ${name}`);
   }
+  const later = unhex("0802" + "1202ffff" + "c00207"); // of wire version 2, with another type and another field
+  await assert.rejects(
+    async () => decodeSignedDocument(later, 512),
+    /a SignedDocument is of wire version 2, and this program speaks 1/,
+  );
+  await assert.rejects(async () => decodeSignedDocument(new Uint8Array(), 512), /there are 0 bytes/);
   assert.ok(equal(unhex("00ff"), Uint8Array.of(0, 255)));
 });
