@@ -14,7 +14,7 @@ import os
 import re
 import threading
 from abc import ABC, abstractmethod
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from email.utils import formatdate
 from itertools import accumulate
@@ -103,13 +103,11 @@ class Metrics(ABC):
         self._expiry = {port: expiry(data) for port, data in certificates.items()}
         self._descriptors = 0
         self._lock = threading.Lock()  # ports and workers have threads of their own
-        self._events = dict.fromkeys(sorted(kinds), 0)
+        self._events = Counter(dict.fromkeys(sorted(kinds), 0))
         self._by_callers = {name for name, kind in kinds.items() if kind.is_by_callers}
         self._states = Counter(dict.fromkeys((state.value for state in State), 0))
-        self._hindered: dict[str, set[bytes]] = {}
-        for kind in _kinds(observer_, events):
-            if kind.work and kind.work != EVERYTHING:
-                self._hindered[kind.work] = set()
+        works = {kind.work for kind in _kinds(observer_, events)} - {"", EVERYTHING}
+        self._hindered = defaultdict[str, set[bytes]](set, {work: set() for work in works})
         self._since: dict[tuple[str, str], float] = {}
 
     def follow(self, collection: bytes, event: Event) -> None:
