@@ -121,8 +121,8 @@ def test_the_wheel_says_what_it_is(wheel: Path) -> None:
     assert (metadata["Name"], metadata["Version"]) == ("peos", __version__)
     assert metadata["License-Expression"] == "Apache-2.0"
     assert metadata["Requires-Python"] == ">=3.11"
-    assert set(metadata.get_all("Provides-Extra")) == set(SETTINGS["project"]["optional-dependencies"])
-    assert "Typing :: Typed" in metadata.get_all("Classifier")
+    assert set(metadata.get_all("Provides-Extra", [])) == set(SETTINGS["project"]["optional-dependencies"])
+    assert "Typing :: Typed" in metadata.get_all("Classifier", [])
     assert read["LICENSE"] == (ROOT / "LICENSE").read_text(encoding="utf-8")
     assert read["entry_points.txt"].split() == ["[console_scripts]", "peos", "=", "peos.cli:main"]
     assert read["top_level.txt"].split() == ["analyzer", "peos", "shuffler", "user_client"]
