@@ -29,7 +29,7 @@ from experiments.report import Row, statement
 from peos.tasks.marginals.choice import choose_local
 from peos.tasks.marginals.design import cover
 
-SMALL_RUNS: Final = 12  # of figure 6.7
+SMALL_RUNS: Final = 5  # of figure 6.7
 CLOSE: Final = 0.9  # loading of the factor that makes items much alike
 NOT_ALIKE: Final = (
     "items of the stand-in depend little on one another, so that what no table has is hardly missed and noise decides; "

@@ -15,7 +15,7 @@ from tests.full import full
 
 QUICKEST = ("table_5_1", "table_5_2", "figure_5_5")
 LDP_MINER = "(OLH, L), (OLH, 2k)"
-PUBLISHED = "(BLH, L), (OLH, 2k): LDPMiner"
+PUBLISHED = "(BLH, L), (SUE, 2k): LDPMiner"
 
 
 def rows_of(name: str) -> list[Row]:
@@ -47,6 +47,40 @@ def test_svim_finds_more_than_ldp_miner_with_errors_two_orders_smaller(epsilon: 
     for other in (LDP_MINER, PUBLISHED):
         assert ncr["SVIM"] >= ncr[other] + 0.25
         assert var["SVIM"] * 100 <= var[other]
+
+
+def test_items_are_found_as_another_simulation_has_it() -> None:
+    for name, expected in {PUBLISHED: (0.25, 0.42), LDP_MINER: (0.29, 0.46), "SVIM": (0.69, 0.88)}.items():
+        for epsilon, value in zip((1.0, 2.0), expected, strict=True):
+            assert abs(at("figure_5_3", "NCR, k = 64", epsilon)[name] - value) <= 0.08, (name, epsilon)
+
+
+def test_each_step_of_the_ladder_finds_as_many_independent_items_as_another_simulation() -> None:
+    found = at("figure_5_3", f"{chapter_5.INDEPENDENT.name}: hits, k = 64", 2.0)
+    for name, value in zip(chapter_5.LADDER, (9.7, 14, 27, 46, 50, 46), strict=True):
+        assert abs(found[name] / value - 1) <= 0.25, (name, found[name])
+    before, after = (at("figure_5_3", "NCR, k = 64", 2.0)[f"(OLH, 1), ({one}, 2k)"] for one in ("OLH", "Adap"))
+    assert after - before > 0.25, "the largest step"
+
+
+def test_item_sets_are_found_as_another_simulation_has_it() -> None:
+    for name, expected in {
+        "SVSM-LDPMiner": ((0.11,) * 2, (0.18,) * 2),
+        "SVSM-SVIM": ((0.64, 0.69), (0.81, 0.88)),
+    }.items():
+        for epsilon, (low, high) in zip((1.0, 2.0), expected, strict=True):
+            assert low - 0.12 <= at("figure_5_4", "POS: NCR, k = 64", epsilon)[name] <= high + 0.12, (name, epsilon)
+
+
+@pytest.mark.parametrize("data", ["Online", "Kosarak", "Synthesize"])
+def test_other_data_sets_agree(data: str) -> None:
+    """Of the last there are no sets to find: its items are independent."""
+    ncr, var = at("figure_5_6", f"{data}: NCR, k = 64", 2.0), at("figure_5_7", f"{data}: Var, k = 64", 2.0)
+    assert ncr["SVIM"] >= ncr[LDP_MINER] + 0.2
+    assert var["SVIM"] * 100 <= var[LDP_MINER]
+    sets = at("figure_5_8", f"{data}: NCR, k = 64", 2.0)
+    assert bool(sets) is (data != "Synthesize")
+    assert not sets or sets["SVSM-SVIM"] >= 3 * sets["SVSM-LDPMiner"]
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 2.0])
