@@ -206,8 +206,13 @@ WORKS: Final[dict[str, tuple[Work, str, str]]] = {
     "figure_6_9": (figure_6_9, f"Figure 6.9 ({_PAPER}): by k", _SSE),
 }
 
+_LOADINGS: Final = f"The factor's loading is {LOADING}, as in the other figures; of items much alike it is {CLOSE}."
+_MORE: Final = {"figure_6_7": (f"{_LOADINGS} {SMALL_RUNS} runs.",)}
 FIGURES: Final = figures(
-    "chapter_6_tables", WORKS, {name: partial(lambda _: NOTES) for name in WORKS}, quick_sentences=False
+    "chapter_6_tables",
+    WORKS,
+    {name: partial(lambda more, _: (*NOTES, *more), _MORE.get(name, ())) for name in WORKS},
+    quick_sentences=False,
 )
 
 

@@ -103,13 +103,15 @@ def test_a_quick_run_agrees(name: str) -> None:
 
 
 @pytest.mark.full
-def test_a_file_of_lists_takes_their_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("name", ["figure_5_3", "figure_5_4", "shuffled_items"])
+def test_a_file_of_lists_takes_their_place(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "lists.json"
     names = [f"item {number}" for number in range(200)]
     path.write_text("\n".join(json.dumps(names[at % 50 : at % 50 + at % 7]) for at in range(3_000)), "utf-8")
-    given = ["shuffled_items", "--records", str(path), "--quick", "--json"]
+    given = [name, "--records", str(path), "--quick", "--json"]
     assert chapters.main("chapter_5", chapter_5.FIGURES, given, over=chapter_5.OVER) == 0
     said = json.loads(capsys.readouterr().out)
+    assert said["name"] == name
     assert "lists.json" in said["paper"]
     assert any("NCR" in row["what"] for row in said["rows"])
 

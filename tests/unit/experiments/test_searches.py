@@ -276,17 +276,24 @@ def test_texts_that_are_cut_to_the_same_are_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_a_file_of_texts_takes_the_place_of_the_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("name", ["figure_9_4", "figure_4_2"])
+def test_a_file_of_texts_takes_the_place_of_the_words(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     rng = np.random.default_rng(7)
     names = letters(rng, 200, 6)
     drawn = rng.choice(names, 20_000, p=(1 / np.arange(1, 201)) / np.sum(1 / np.arange(1, 201)))
     path = tmp_path / "words.txt"
     path.write_text("\n".join(drawn) + "\n", encoding="utf-8")
-    run, over = figure_9_4.run, figure_9_4.over
-    assert main("figure_9_4", "", run, figure_9_4.drawn, ["--records", str(path), "--quick", "--json"], over=over) == 0
+    given = ["--records", str(path), "--quick", "--json"]
+    if name == "figure_9_4":
+        assert main(name, "", figure_9_4.run, figure_9_4.drawn, given, over=figure_9_4.over) == 0
+    else:
+        assert chapters.main("chapter_4", chapter_4.FIGURES, [name, *given], over={name: chapter_4.over}) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["name"] == "figure_9_4"
+    assert found["name"] == name
     assert "20,000" in found["notes"][0]
+    assert all(0 <= row["measured"] <= 1 for row in found["rows"])
 
 
 def test_a_file_that_is_none_is_said_with_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
