@@ -4,9 +4,6 @@ VENV := .venv
 unexport PYTHONDONTWRITEBYTECODE  # else every process of a test compiles the project anew
 BIN := $(VENV)/bin
 
-# Tests start processes by the hundred, and without it each of them compiles the project again.
-unexport PYTHONDONTWRITEBYTECODE
-
 .PHONY: demo plan test test-long security lint docs proto bench clean
 
 $(VENV)/ready: pyproject.toml

@@ -104,7 +104,7 @@ class Console:
                 ("GET", rf"/studies/{_NAME}", self._study),
                 ("GET", rf"/studies/{_NAME}/(events)", self._study),
                 ("GET", rf"/(?:collections|studies)/{_NAME}/result", self._result),
-                ("GET", rf"/(?:collections|studies)/{_NAME}/result\.(json|csv)", self._result),
+                ("GET", rf"/(?:collections|studies)/{_NAME}/result\.(json|csv|parquet)", self._result),
                 ("GET", rf"/(?:collections|studies)/{_NAME}/statement", self._statement),
                 ("GET", rf"/(?:collections|studies)/{_NAME}/(statement\.json)", self._statement),
                 ("GET", r"/budgets", self._budgets),
@@ -178,6 +178,9 @@ class Console:
         found = await self._remote.ask(methods.CONSOLE_RESULT, name)
         if form == "csv":
             return _download(f"{name}.csv", tabular.of_result(found).to_csv().encode(), "text/csv; charset=utf-8")
+        if form == "parquet":
+            content = tabular.of_result(found).to_parquet()
+            return _download(f"{name}.parquet", content, "application/vnd.apache.parquet")
         if form == "json":
             return _download(f"{name}.json", json.dumps(found, ensure_ascii=False).encode(), "application/json")
         return _sealed(report_page(found))

@@ -309,11 +309,12 @@ def test_results_and_statements_are_those_of_the_commands(site: Site, behind: Se
     result = json.loads(workspace.kept("fruit").result or "")
     assert json.loads(site.get("/collections/fruit/result.json").body) == result
     assert site.get("/collections/fruit/result.csv").body.decode() == tabular.of_result(result).to_csv()
+    assert site.get("/collections/fruit/result.parquet").body == tabular.of_result(result).to_parquet()
     assert site.get("/collections/fruit/result").body.decode() == report_page(result)
     stated = json.loads(site.get("/collections/fruit/statement.json").body)
     assert stated["guarantees"] == json.loads(json.dumps(statement(workspace, "fruit", 0).to_json()))["guarantees"]
     assert site.get("/collections/fruit/statement").page.one("h1").text == "Privacy statement: fruit"
-    assert [one.event for one in workspace.store.audit_log()].count("result read") == 3
+    assert [one.event for one in workspace.store.audit_log()].count("result read") == 4
 
 
 def test_what_is_not_there_is_said(site: Site) -> None:
