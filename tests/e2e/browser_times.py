@@ -1,4 +1,4 @@
-"""What one answer costs in the client for browsers, in Node and in Chromium: `python -m benchmarks.browser`
+"""What one answer costs in the client for browsers, in Node and in Chromium: `python -m tests.e2e.browser_times`
 
 Keys of 3072 bits, a report of one word, three shufflers: two plain shares and a ciphertext, hashes, and a signature.
 The check of the analyzer's key is made once a collection. Needs `npm ci` in user_client/web, chromium and chromedriver.
@@ -61,7 +61,7 @@ def main() -> None:
         "chromium": in_chromium(keys, times),
     }
     FIGURES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print(f"{FIGURES}\n{json.dumps(found, indent=1)}")
+    print(f"{FIGURES}\n{json.dumps(found, indent=1)}")  # noqa: T201 - a command
 
 
 if __name__ == "__main__":
