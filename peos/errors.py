@@ -36,6 +36,8 @@ class PeosError(Exception):
         self.sentence = sentence
         self.hint = hint
         self.where = where
+        if hint:
+            self.add_note(hint)  # what a notebook shows below the sentence
 
     def __str__(self) -> str:
         return f"{self.where}: {self.sentence}" if self.where else self.sentence

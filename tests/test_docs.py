@@ -334,6 +334,12 @@ def test_the_tutorials_plan_answers_as_printed() -> None:
     assert json.loads(asked.stdout)["mechanism"] == "grr"
 
 
+def test_a_mechanism_in_python_prints_what_the_page_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    (example,), (shown,) = blocks("docs/mechanisms.md", "python"), blocks("docs/mechanisms.md", "text")
+    exec(example, {})  # noqa: S102 - the page's own
+    assert capsys.readouterr().out.split() == shown.split()
+
+
 def test_the_tutorials_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     (example,) = blocks("docs/tutorial.md", "python")
     # As printed but for the key: a small one, made once, in place of a fresh one of 3072 bits.

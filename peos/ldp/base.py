@@ -67,7 +67,8 @@ def whole_number(value: object, what: str, *, least: int, most: int) -> int:
             raise TypeError
         number = operator.index(value)
     except TypeError:
-        raise WrongInput("mechanism.range", f"{what} is a whole number from {least} to {most}") from None
+        said = f"{what} is a whole number from {least} to {most}, not a {type(value).__name__}"
+        raise WrongInput("mechanism.range", said) from None
     if not least <= number <= most:
         # An absurdly long number is not echoed: it may come from elsewhere.
         found = f", not {number}" if number.bit_length() <= 64 else ""

@@ -134,7 +134,7 @@ def plan(
     eps_users: float | None = None,
     eps_local: float | None = None,
     fakes: int | str = "auto",
-    mechanism: str | Kinds = "auto",
+    mechanism: str | type[Mechanism] | Kinds = "auto",
     d_prime: int | None = None,
     signs: int | None = None,
     size: int | None = None,
@@ -145,7 +145,7 @@ def plan(
 ) -> Plan:
     """The parameters of least MSE that keep to every target; Refused, with the nearest choice, if none do.
 
-    `mechanism` is a name, or the families that may compete. `users` are honest and unknown to the adversary. n_r is
+    `mechanism` is a name, a family or several that may compete. `users` are honest and unknown to the adversary. n_r is
     the least that meets the targets unless more lowers the MSE, and at most 100 a user; where no limit on ε_l is asked
     see `MODEST_EPSILON_LOCAL`.
     """
@@ -218,8 +218,10 @@ def _check_accounting(accounting: str) -> None:
         raise WrongInput("plan.accounting", f"accounting is exact or theorem, not {accounting!r}")
 
 
-def _kinds(targets: Targets, mechanism: str | Kinds, accounting: str) -> Kinds:
+def _kinds(targets: Targets, mechanism: str | type[Mechanism] | Kinds, accounting: str) -> Kinds:
     """The mechanisms that may compete, or why the one asked for may not."""
+    if isinstance(mechanism, type):
+        return (mechanism,)
     if not isinstance(mechanism, str):
         return mechanism
     require_collectable(mechanism)

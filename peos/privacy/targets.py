@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Final, NamedTuple
 
 from peos.errors import WrongInput
@@ -102,9 +103,9 @@ def _size(size: Size) -> Size:
 def _target(value: float | None, name: str, most: float = math.inf) -> float | None:
     if value is None:
         return None
-    if not 0.0 < value <= most or math.isinf(value):
+    if not isinstance(value, Real) or not 0.0 < value <= most or math.isinf(value):
         limit = "" if math.isinf(most) else f" and at most {most:g}"
-        raise WrongInput("plan.target", f"{name} is a number above 0{limit}, not {value:g}")
+        raise WrongInput("plan.target", f"{name} is a number above 0{limit}, not {value!r}")
     if value < LEAST_TARGET:
         raise WrongInput(
             "plan.target_small",

@@ -14,6 +14,7 @@ Here n counts honest users whom the adversary does not know; replacement neighbo
 
 import math
 from fractions import Fraction
+from numbers import Real
 from typing import Final
 
 from peos.errors import WrongInput
@@ -28,10 +29,10 @@ _SLACK: Final = 2.0**-48  # above the rounding of the half-dozen operations that
 
 def fourteen(delta: float) -> float:
     """14 ln(2/δ), the constant of every bound here."""
-    if not 0.0 < delta < 1.0:
+    if not isinstance(delta, Real) or not 0.0 < delta < 1.0:
         raise WrongInput(
             "plan.delta",
-            f"delta lies between 0 and 1, not at {delta:g}",
+            f"delta lies between 0 and 1, not at {delta}",
             hint="well below one over the number of users",
         )
     return 14.0 * (math.log(2.0) - math.log(delta))

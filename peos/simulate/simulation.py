@@ -98,6 +98,12 @@ class Simulation:
         key: PrivateKey | None = None,
     ) -> None:
         Schedule(shufflers)
+        if not isinstance(mechanism, Mechanism):
+            raise WrongInput(
+                "mechanism.not_built",
+                f"a collection is run with a mechanism, not with {mechanism!r}",
+                hint="build one, such as peos.ldp.GRR(domain=8, epsilon=4.0)",
+            )
         self.rng = given_rng(rng)
         self.traffic = Traffic()
         self.protocol = protocol or self.protocol

@@ -14,6 +14,12 @@ def post_process(estimate: Estimate, method: str, **options: object) -> PostProc
     O(d log d), but for power and power_ns, which integrate for each value.
     """
     chosen = method_named(method)
+    if not isinstance(estimate, Estimate):
+        raise WrongInput(
+            "post_process.estimate",
+            f"an estimate is post-processed, with its errors, not a {type(estimate).__name__}",
+            hint="give what `mechanism.estimate` or a collection returned, not its frequencies alone",
+        )
     unknown = sorted(set(options) - set(chosen.options))
     if unknown:
         takes = f"takes {' and '.join(chosen.options)} alone" if chosen.options else "takes no option"

@@ -52,6 +52,12 @@ def choose_by_simulation(estimate: Estimate, goal: str = "values", *, rng: np.ra
     Of equally good ones it is the first of the registry, which change less. post_pos is simulated for sets, and is
     never the choice: it gives no vector.
     """
+    if not isinstance(rng, np.random.Generator):
+        raise WrongInput(
+            "post_process.rng",
+            f"rng is a numpy Generator, not a {type(rng).__name__}",
+            hint="numpy.random.default_rng(1) gives the same choice again",
+        )
     kind, number = goal_in(goal, len(estimate.frequency))
     holders = whole_users(post_process(estimate, "norm_sub").frequency, estimate.users)
     truth = holders / estimate.users
