@@ -214,7 +214,7 @@ def test_a_page_asks_for_a_record_in_a_round_of_a_study(web: WebTown) -> None:
         wait_for(web, "Your report was counted")
     answer = web.town.run("study", "result", "--config", web.town.analyzer.config, "--json", "habits").json
     counted = np.rint(np.array(answer["frequency"]) * len(people)).astype(int).tolist()
-    held = Counter(f"age {one['age']}, smokes {one['smokes']}" for one in people)
+    held = Counter(f"smokes {one['smokes']}, age {one['age']}" for one in people)
     assert {label: count for label, count in zip(answer["labels"], counted, strict=True) if count} == held
 
 
