@@ -65,17 +65,18 @@ def restore(config_path: Path, archive: Path) -> backup.Restored:
     """
     manifest = backup.read_manifest(archive, ROLE)
     config = backup.configured(archive, config_path, read, lambda settings: settings.shufflers)
-    for name, source in backup.read_files(archive):
-        vector = _VECTOR.fullmatch(name)
-        if name in _KEYS:
-            backup.put(config.folder, name, source)
-        elif name == DATABASE:
-            content = source.read()
-            kept = without(content, _WITHOUT_SECRETS) if manifest.is_outdated else content
-            backup.put(config.folder, name, kept)
-        elif vector and not manifest.is_outdated:
-            backup.put(config.folder, f"{COLLECTIONS}/{require_name(vector[1])}/{vector[2]}", source)
-    keys_.load(config, system())
+    with backup.into_empty(config.folder):
+        for name, source in backup.read_files(archive):
+            vector = _VECTOR.fullmatch(name)
+            if name in _KEYS:
+                backup.put(config.folder, name, source)
+            elif name == DATABASE:
+                content = source.read()
+                kept = without(content, _WITHOUT_SECRETS) if manifest.is_outdated else content
+                backup.put(config.folder, name, kept)
+            elif vector and not manifest.is_outdated:
+                backup.put(config.folder, f"{COLLECTIONS}/{require_name(vector[1])}/{vector[2]}", source)
+        keys_.load(config, system())
     return backup.Restored(config.folder, manifest, tuple(_given_up(config)))
 
 

@@ -69,7 +69,7 @@ async def _until_accepted(
     document = workspace.signed(kept).document
     give_up_at = time.monotonic() + wait
     async with ShufflerClients(workspace.keys, cards) as peers:
-        progress.say(f"proposing {kept.name} to {len(cards)} shufflers")
+        progress.say(f"proposing {kept.name} to {len(cards)} shufflers, as {kept.digest.hex()[:16]}…")
         unknown = set(range(1, len(cards) + 1))
         while True:
             refused = await peers.propose(kept.proposal, unknown)

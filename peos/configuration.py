@@ -143,7 +143,7 @@ def read_passphrase(path: Path, file: Path, key: str = "passphrase_file") -> byt
         raise WrongInput(
             "config.passphrase_unreadable",
             f"{key}: {file} cannot be read: {in_words(error)}",
-            hint=_WRITE_IT,
+            hint="give it to the account that runs this party" if isinstance(error, PermissionError) else _WRITE_IT,
             where=str(path),
         ) from None
     if not content:

@@ -179,7 +179,7 @@ def _content(path: Path) -> dict[str, Any]:
         raise WrongInput(
             "config.unreadable",
             f"the configuration {path} cannot be read: {in_words(error)}",
-            hint="give --config a file that you may read",
+            hint="name a file that you may read",
         ) from None
     except UnicodeDecodeError:
         raise WrongInput(

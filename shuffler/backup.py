@@ -67,17 +67,18 @@ def restore(config_path: Path, archive: Path) -> backup.Restored:
     """
     manifest = backup.read_manifest(archive, ROLE)
     config = backup.configured(archive, config_path, read, lambda settings: settings.analyzers)
-    for name, source in backup.read_files(archive):
-        report = _REPORTS.fullmatch(name)
-        if name in _KEYS:
-            backup.put(config.folder, name, source)
-        elif name == _STORE:
-            content = source.read()
-            kept = without(content, _WITHOUT_SEEDS) if manifest.is_outdated else content
-            backup.put(config.folder, name, kept)
-        elif report and not manifest.is_outdated:
-            backup.put(config.folder, report[1], source)
-    keys_.load(config)
+    with backup.into_empty(config.folder):
+        for name, source in backup.read_files(archive):
+            report = _REPORTS.fullmatch(name)
+            if name in _KEYS:
+                backup.put(config.folder, name, source)
+            elif name == _STORE:
+                content = source.read()
+                kept = without(content, _WITHOUT_SEEDS) if manifest.is_outdated else content
+                backup.put(config.folder, name, kept)
+            elif report and not manifest.is_outdated:
+                backup.put(config.folder, report[1], source)
+        keys_.load(config)
     return backup.Restored(config.folder, manifest)
 
 

@@ -112,7 +112,8 @@ def _found(lines: list[dict[str, Any]], collection: str) -> dict[str, Any]:
         raise WrongInput(
             "collection.ambiguous",
             f"{many} with {collection[:64]!r}",
-            hint=f"{'give more of its digits; ' * bool(found)}`peos shuffler status` lists them",
+            hint=f"{'give more of its digits' if found else 'name it by the first digits of its digest'}; "
+            "`peos shuffler status` lists them",
         )
     return found[0]
 

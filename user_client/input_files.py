@@ -152,7 +152,8 @@ def read_answers(tickets: Path, read: Callable[[], Given]) -> tuple[Given, list[
     if not given.records and not given.faults:
         faults.append(f"{given.path} has no records")
     if faults:
-        raise WrongInput("input.lines", "; ".join(faults), hint=f"nothing was sent; {_RECORDS}; {_FORM}")
+        table = "a table is named by --records, with its --column; " if given.path.suffix.lower() == ".csv" else ""
+        raise WrongInput("input.lines", "; ".join(faults), hint=f"nothing was sent; {table}{_RECORDS}; {_FORM}")
     own = [read_ticket(line) for line in lines[: len(given.records)]]
     return given, own, len(lines) - len(own)
 

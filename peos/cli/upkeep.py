@@ -78,6 +78,8 @@ def add_upkeep(
         _show("restored to", done.folder, done.manifest)
         for name in done.aborted:
             typer.echo(f"aborted       {name}: `peos {role} abort {name}` sends that to the shufflers")
+        if role == "shuffler":
+            typer.echo("next          peos shuffler serve --restored, which gives up what was unfinished")
 
     @app.command(
         "rotate-keys",

@@ -109,7 +109,7 @@ _TRANSPORT: Final = (
         "network.certificate",
         "CERTIFICATE_VERIFY_FAILED",
         "showed another certificate than the pinned one, or one that has expired or is not valid yet by the clock here",
-        "compare the clocks, ask its operator, and go no further before you know why",
+        "compare the clocks, and go no further before its operator says why: with new keys comes a new card",
         False,
     ),
     _Reason("network.no_answer", "Connection refused", "does not answer at its address", _RUNS, True),

@@ -269,6 +269,21 @@ def require_empty(folder: Path) -> None:
         )
 
 
+@contextmanager
+def into_empty(folder: Path) -> Iterator[None]:
+    """Restore into a folder that is empty, and is again if that fails: the same command may be given once more."""
+    require_empty(folder)
+    try:
+        yield
+    except BaseException:
+        for path in sorted(folder.rglob("*"), reverse=True):  # what a folder has comes before it
+            if path.is_dir():
+                path.rmdir()
+            else:
+                wipe(path)
+        raise
+
+
 def put(folder: Path, name: str, source: IO[bytes] | bytes) -> None:
     """A file of a backup, durably in its place in a party's folder."""
     path = folder / name

@@ -72,7 +72,11 @@ def private_file(path: Path) -> None:
 def _require_private(path: Path, what: str, mode: str) -> None:
     found = path.stat()
     if found.st_uid != os.geteuid():
-        raise WrongInput("store.owner", f"the {what} {path} belongs to another user", hint="run as its owner")
+        raise WrongInput(
+            "store.owner",
+            f"the {what} {path} belongs to another user",
+            hint="run as its owner, or give it to this account: chown -R",
+        )
     if found.st_mode & _OTHERS:
         raise WrongInput(
             "store.open_to_others", f"the {what} {path} is open to other users", hint=f"chmod {mode} {path}"

@@ -168,7 +168,7 @@ def test_an_element_of_the_wrong_jacobi_symbol_is_no_ciphertext_of_a_word_scheme
 @pytest.mark.parametrize(
     ("spoil", "code", "words"),
     [
-        (lambda _: b"", "INVALID_ARGUMENT", "names no wire version"),
+        (lambda _: b"", "INVALID_ARGUMENT", "there are 0 bytes"),
         (lambda sent: sent + b"\x00", "INVALID_ARGUMENT", "these bytes are not a Part"),
         (lambda sent: sent + b"\xfa\x3f\x01x", "INVALID_ARGUMENT", "something left over"),
         (lambda sent: sent[:-1], "INVALID_ARGUMENT", "these bytes are not a Part"),

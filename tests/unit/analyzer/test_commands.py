@@ -73,7 +73,7 @@ def test_create_prints_invitation_digest_and_guarantees(world: World, capsys: py
     assert kept.digest.hex() in shown.out
     assert str(world.folder / "out" / "fruit.invitation") in shown.out
     assert "Against the analyzer" in shown.out
-    assert "proposing fruit to 3 shufflers" in shown.err
+    assert "proposing fruit to 3 shufflers, as " in shown.err
     assert _create(world, "--json") == 0
     again = json.loads(capsys.readouterr().out)
     assert again["digest"] == kept.digest.hex()

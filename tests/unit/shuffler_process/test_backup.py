@@ -157,6 +157,26 @@ def test_after_its_date_the_reports_stay_out(party: Party, tmp_path: Path) -> No
     again.close()
 
 
+@pytest.mark.parametrize("spoil", ["missing", "another"])
+def test_without_its_passphrase_nothing_is_restored_and_with_it_the_same_command_is_enough(
+    party: Party, tmp_path: Path, spoil: str
+) -> None:
+    out = tmp_path / "north.backup"
+    backup.write(party.config, out, with_reports=True)
+    folder = folder_for(tmp_path / "elsewhere")
+    phrase = (folder / "passphrase").read_bytes()
+    if spoil == "missing":
+        (folder / "passphrase").unlink()
+    else:
+        (folder / "passphrase").write_bytes(b"not the one of these keys")
+    with raises("config.passphrase_unreadable" if spoil == "missing" else "key.passphrase"):
+        backup.restore(folder / "shuffler.toml", out)
+    assert not list((folder / "state").iterdir())
+    (folder / "passphrase").write_bytes(phrase)
+    (folder / "passphrase").chmod(0o600)
+    assert backup.restore(folder / "shuffler.toml", out).folder == folder / "state"
+
+
 def test_nothing_is_replaced_and_nothing_is_mixed(party: Party, tmp_path: Path) -> None:
     out = tmp_path / "north.backup"
     backup.write(party.config, out, with_reports=False)
