@@ -7,6 +7,7 @@ import ast
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -104,9 +105,15 @@ def sources(root: Path) -> list[Path]:
     return sorted(path for path in found if not path.name.endswith("_pb2.py"))
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """A file as Python reads it; many rules look at the same ones."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(path: Path) -> Iterator[str]:
     """Every module that a file names in an import, wherever in the file; submodules imported by name included."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -163,7 +170,7 @@ def askers(root: Path) -> list[str]:
             continue
         for module in sorted(set(imports(path)) & OF_PROTOCOLS):
             found.append(f"{name} imports {module}: the protocol object is asked, whichever it is")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             match node:
                 case ast.Constant(value="ss") if str(name) not in NAMES_THEM:
                     found.append(f"{name} names a protocol, which documents and people do")
@@ -183,7 +190,7 @@ def unobserved(root: Path) -> list[str]:
         name = path.relative_to(root)
         if (name.parts[0] not in ROLES and name.parts[:2] != ("peos", "net")) or str(name) in WRITES_LINES:
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             match node:
                 case ast.Call(func=ast.Attribute(attr="info" | "warning" | "error", value=of)):
                     if ast.unparse(of).lower().endswith(("log", "log()")):
@@ -211,7 +218,7 @@ def concrete(root: Path) -> list[str]:
         for what, (home, classes, names) in kinds().items():
             if name.startswith(home):
                 continue
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in ast.walk(parsed(path)):
                 asked = asked_for(node) & classes
                 found += [f"{name} asks whether it is {one}: a {what} answers itself" for one in sorted(asked)]
                 literal = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
@@ -260,7 +267,7 @@ def looks_inside(root: Path) -> dict[str, list[str]]:
     """Where tests use a private name, by file, but for names of the file itself and steps that a subclass changes."""
     found = {}
     for path in (root / "tests").rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parsed(path)
         own = {name for node in ast.walk(tree) for name in _named_here(node)}
         if used := [name for node in ast.walk(tree) if _is_private(name := _used(node)) and name not in own | PYTHONS]:
             found[str(path.relative_to(root))] = sorted(used)

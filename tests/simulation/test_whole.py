@@ -36,7 +36,7 @@ def swept(first: int, schedules: int, question: str = "one value") -> Counter[st
 
 @pytest.mark.parametrize(
     ("batch", "question"),
-    [(0, "one value"), (1, "one value"), full(0, "grouped"), *(full(at, "one value") for at in range(2, BATCHES))],
+    [(0, "one value"), full(0, "grouped"), *(full(at, "one value") for at in range(1, BATCHES))],
 )
 def test_every_rule_holds_from_submissions_to_the_erasure(batch: int, question: str) -> None:
     reached = swept(batch * BATCH, BATCH, question)

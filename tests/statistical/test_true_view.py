@@ -20,6 +20,8 @@ from peos.privacy.exact import bound, delta, epsilon
 from tests.full import full
 from tests.statistical.views import drawn
 
+pytestmark = pytest.mark.full
+
 ALPHA = 1e-6
 Floats = NDArray[np.float64]
 MECHANISMS: list[tuple[PureMechanism, int, int]] = [

@@ -22,6 +22,8 @@ from tests.unit.compute.cluster import Cluster, met
 from tests.unit.compute.conftest import Eager
 from tests.unit.compute.seeded import SeededEncrypt, SeededRemask
 
+pytestmark = pytest.mark.full
+
 KEY = small_key()
 ROWS = 700  # more than two chunks, and not a multiple of one
 

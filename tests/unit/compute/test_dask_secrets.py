@@ -90,6 +90,7 @@ def test_the_scheduler_holds_no_key_no_word_and_no_mask(cluster: Cluster, rng: R
     assert not [one for one in secrets if one in cluster.logs()]
 
 
+@pytest.mark.full
 def test_the_search_finds_the_key_that_a_naive_engine_leaves_with_the_scheduler(
     cluster: Cluster, rng: Randomness
 ) -> None:

@@ -189,6 +189,7 @@ def test_a_single_core_is_worked_without_processes() -> None:
         assert isinstance(two, Processes)
 
 
+@pytest.mark.full
 def test_tables_are_kept_for_the_same_key_and_given_up_for_another(rng: Randomness) -> None:
     supply = WorkerZeros(rng)
     supply.zeros(KEY.public, 3, expected=200, statistical=False)

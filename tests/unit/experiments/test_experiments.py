@@ -95,6 +95,7 @@ def test_a_bound_that_claims_less_than_is_true_is_seen() -> None:
     assert result.rows[0]["verdict"] == DIFFERS
 
 
+@pytest.mark.full
 def test_a_sentence_that_the_figure_contradicts_is_seen() -> None:
     rows = [row for row in quick("figure_9_3").rows if "method" in row]
     for name, factor in (("SH", 1e-4), ("AUE", 30), ("Lap", 10), ("OLH", 0.1), ("ours", 100)):

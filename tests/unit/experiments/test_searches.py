@@ -222,6 +222,7 @@ def test_held_candidates_are_counted_exactly() -> None:
         assert holders.index(view).held(holders.counts, pairs).tolist() == [held[key] for key in paired]
 
 
+@pytest.mark.full
 def test_drawn_reports_find_what_real_ones_find() -> None:
     """F1 of forty searches either way: the means are within six standard errors."""
     holders = few()

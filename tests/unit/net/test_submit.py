@@ -56,6 +56,7 @@ def test_each_part_goes_to_its_shuffler_and_all_acknowledge_one_digest(town: Fak
     assert [one.streams for one in town.shufflers] == [1, 1, 1]
 
 
+@pytest.mark.full
 def test_submissions_are_read_only_as_fast_as_they_are_answered(town: FakeShufflers, rng: Randomness) -> None:
     ready = made(town, rng, 3 * WINDOW)
     read = 0

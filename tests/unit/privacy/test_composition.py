@@ -151,6 +151,7 @@ def test_the_order_of_collections_does_not_matter() -> None:
     assert max(found) - min(found) < 1e-6 * max(found), found
 
 
+@pytest.mark.full
 def test_a_smaller_delta_costs_a_little_more_and_no_way_of_composing_ends() -> None:
     """Below 10^-11, where Fourier transforms end, three collections used to cost twice what they cost above."""
     for releases in ([ONE] * 3, [ONE, OTHER]):

@@ -251,10 +251,10 @@ def test_what_saddle_points_promise_the_exact_bound_keeps() -> None:
 
 
 INFEASIBLE: list[dict[str, Any]] = [
+    {"users": 50, "domain": 64, "delta": 1e-9, "eps_server": 0.02, "mechanism": "grr"},
     {"users": 1000, "domain": 64, "delta": 1e-9, "eps_server": 0.01},
     {"users": 1000, "domain": 64, "delta": 1e-9, "eps_users": 0.01},
     {"users": 1000, "domain": 64, "delta": 1e-9, "eps_server": 1.0, "eps_users": 0.03, "eps_local": 3.0, "fakes": 0},
-    {"users": 50, "domain": 64, "delta": 1e-9, "eps_server": 0.02, "mechanism": "grr"},
     {"users": 100, "domain": 1000, "delta": 1e-12, "eps_users": 0.1, "fakes": 10},
     {"users": 1, "domain": 2, "delta": 1e-9, "eps_server": 1.0},
 ]

@@ -78,6 +78,7 @@ RECORDS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.full
 def test_packed_reports_hide_all_of_a_users_records_and_how_many_there_are() -> None:
     """The enumerated law of one hidden table, mixed over what the view draws: the ratio of any two users' is e^ε."""
     mechanism = GroupedTables([PACKED.cells], EPSILON)

@@ -74,6 +74,7 @@ def desk(town: FakeShufflers, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     return Desk(town, tmp_path, capsys)
 
 
+@pytest.mark.full
 def test_many_users_by_file_then_status_and_ledger(desk: Desk) -> None:
     desk.write(USERS)
     code, out, err = desk.many("--json")
@@ -310,6 +311,7 @@ def paused_after(parts: int) -> Any:
     return before
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -9), full(signal.SIGTERM, 130), full(signal.SIGINT, 130)])
 def test_after_a_kill_in_the_middle_the_same_command_completes_with_the_same_bytes(
     desk: Desk, how: signal.Signals, code: int

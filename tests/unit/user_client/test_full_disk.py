@@ -14,6 +14,7 @@ from tests.unit.user_client.town import FakeShufflers
 USERS = 400
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("room", [full(0), 700 << 10], ids=["from the start", "in the middle"])
 def test_without_room_nothing_more_is_sent_and_with_room_the_same_command_goes_on(
     town: FakeShufflers, tmp_path: Path, capsys: pytest.CaptureFixture[str], room: int

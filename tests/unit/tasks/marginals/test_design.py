@@ -56,6 +56,7 @@ def test_algorithm_2_of_the_thesis_at_its_anchors() -> None:
     assert choose_local(2**16, 16, 6, 0.2)[0] == 65, "m = θn"
 
 
+@pytest.mark.full
 def test_in_a_shuffle_few_large_tables_are_chosen_and_the_limit_on_epsilon_local_is_seen_to_bind() -> None:
     asked = Asked(users=2**16, delta=1e-6, eps_server=1.0, eps_local=8.0)
     found = choose((2,) * 16, 3, asked)

@@ -4,10 +4,12 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 PAGE = Path(__file__).parents[4] / "docs" / "tasks.md"
 
 
+@pytest.mark.full
 def test_the_example_of_the_page_runs_and_is_right() -> None:
     section = PAGE.read_text(encoding="utf-8").partition("## Ranges")[2]
     code = re.search(r"```python\n(.*?)```", section, re.DOTALL)

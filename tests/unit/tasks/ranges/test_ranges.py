@@ -92,6 +92,7 @@ def test_several_attributes_are_grids() -> None:
     json.dumps(answer.more())
 
 
+@pytest.mark.full
 def test_a_measure_is_rounded_into_the_report() -> None:
     records = people()
     answer, age, spending = answer_of(SUMS, records), records["age"], records["spending"]
