@@ -15,9 +15,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, ClassVar, Final
 
 from peos.ending import ends_with_this
 from peos.errors import PeosError, WrongInput, in_words
@@ -150,6 +150,9 @@ class Party:
 class LocalCluster:
     """r shufflers, and an analyzer if one is wanted; a context manager that stops what it started."""
 
+    init_launcher: ClassVar[tuple[str, ...]] = ()
+    """A module that runs each party's `init`, as tests have one."""
+
     def __init__(
         self,
         folder: Path,
@@ -206,7 +209,7 @@ class LocalCluster:
                 f"most_eps_local = {most_eps_local}\nleast_reports = {least_reports}\n"
                 f"protocols = {self._protocols}\n",
             )
-            party.run("init", "--config", str(party.config))
+            self._make_keys(party)
             party.card = self._publish(party, "shuffler.card")
         if self.analyzer is not None:
             self._init_analyzer(self.analyzer)
@@ -219,8 +222,11 @@ class LocalCluster:
             f'name = "analyzer"\nfolder = "state"\npassphrase_file = "passphrase"\nshufflers = [{cards}]\n\n'
             f'[listen]\npeers = "{self._host(analyzer.name)}:{self.ports[analyzer.name][0]}"\n',
         )
-        analyzer.run("init", "--config", str(analyzer.config))
+        self._make_keys(analyzer)
         analyzer.card = self._publish(analyzer, "analyzer.card")
+
+    def _make_keys(self, party: Party) -> None:
+        replace(party, launcher=self.init_launcher or party.launcher).run("init", "--config", str(party.config))
 
     def _write_passphrase(self, party: Party) -> None:
         """In the folder that it opens: of a demo nothing is worth more than its folder's 0700."""

@@ -15,6 +15,7 @@ from xdist.scheduler import LoadFileScheduling
 
 from peos.crypto.randomness import Randomness
 from peos.ending import end_with_starter
+from peos.localcluster import LocalCluster
 from tests import full, needs
 
 # Files whose tests look at the same whole run (tests/e2e/conftest.py): in one worker it is made once.
@@ -40,6 +41,7 @@ class Together(LoadFileScheduling):  # type: ignore[misc]  # its package ships n
 def pytest_configure(config: pytest.Config) -> None:
     """Tests that need more than Python: which, and what if it is not there. Ctrl-C is heard; nothing outlives this."""
     end_with_starter()  # a worker with the run that started it, and what a test starts with its worker
+    LocalCluster.init_launcher = ("tests.quick_keys",)
     config.pluginmanager.register(needs, "needs")
     config.pluginmanager.register(full, "full")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

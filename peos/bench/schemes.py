@@ -29,7 +29,7 @@ from peos.crypto.randomness import Randomness, system
 from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import KEY_BITS_FLOOR, Packed
 from peos.crypto.schemes.paillier import Paillier, PaillierPrivateKey, PaillierPublicKey
-from peos.crypto.schemes.paillier_zeros import TABLES_PAY_FROM, WIDE_TABLES_PAY_FROM, PowerZeros
+from peos.crypto.schemes.paillier_zeros import WIDE_TABLES_PAY_FROM, PowerZeros, tables_pay_from
 
 THEIR_COUNT: Final = 16  # phe takes 25 ms an operation
 DECRYPTIONS: Final = 64
@@ -77,7 +77,7 @@ def measure(count: int, *, bits: int = KEY_BITS_FLOOR) -> Row:
 
 def _paillier(private: PaillierPrivateKey, count: int, rng: Randomness) -> tuple[list[Row], list[Row], dict[str, str]]:
     public = private.public
-    narrow, narrow_row = _tables(public, rng, TABLES_PAY_FROM)
+    narrow, narrow_row = _tables(public, rng, tables_pay_from(public.modulus.bit_length()))
     wide, wide_row = _tables(public, rng, WIDE_TABLES_PAY_FROM)
     plain, masks = rng.uint64(count), rng.uint64(count)
     ready = wide.zeros(count)

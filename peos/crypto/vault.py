@@ -19,6 +19,9 @@ _MAGIC: Final = b"peos keys 1\n"
 _SALT_BYTES: Final = 16
 _NONCE_BYTES: Final = 12
 COST: Final = 17  # log2 of scrypt's n: 128 MB and a third of a second for each guess
+# A file says its own cost, so that it still opens when COST has grown. Who could lower it there would have to know the
+# passphrase: the key that it is sealed under is stretched at that cost, and its head is authenticated.
+_COSTS: Final = range(10, 21)  # at most a gigabyte, whatever a damaged file says
 BLOCK: Final = 8
 SEAL_BYTES: Final = _NONCE_BYTES + 16
 """By which what is sealed is longer."""
@@ -66,7 +69,7 @@ def unlock(passphrase: bytes, data: bytes, rng: Randomness) -> bytes:
     """The content; a wrong passphrase and a damaged file look alike, as they must."""
     head = data[: _HEAD.size]
     try:
-        if len(head) < _HEAD.size or not head.startswith(_MAGIC) or head[len(_MAGIC)] != COST:
+        if len(head) < _HEAD.size or not head.startswith(_MAGIC) or head[len(_MAGIC)] not in _COSTS:
             raise LocalFault("key.file", "not a file of keys")
         return Vault(_stretched(passphrase, head), rng).open("keys", head, sealed=data[_HEAD.size :])
     except LocalFault:

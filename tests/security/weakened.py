@@ -12,7 +12,7 @@ from peos.crypto.schemes import packing
 from peos.crypto.schemes.base import Packed, ZeroSource
 from peos.crypto.schemes.moduli import random_unit
 from peos.crypto.schemes.paillier import PaillierPublicKey
-from peos.crypto.schemes.paillier_zeros import TABLES_PAY_FROM, WindowZeros, window_width
+from peos.crypto.schemes.paillier_zeros import WindowZeros, tables_pay_from, window_width
 
 
 class Ones(ZeroSource):
@@ -80,4 +80,5 @@ class OneSquaredBase(PaillierPublicKey):
 
     def zero_source(self, rng: Randomness, *, expected: int = 1, statistical: bool = False) -> ZeroSource:  # noqa: ARG002  # the interface's
         """The usual tables, whatever the number."""
-        return _OneSquaredBaseZeros(self.modulus, rng, width=window_width(max(expected, TABLES_PAY_FROM)))
+        bits = self.modulus.bit_length()
+        return _OneSquaredBaseZeros(self.modulus, rng, width=window_width(max(expected, tables_pay_from(bits)), bits))

@@ -108,7 +108,7 @@ class PaillierPublicKey(PublicKey):
         holder can take discrete logarithms and undo 640 bits of exponent with a lattice. `statistical` is the
         setting for those who do not want to assume that, at the price of one exponentiation for each zero.
         """
-        width = window_width(expected)
+        width = window_width(expected, self.modulus.bit_length())
         if statistical or not width:
             return PowerZeros(self.modulus, rng)
         return WindowZeros(self.modulus, rng, width=width)

@@ -9,20 +9,27 @@ from gmpy2 import mpz
 from peos.chunks import chunks
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes import packing, windows
-from peos.crypto.schemes.base import Packed, ZeroSource
+from peos.crypto.schemes.base import KEY_BITS_FLOOR, Packed, ZeroSource
 from peos.crypto.schemes.moduli import random_unit
 from peos.crypto.schemes.nth_powers import nth_powers
 
 # At 3072 bits an N-th power costs about 17.4 ms and a zero from tables 0.27 ms, so that tables of 10 bits (1.6 s) pay
 # from about 92 zeros, and those of 12 bits (0.9 s more, 0.027 ms less a zero) from about 33,000. Tables of 8 bits take
-# hardly less time to build than those of 10: they need more rows, and each row costs an N-th power.
-TABLES_PAY_FROM: Final = 95
+# hardly less time to build than those of 10: they need more rows, and each row costs an N-th power. Under shorter keys,
+# as tests have them, that power costs less and the other entries of its row hardly: 105, 172 and 700 zeros at 2048,
+# 1024 and 512 bits.
 WIDE_TABLES_PAY_FROM: Final = 33_000
 
 
-def window_width(expected: int) -> int:
+def tables_pay_from(bits: int) -> int:
+    """From how many zeros on tables pay, of a key of that many bits."""
+    beyond: float = 31 * (3072 / bits) ** 1.7
+    return windows.rows_for(10) + round(beyond)
+
+
+def window_width(expected: int, bits: int = KEY_BITS_FLOOR) -> int:
     """The width in bits of the tables that serve `expected` zeros soonest; 0 for none at all."""
-    if expected < TABLES_PAY_FROM:
+    if expected < tables_pay_from(bits):
         return 0
     return 10 if expected < WIDE_TABLES_PAY_FROM else 12
 

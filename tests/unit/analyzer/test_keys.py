@@ -46,7 +46,7 @@ def test_a_wrong_passphrase_is_one_sentence(world: World) -> None:
 def test_a_damaged_file_of_keys_looks_like_a_wrong_passphrase(world: World) -> None:
     file = world.config.folder / keys.KEYS
     whole = file.read_bytes()
-    for at in (0, 12, 20, 40, len(whole) - 1):
+    for at in (0, 12, 20, 40, len(whole) - 1):  # 12 is the cost
         file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
         with raises("key.passphrase"):
             keys.load(world.config, world.rng)

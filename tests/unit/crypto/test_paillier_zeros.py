@@ -13,10 +13,10 @@ from peos.crypto.schemes.base import ZeroSource
 from peos.crypto.schemes.moduli import random_unit
 from peos.crypto.schemes.paillier import Paillier, PaillierPrivateKey, PaillierPublicKey
 from peos.crypto.schemes.paillier_zeros import (
-    TABLES_PAY_FROM,
     WIDE_TABLES_PAY_FROM,
     PowerZeros,
     WindowZeros,
+    tables_pay_from,
     window_width,
 )
 from tests.unit.crypto.conftest import Streams, Uniform
@@ -101,12 +101,16 @@ def test_digits_are_uniform_over_the_window(width: int, rng: Randomness, uniform
 
 
 def test_tables_are_built_only_where_they_pay(public: PaillierPublicKey, rng: Randomness) -> None:
-    assert window_width(1) == window_width(TABLES_PAY_FROM - 1) == 0
-    assert window_width(TABLES_PAY_FROM) == window_width(WIDE_TABLES_PAY_FROM - 1) == 10
-    assert window_width(WIDE_TABLES_PAY_FROM) == window_width(10**6) == 12
+    assert tables_pay_from(3072) == 95, "as measured; later under shorter keys, whose powers cost little"
+    for bits in (512, 3072):
+        least = tables_pay_from(bits)
+        assert window_width(1, bits) == window_width(least - 1, bits) == 0
+        assert window_width(least, bits) == window_width(WIDE_TABLES_PAY_FROM - 1, bits) == 10
+        assert window_width(WIDE_TABLES_PAY_FROM, bits) == window_width(10**6, bits) == 12
+    least = tables_pay_from(public.modulus.bit_length())
     assert isinstance(public.zero_source(rng), PowerZeros)
-    assert isinstance(public.zero_source(rng, expected=TABLES_PAY_FROM - 1), PowerZeros)
-    assert isinstance(public.zero_source(rng, expected=TABLES_PAY_FROM), WindowZeros)
+    assert isinstance(public.zero_source(rng, expected=least - 1), PowerZeros)
+    assert isinstance(public.zero_source(rng, expected=least), WindowZeros)
     assert isinstance(public.zero_source(rng, expected=10**9, statistical=True), PowerZeros)
 
 

@@ -8,7 +8,7 @@ from peos.compute.inline import Inline
 from peos.crypto.randomness import Randomness
 from peos.crypto.schemes.base import ZeroSource
 from peos.crypto.schemes.paillier import PaillierPublicKey
-from peos.crypto.schemes.paillier_zeros import TABLES_PAY_FROM, PowerZeros, WindowZeros
+from peos.crypto.schemes.paillier_zeros import PowerZeros, WindowZeros, tables_pay_from
 from shuffler.workbench import Bench
 from tests.keys import small_key
 
@@ -32,7 +32,7 @@ def test_fakes_and_passes_take_the_zeros_of_the_setting(
 ) -> None:
     public = small_key().public
     assert isinstance(public, PaillierPublicKey)
-    rows = TABLES_PAY_FROM + 5
+    rows = tables_pay_from(public.modulus.bit_length()) + 5
     SOURCES.clear()
     bench = Bench(rows, 1, Noted(public.modulus), Inline(rng), statistical=statistical)
     words = rng.uint64(rows)
