@@ -25,17 +25,24 @@ WHOLE_RUN: Final = frozenset(
     if "concluded: Concluded" in path.read_text()
 )
 
+# Files that look at the project's own files (tests/sources.py): in one worker those are read once.
+READING: Final = frozenset(
+    path.name for path in Path(__file__).parent.glob("test_*.py") if "tests.sources import" in path.read_text()
+)
+
 # The same examples in each run, however long one takes on a machine that is busy.
 settings.register_profile("replayed", derandomize=True, deadline=None, database=None)
 settings.load_profile("replayed")
 
 
 class Together(LoadFileScheduling):  # type: ignore[misc]  # its package ships no types
-    """A file's tests in one worker, as `--dist loadfile` has it; those of the whole run count as one file."""
+    """A file's tests in one worker, as `--dist loadfile` has it; those of the whole run count as one."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return "the whole run" if file.rpartition("/")[2] in WHOLE_RUN else file
+        if file.rpartition("/")[2] in WHOLE_RUN:
+            return "the whole run"
+        return "the project's files" if file.rpartition("/")[2] in READING else file
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from peos import errors
 from peos.errors import PeosError
 from peos.net.errors import TABLE
+from tests.sources import nodes
 
 ROOT: Final = Path(__file__).parent.parent
 TOPS: Final = ("peos", "analyzer", "shuffler", "user_client")
@@ -64,9 +65,8 @@ def paths() -> list[Path]:
 
 def made(path: Path) -> Iterator[Made]:
     """Every error that a file makes: by its class, or by a helper that is given the id as `id_`."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    kinds = {name: name for name in CLASSES} | dict(_helpers(tree))
-    for node in ast.walk(tree):
+    kinds = {name: name for name in CLASSES} | dict(_helpers(path))
+    for node in nodes(path):
         if isinstance(node, ast.Call) and (kind := kinds.get(called(node))) and path.name != "errors.py":
             first = node.args[0] if node.args else None
             place = f"{path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name}:{node.lineno}"
@@ -76,8 +76,8 @@ def made(path: Path) -> Iterator[Made]:
                 yield Made(place, None, kind)
 
 
-def _helpers(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    for node in ast.walk(tree):
+def _helpers(path: Path) -> Iterator[tuple[str, str]]:
+    for node in nodes(path):
         if isinstance(node, ast.FunctionDef) and any(one.arg == "id_" for one in node.args.args):
             for call in ast.walk(node):
                 if isinstance(call, ast.Call) and called(call) in CLASSES:
@@ -92,8 +92,7 @@ def called(node: ast.Call) -> str:
 def mentioned(path: Path) -> set[str]:
     """Every text of a file that has the form of an id, under a topic of the registry."""
     form = re.compile(rf"({'|'.join(REGISTRY)})\.[a-z0-9_]+")
-    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    texts = {node.value for node in nodes(path) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     return {text for text in texts if form.fullmatch(text)}
 
 

@@ -7,16 +7,14 @@ import ast
 import sys
 import tomllib
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from peos.registry import MECHANISMS, SCHEMES, Registry
+from tests.sources import ROLES, ROOT, imports, nodes, sources
 
-ROOT = Path(__file__).parent.parent
-ROLES = ("analyzer", "shuffler", "user_client")
 PURE = ("client", "collection", "crypto", "estimate", "ldp", "privacy", "protocols", "shuffle", "tasks")
 IO = frozenset(
     {"asyncio", "concurrent", "grpc", "http", "logging", "multiprocessing", "os", "pathlib", "psycopg", "random"}
@@ -45,6 +43,8 @@ ORDER = (
 )
 APART = frozenset({("net", "store"), ("store", "net"), ("net", "simulate"), ("store", "simulate"), ("store", "wire")})
 APART |= {(pure, "compute") for pure in PURE}  # it starts processes
+GRPC = frozenset({"grpc", "grpc_health", "grpc_reflection"})
+CONFINED = "peos/net/tls.py"
 REGISTRY = "peos/registry.py"  # names later rooms, for type checkers; it loads them when they are asked for
 MAY_BE_CONCRETE = (
     "tests/",  # each mechanism and scheme is tested by itself
@@ -97,30 +97,6 @@ CEILING = 500
 MEDIAN = 200
 
 
-def sources(root: Path) -> list[Path]:
-    """The project's own Python files."""
-    found = (
-        path for top in ("peos", "tests", "benchmarks", "experiments", *ROLES) for path in (root / top).rglob("*.py")
-    )
-    return sorted(path for path in found if not path.name.endswith("_pb2.py"))
-
-
-@cache
-def parsed(path: Path) -> ast.Module:
-    """A file as Python reads it; many rules look at the same ones."""
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-def imports(path: Path) -> Iterator[str]:
-    """Every module that a file names in an import, wherever in the file; submodules imported by name included."""
-    for node in ast.walk(parsed(path)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
 def room(parts: tuple[str, ...]) -> str:
     """The room of a module or file below peos; empty for peos itself."""
     return parts[1].removesuffix(".py") if len(parts) > 1 else ""
@@ -156,6 +132,8 @@ def violations(root: Path) -> list[str]:
                 found.append(f"{name} imports {module}: the library does not know its tests")
             if top == "experiments" and parts[0] in (*ROLES, "benchmarks", "tests"):
                 found.append(f"{name} imports {module}: experiments know the library alone")
+            if parts[0] in GRPC and str(name) != CONFINED:
+                found.append(f"{name} imports {parts[0]}: TLS is confined before it is loaded, in {CONFINED}")
             if parts[0] == "experiments" and top != "experiments" and name.parts[:3] != EXPERIMENTS_TESTED:
                 found.append(f"{name} imports {module}: nothing rests on an experiment")
     return sorted(set(found))
@@ -170,7 +148,7 @@ def askers(root: Path) -> list[str]:
             continue
         for module in sorted(set(imports(path)) & OF_PROTOCOLS):
             found.append(f"{name} imports {module}: the protocol object is asked, whichever it is")
-        for node in ast.walk(parsed(path)):
+        for node in nodes(path):
             match node:
                 case ast.Constant(value="ss") if str(name) not in NAMES_THEM:
                     found.append(f"{name} names a protocol, which documents and people do")
@@ -190,7 +168,7 @@ def unobserved(root: Path) -> list[str]:
         name = path.relative_to(root)
         if (name.parts[0] not in ROLES and name.parts[:2] != ("peos", "net")) or str(name) in WRITES_LINES:
             continue
-        for node in ast.walk(parsed(path)):
+        for node in nodes(path):
             match node:
                 case ast.Call(func=ast.Attribute(attr="info" | "warning" | "error", value=of)):
                     if ast.unparse(of).lower().endswith(("log", "log()")):
@@ -218,7 +196,7 @@ def concrete(root: Path) -> list[str]:
         for what, (home, classes, names) in kinds().items():
             if name.startswith(home):
                 continue
-            for node in ast.walk(parsed(path)):
+            for node in nodes(path):
                 asked = asked_for(node) & classes
                 found += [f"{name} asks whether it is {one}: a {what} answers itself" for one in sorted(asked)]
                 literal = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
@@ -267,9 +245,8 @@ def looks_inside(root: Path) -> dict[str, list[str]]:
     """Where tests use a private name, by file, but for names of the file itself and steps that a subclass changes."""
     found = {}
     for path in (root / "tests").rglob("*.py"):
-        tree = parsed(path)
-        own = {name for node in ast.walk(tree) for name in _named_here(node)}
-        if used := [name for node in ast.walk(tree) if _is_private(name := _used(node)) and name not in own | PYTHONS]:
+        own = {name for node in nodes(path) for name in _named_here(node)} | PYTHONS
+        if used := [name for node in nodes(path) if _is_private(name := _used(node)) and name not in own]:
             found[str(path.relative_to(root))] = sorted(used)
     return found
 

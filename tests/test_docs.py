@@ -25,6 +25,7 @@ from peos.localrun import zipf_values
 from peos.privacy import plan
 from peos.simulate import run_collection
 from tests.keys import small_key
+from tests.sources import nodes
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -105,9 +106,8 @@ def printed(root: Path) -> set[str]:
     found = set()
     for top in ("peos", "shuffler", "analyzer", "user_client"):
         for path in (root / top).rglob("*.py"):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            docs = {id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Expr)}
-            strings = (one for one in ast.walk(tree) if isinstance(one, ast.Constant) and id(one) not in docs)
+            docs = {id(one.value) for one in nodes(path) if isinstance(one, ast.Expr)}
+            strings = (one for one in nodes(path) if isinstance(one, ast.Constant) and id(one) not in docs)
             found |= {one.value for one in strings if isinstance(one.value, str)}
     return found
 

@@ -23,6 +23,7 @@ from tests.errors_table import (
     paths,
     written,
 )
+from tests.sources import nodes
 
 # Raised on purpose and never shown: each ends in one of our own errors, in an exit code, or in a re-raise.
 NOT_SAID = {
@@ -89,7 +90,7 @@ def test_what_is_no_id_is_not_taken_for_one(text: str) -> None:
 def raised(path: Path) -> list[str]:
     """Every `raise` of an exception class that is neither ours nor in NOT_SAID."""
     unknown = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if not isinstance(node, ast.Raise) or node.exc is None:
             continue
         what = called(node.exc) if isinstance(node.exc, ast.Call) else ast.unparse(node.exc)
@@ -153,7 +154,7 @@ def text(node: ast.AST) -> str:
 def sentences(path: Path, name: str) -> list[str]:
     """Every place where a test compares an error with four words or more, in place of its id, names and numbers."""
     found = []
-    for test in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for test in nodes(path):
         if not isinstance(test, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         for node in ast.walk(test):

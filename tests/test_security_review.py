@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from tests.sources import nodes
+
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = (ROOT / "docs" / "security-review.md").read_text(encoding="utf-8")
 DRAWS: Final = {"bytes", "uint64", "below", "bits", "integer_below", "permutation", "fill"}
@@ -23,7 +25,7 @@ def _sources() -> Iterator[Path]:
 
 def _draws(path: Path) -> bool:
     """Whether a module asks an object named for randomness for some."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in DRAWS:
             asked = ast.unparse(node.func.value)
             if asked.rpartition(".")[2] in {"rng", "_rng"} or asked in {"own", "randomness"}:

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.full import full
-from tests.test_architecture import ROOT
+from tests.sources import ROOT
 
 _LOOK = """
 import os, runpy, sys

@@ -23,7 +23,7 @@ from peos.net.guard import Context, peer_fingerprint
 from peos.net.tls import Trust, grpc, peer_port, pinned, user_port
 from peos.wire.methods import GET_FROZEN_DIGEST
 from tests.raising import raises
-from tests.test_architecture import ROOT, imports, sources
+from tests.sources import ROOT
 from tests.unit.net.ports import (
     DIGEST,
     EXPIRED,
@@ -290,14 +290,3 @@ def test_grpc_imported_first_is_noticed() -> None:
     )
     assert late.returncode != 0
     assert "grpc was imported before TLS was confined to version 1.3" in late.stderr
-
-
-def test_only_one_module_of_the_library_imports_grpc() -> None:
-    door = ROOT / "peos" / "net" / "tls.py"
-    roots = ("grpc", "grpc_health", "grpc_reflection")
-    found = [
-        str(path.relative_to(ROOT))
-        for path in sources(ROOT)
-        if path != door and any(module.split(".")[0] in roots for module in imports(path))
-    ]
-    assert found == []

@@ -11,7 +11,7 @@ import pytest
 
 from peos.collection.lifecycle import State
 from peos.crypto.randomness import Randomness
-from tests.test_architecture import ROOT
+from tests.sources import ROOT
 from tests.unit.store.made import ANNOUNCED, DIGEST, FROZEN, frozen, opened, sqlite, submission, vector
 from tests.unit.store.victim import BATCH, ROWS
 
