@@ -5,20 +5,21 @@ line (`file::test`) runs in any case, and so does what `-m full` selects or PEOS
 """
 
 import os
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import pytest
 from _pytest.mark.structures import ParameterSet
 
 from tests.needs import NEEDS, required
 
+T = TypeVar("T")
 VARIABLE: Final = "PEOS_FULL"
 FULL: Final = os.environ.get(VARIABLE, "0") not in ("", "0")
 _LEFT_OUT: Final = pytest.StashKey[int]()
 
 
-def many(few: int, full: int) -> int:
-    """How often something is repeated: `few` times, and in CI `full` times."""
+def many(few: T, full: T) -> T:
+    """How often something is repeated, or with which values: `few`, and in CI `full`."""
     return full if FULL else few
 
 

@@ -29,6 +29,7 @@ SHUFFLED: list[PureMechanism] = [
     LocalHash(40, 3.0, d_prime=64),
     SUE(50, 4.0),
 ]
+SOME = [SHUFFLED[0], *map(full, SHUFFLED[1:4]), SHUFFLED[4], full(SHUFFLED[5])]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_it_never_claims_more_than_the_local_epsilon_where_delta_is_nothing(mech
             assert 0.0 <= epsilon(mechanism, users, fakes, at) <= mechanism.epsilon_local
 
 
-@pytest.mark.parametrize("mechanism", SHUFFLED, ids=repr)
+@pytest.mark.parametrize("mechanism", SOME, ids=repr)
 def test_a_claim_is_one_that_its_own_delta_bears_out_and_hardly_more(mechanism: PureMechanism) -> None:
     for users, fakes, known in ((3000, 0, 0), (3000, 500, 0), (3000, 2000, 2999), (200_000, 0, 1000)):
         found = epsilon(mechanism, users, fakes, 1e-6, known=known)
@@ -110,7 +111,7 @@ def test_claims_rise_with_epsilon_local_and_delta_falls_with_epsilon() -> None:
         assert all(later <= earlier for earlier, later in pairwise(falling)), falling
 
 
-@pytest.mark.parametrize("mechanism", [m for m in SHUFFLED if m.name != "sue"], ids=repr)
+@pytest.mark.parametrize("mechanism", [SHUFFLED[0], *map(full, SHUFFLED[1:3]), *SHUFFLED[3:5]], ids=repr)  # no SUE
 @pytest.mark.parametrize("at", [full(1e-12), 1e-6, full(1e-2)])
 def test_wherever_the_theorem_claims_something_exact_accounting_claims_less_than_half(
     mechanism: PureMechanism, at: float
@@ -136,7 +137,7 @@ def test_wherever_the_theorem_claims_something_exact_accounting_claims_less_than
     ],
     ids=str,
 )
-@pytest.mark.parametrize("at", [0.02, 0.15, 0.6])
+@pytest.mark.parametrize("at", [full(0.02), 0.15, full(0.6)])
 def test_bins_and_dominations_are_above_the_sum_over_all_counts_and_near_it(
     reports: int, mechanism: PureMechanism, at: float
 ) -> None:
@@ -149,7 +150,7 @@ def test_bins_and_dominations_are_above_the_sum_over_all_counts_and_near_it(
     assert summed - left_out <= found <= summed * 1.01 + left_out
 
 
-@pytest.mark.parametrize("mechanism", SHUFFLED, ids=repr)
+@pytest.mark.parametrize("mechanism", SOME, ids=repr)
 def test_coarser_bins_only_ever_raise_the_bound(mechanism: PureMechanism) -> None:
     """An edge on the wrong side of a bin, of B or of M, would lower it."""
     blanket = mechanism.blanket

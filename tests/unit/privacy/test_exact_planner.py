@@ -36,7 +36,7 @@ REQUESTS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("request_", REQUESTS, ids=range(len(REQUESTS)))
+@pytest.mark.parametrize("request_", [*REQUESTS[:4], *map(full, REQUESTS[4:])], ids=range(len(REQUESTS)))
 def test_a_plan_keeps_to_every_target_when_its_figures_are_taken_at_their_word(request_: dict[str, Any]) -> None:
     found = plan(**request_)
     claims = guarantees(found.randomizer, found.users, found.fakes, found.delta)
@@ -91,8 +91,8 @@ def test_nothing_on_a_grid_is_better_than_the_plan(request_: dict[str, Any]) -> 
     ("target", "by_hashing", "local", "by_grr", "grr_local", "gain"),
     [
         (0.2, 1.41e-9, 8.59, 1.34e-9, 8.70, 39),
-        (0.4, 3.84e-10, None, 3.41e-10, 9.45, 38),
-        (0.8, 1.14e-10, None, 8.78e-11, 10.26, 37),
+        full(0.4, 3.84e-10, None, 3.41e-10, 9.45, 38),
+        full(0.8, 1.14e-10, None, 8.78e-11, 10.26, 37),
     ],
 )
 def test_the_table_of_privacy_md_for_kosarak(
@@ -113,7 +113,7 @@ def test_the_table_of_privacy_md_for_kosarak(
     assert by_theorem.mse / found.mse == pytest.approx(gain, abs=1.0)
 
 
-@pytest.mark.parametrize(("limit", "gain"), [(4.49, 1.14), (5.0, 1.9), (6.0, 5.2), (7.0, 14.5)])
+@pytest.mark.parametrize(("limit", "gain"), [full(4.49, 1.14), (5.0, 1.9), full(6.0, 5.2), full(7.0, 14.5)])
 def test_the_gain_is_bought_with_epsilon_local(limit: float, gain: float) -> None:
     """privacy.md §2 says 1.14, 1.9, 5 and 14: the first with a d' that lies between the powers of two."""
     by_theorem = plan(**KOSARAK, eps_server=0.2, fakes=0, accounting="theorem")
@@ -125,8 +125,8 @@ def test_the_gain_is_bought_with_epsilon_local(limit: float, gain: float) -> Non
     ("asked", "power", "gain"),
     [
         ({"users": 10**5, "domain": 50_000, "eps_server": 1.0, "eps_local": 5.19}, 128, 0.029),
-        ({"users": 10**6, "domain": 42_178, "eps_server": 0.5, "eps_local": 6.6}, 1024, 0.025),
-        ({"users": 10**5, "domain": 20_000, "eps_server": 0.5, "eps_users": 2.0, "eps_local": 4.5}, 128, 0.027),
+        full({"users": 10**6, "domain": 42_178, "eps_server": 0.5, "eps_local": 6.6}, 1024, 0.025),
+        full({"users": 10**5, "domain": 20_000, "eps_server": 0.5, "eps_users": 2.0, "eps_local": 4.5}, 128, 0.027),
     ],
     ids=["5.19", "6.6", "4.5"],
 )
@@ -177,8 +177,8 @@ def test_exact_plans_are_better_than_the_theorems_under_all_targets_and_never_cl
 @pytest.mark.parametrize(
     "asked",
     [
-        {**KOSARAK, "eps_server": 1.0, "eps_users": 0.5, "eps_local": 4.0, "mechanism": "solh", "d_prime": 16},
-        {**KOSARAK, "eps_server": 0.2, "eps_users": 1.0},
+        full({**KOSARAK, "eps_server": 1.0, "eps_users": 0.5, "eps_local": 4.0, "mechanism": "solh", "d_prime": 16}),
+        full({**KOSARAK, "eps_server": 0.2, "eps_users": 1.0}),
         {**SMALL, "eps_users": 0.5, "eps_local": 4.0},
         {**SMALL, "eps_server": 0.03, "eps_local": 5.0},
     ],
@@ -308,11 +308,11 @@ CROWD: dict[str, Any] = {"users": 10**5, "domain": 1024, "delta": 1e-9, "fakes":
     ("server", "local", "most"),
     [
         (0.5, 2.0, 0.7216),
-        (0.5, 4.0, 0.0741),
-        (0.5, 5.0, 0.02537),
-        (0.5, 6.0, 0.00791),
-        (0.5, None, 0.00228),
-        (0.1, 4.0, 0.0812),
+        full(0.5, 4.0, 0.0741),
+        full(0.5, 5.0, 0.02537),
+        full(0.5, 6.0, 0.00791),
+        full(0.5, None, 0.00228),
+        full(0.1, 4.0, 0.0812),
         (0.1, None, 0.0506),
     ],
 )
