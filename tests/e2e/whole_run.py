@@ -26,7 +26,7 @@ DOMAIN: Final = 30  # more values than users: those that no user gave are zero
 CHOSEN: Final = 3
 PUBLISHED: Final = ("grr", "solh", "sue", "hadamard", "subset") if FULL else ("grr", "solh")
 SIZES: Final[dict[str, tuple[object, ...]]] = {"hadamard": ("--signs", 2), "subset": ("--size", 2)}
-SCHEME: Final = ("--scheme", "jl")
+SCHEME: Final = ("--scheme", "jl" if FULL else "dgk")  # a key of DGK's takes a tenth of the time
 FIRST: Final[tuple[object, ...]] = () if FULL else SCHEME  # in CI the first collection has Paillier
 _RNG: Final = Randomness(b"\x0e" * 32)
 

@@ -103,7 +103,10 @@ def caught(name: str) -> tuple[int, Violation]:
     pytest.fail(f"{name} was not caught in {BATCH * BATCHES} schedules")
 
 
-@pytest.mark.parametrize("name", ERRING)
+RARE = ("WaitsForEver", "PublishesWhatWasNotSeen", "AwaitsOpeningsForEver")  # caught late, or at the end of a long wait
+
+
+@pytest.mark.parametrize("name", [full(name) if name in RARE else name for name in ERRING])
 def test_a_planted_mistake_is_caught(name: str) -> None:
     seed, found = caught(name)
     row = f"| {name} | {found.rule} | {seed + 1} |"

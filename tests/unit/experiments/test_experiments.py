@@ -65,6 +65,7 @@ def test_the_json_has_the_five_names_and_every_row_a_verdict(name: str) -> None:
         assert "found" in row or isinstance(row["measured"], int | float)
 
 
+@pytest.mark.full
 def test_table_9_2_has_every_number_of_the_paper_and_says_which_it_explains() -> None:
     rows = quick("table_9_2").rows
     printed = [row["printed"] for row in rows if row.get("printed") is not None]
@@ -104,6 +105,7 @@ def test_a_sentence_that_the_figure_contradicts_is_seen() -> None:
         assert DIFFERS in verdicts, name
 
 
+@pytest.mark.full
 def test_figure_9_3_has_every_method_at_every_epsilon() -> None:
     rows = [row for row in quick("figure_9_3").rows if "method" in row]
     methods = {row["method"] for row in rows}
