@@ -9,7 +9,8 @@ from analyzer.ledger import require_affordable
 from analyzer.store import CollectionRow
 from analyzer.workspace import Workspace, pack_dummies
 from peos.cli.progress import Progress
-from peos.collection.document import MIN_DUMMIES, Document, Dummy, MechanismChoice, digest
+from peos.collection.document import Document, Dummy, MechanismChoice, digest
+from peos.collection.dummies import dummies_for
 from peos.collection.ticket import StudyPart, draw_id
 from peos.errors import WrongInput
 from peos.ldp.base import Mechanism
@@ -73,7 +74,7 @@ def drafted(workspace: Workspace, spec: Terms, progress: Progress, planned: Call
     words = asked.mechanism.words
     dummies = [
         Dummy(workspace.rng.bytes(_SALT_BYTES), draw_id(workspace.rng, asked.study), workspace.rng.uint64(words))
-        for _ in range(MIN_DUMMIES)
+        for _ in range(dummies_for(spec.users))
     ]
     document = _document(workspace, spec, asked, encryption, dummies, signed_cards)
     signed = sign_document(document, workspace.keys.identity)

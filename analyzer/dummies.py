@@ -64,7 +64,7 @@ class Dummies:
         self._looked[kept.digest] = now, here
         spread, salts, taken = self._spread(kept), self._salts(kept), self._taken(kept)
         due = spread.due(salts, taken, now=now, answered=here, before=before)
-        return Look(due, spread.pause(len(salts), came=here - before, within=now - since))
+        return Look(due, spread.pause(came=here - before, within=now - since))
 
     def send(self, kept: CollectionRow, number: int) -> None:
         """Send one, and note it once every shuffler has acknowledged it; PeosError names whom it waits for."""

@@ -1,13 +1,15 @@
 """When the analyzer's dummies are sent: as users come, so that neither time nor order tells them apart.
 
-The dummies have places among the expected users, one at random in each of as many equal parts as there are dummies,
-and a dummy is due once so many users have answered: however users come, at every moment the share of the dummies that
-is in is the share of the users. None is sent for its own sake afterwards. Publication needs only half of them
-(`LEAST_SENT`), and half of the expected users are the minimum unless the analyst asks for fewer; only then time counts
-too, as far as users come: that half is due by the end (protocol.md §7.1).
+There are `MIN_DUMMIES` for the expected users, one with a place at random in each of as many equal parts of them, and
+more for users beyond (`dummies_for`), in parts of the same size. A dummy is due once so many users have answered:
+however users come, at every moment the share of the dummies that is in is the share of the users. None is sent for
+its own sake afterwards. Publication needs only `LEAST_SENT`, half of the first, and half of the expected users are the minimum
+unless the analyst asks for fewer; only then time counts too, as far as users come: that half is due by the end
+(protocol.md §7.1).
 
-Which dummy has which place follows from salts, but every other one of the document's has a place in the first half,
-so that of the first of them, which are opened where rows are very long (`inspected_dummies`), half are always in.
+Which dummy has which place follows from salts, but every other one of the document's first has a place among the first
+half of the expected users, so that of those that are opened where rows are very long (`inspected_dummies`), half are
+always in.
 
 How many have answered is what the shufflers say. The lower median of their words is taken, so that fewer than half of
 them, who might call the dummies in early, do not decide it.
@@ -20,6 +22,7 @@ from math import log
 from typing import Final
 
 from peos.collection.analysis import ASK_EVERY
+from peos.collection.document import MIN_DUMMIES
 from peos.crypto.randomness import Randomness
 
 LEAST_SENT: Final = (
@@ -27,6 +30,7 @@ LEAST_SENT: Final = (
 )
 REST_SECONDS: Final = 10.0  # within which an early freeze sends what is needed
 SOONEST: Final = 0.2  # seconds between two looks
+_MORE_PER: Final = 256  # expected users: shufflers take all dummies off what they hold, and many would cost users there
 _LOOKS: Final = 8  # at how many users came, from one dummy to the next
 _MARGIN_SHARE: Final = 0.05  # of the open time, at its end, in which what is needed is sent in any case
 _MARGIN_SECONDS: Final = 30.0
@@ -45,7 +49,7 @@ class Spread:
         """The dummies, by number, that are to be sent now; `before` is how many had answered at the last look."""
         reached = answered / max(1, self.expected)
         if answered > before:
-            least = LEAST_SENT / len(salts)
+            least = LEAST_SENT / MIN_DUMMIES
             reached = max(reached, least * min(self._passed(now), answered / max(1, self.minimum)))
         left = _left(salts, taken)
         due = [number for number, place in left.items() if place <= reached]
@@ -71,9 +75,9 @@ class Spread:
         longest = REST_SECONDS / max(sum(drawn), REST_SECONDS)
         return [pause * longest for pause in drawn]
 
-    def pause(self, dummies: int, *, came: int, within: float) -> float:
+    def pause(self, *, came: int, within: float) -> float:
         """Seconds until the next look, when so many users came within so many seconds."""
-        few = self.expected / dummies / _LOOKS
+        few = self.expected / MIN_DUMMIES / _LOOKS
         return min(ASK_EVERY, max(SOONEST, few * within / came)) if came > 0 else ASK_EVERY
 
     def _passed(self, now: float) -> float:
@@ -82,15 +86,20 @@ class Spread:
         return min(1.0, (now - self.opened_at) / lasting) if lasting > 0 else 1.0
 
 
+def dummies_for(expected: int) -> int:
+    """How many dummies a collection commits to; of 8,192 expected users or more, enough for twice as many."""
+    return MIN_DUMMIES + min(MIN_DUMMIES, expected // _MORE_PER)
+
+
 def answered(reports: Sequence[int], dummies: int) -> int:
     """How many users have answered, by what the shufflers say that they hold; one that says nothing counts as 0."""
     return max(0, sorted(reports)[(len(reports) - 1) // 2] - dummies)
 
 
 def _left(salts: Sequence[bytes], taken: Set[int]) -> dict[int, float]:
-    """Those that are not in, by number, with their places between 0 and 1: one in each of `len(salts)` equal parts."""
+    """Those that are not in, by number, with their places: below 1 among the expected users, above it among others."""
     drawn = [hashlib.sha256(b"when" + salt).digest() for salt in salts]
-    halves = (sorted(range(first, len(salts), 2), key=drawn.__getitem__) for first in (0, 1))
+    kinds = (range(0, MIN_DUMMIES, 2), range(1, MIN_DUMMIES, 2), range(MIN_DUMMIES, len(salts)))
     within = [int.from_bytes(one[-8:], "big") / (1 << 64) for one in drawn]
-    parts = enumerate(number for half in halves for number in half)
-    return {number: (part + within[number]) / len(salts) for part, number in parts if number not in taken}
+    parts = enumerate(one for kind in kinds for one in sorted(kind, key=drawn.__getitem__))
+    return {one: (part + within[one]) / MIN_DUMMIES for part, one in parts if one not in taken}

@@ -7,11 +7,13 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from peos.collection.dummies import LEAST_SENT, REST_SECONDS, Spread, answered
+from peos.collection.document import MIN_DUMMIES
+from peos.collection.dummies import LEAST_SENT, REST_SECONDS, Spread, answered, dummies_for
 from peos.crypto.randomness import Randomness
 from tests.full import full, many
 
-USERS, DUMMIES, WINDOW = 1_000, 32, 3_600.0
+USERS, MANY, WINDOW = 1_000, 10_000, 3_600.0
+DUMMIES, ALL = MIN_DUMMIES, dummies_for(USERS)  # for as many users as were expected, and for more
 TAKES = 0.1  # seconds, to send one
 RUNS = many(15, 100)
 SIGMAS = 4.9  # one run in a million of an honest program fails
@@ -30,13 +32,13 @@ def _arrivals(
     """When users and dummies arrive in one collection, which the analyst closes at `stop`."""
     rng = Randomness(seed.to_bytes(32, "big"))
     spread = Spread(0.0, WINDOW, expected, expected // 2 if minimum is None else minimum)
-    salts = _salts(rng)
+    salts = _salts(rng, dummies_for(expected))
     sent: dict[int, float] = {}
     now, looked, before = 0.0, 0.0, 0
     while now < stop:
         here = bisect(came, now)
         due = spread.due(salts, sent.keys(), now=now, answered=here, before=before)
-        pause = spread.pause(DUMMIES, came=here - before, within=now - looked)
+        pause = spread.pause(came=here - before, within=now - looked)
         looked, before = now, here
         for number in due:
             now += rng.integer_below(1000) / 1000 * min(1.0, pause) / len(due) + TAKES
@@ -95,7 +97,7 @@ def _in_two_waves(seed: int) -> Times:
 
 @pytest.mark.parametrize("come", [_evenly, full(_at_once), _at_the_end, full(_in_two_waves)])
 def test_however_users_come_dummies_are_evenly_among_them(come: Callable[[int], Times]) -> None:
-    """A rush of seventeen a second, too: of 32 dummies one arrives while half a dozen users do."""
+    """A rush of seventeen a second, too: a dummy arrives while half a dozen users do."""
     places, sent = _found(come, USERS)
     _require_fair(places, LATE if come is _evenly else 2 * LATE)
     assert sent > DUMMIES - 1, "all but one that is on its way when the last user has come"
@@ -115,6 +117,22 @@ def test_if_fewer_come_than_were_expected_fewer_dummies_are_among_them(share: fl
     assert abs(sent - share * DUMMIES) < 1
 
 
+@pytest.mark.parametrize("times", [1.4, full(1.9)])
+def test_if_more_come_than_were_expected_more_dummies_are_among_them(times: float) -> None:
+    """Of a large collection, where they cost little."""
+    places, sent = _found(lambda seed: _evenly(seed, int(times * MANY)), MANY)
+    _require_fair(places)
+    assert abs(sent - times * DUMMIES) < 1.5
+
+
+def test_those_beyond_have_no_dummy_among_them() -> None:
+    """What limitations.md says."""
+    for expected, dummies, share in ((USERS, 35, 0.37), (MANY, 64, 2 / 3)):
+        users, sent = _arrivals(1, _evenly(1, 3 * expected), expected)
+        assert len(sent) == dummies
+        assert max(_places(users, sent)) < share + LATE
+
+
 def test_where_the_minimum_is_a_twentieth_half_of_the_dummies_are_among_a_tenth_of_the_users() -> None:
     """Time counts there, as far as users come; the last dummy waits for what is left of the time."""
     places, sent = _found(lambda seed: _evenly(seed, USERS // 10), USERS, minimum=USERS // 20)
@@ -128,10 +146,10 @@ def test_what_is_needed_in_any_case_comes_last_and_soon() -> None:
     last = []
     for seed in range(RUNS):
         users, dummies = _arrivals(seed, _evenly(seed), USERS, stop=stop)
-        assert len(dummies) == DUMMIES or bisect(sorted(users), stop) >= USERS // 2 + DUMMIES
+        assert len(dummies) == ALL or bisect(sorted(users), stop) >= USERS // 2 + ALL
         assert max(dummies) <= stop + REST_SECONDS + 1e-9
         last.append(sum(stop < one for one in dummies))
-    assert 12 < float(np.mean(last)) < 17
+    assert 15 < float(np.mean(last)) < 20
 
 
 def test_an_analyzer_that_sends_them_first_is_seen_by_the_same_test() -> None:
