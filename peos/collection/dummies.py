@@ -2,9 +2,9 @@
 
 There are `MIN_DUMMIES` for the expected users, one with a place at random in each of as many equal parts of them, and
 more for users beyond (`dummies_for`), in parts of the same size. A dummy is due once so many users have answered:
-however users come, at every moment the share of the dummies that is in is the share of the users. None is sent for
-its own sake afterwards. Publication needs only `LEAST_SENT`, half of the first, and half of the expected users are the minimum
-unless the analyst asks for fewer; only then time counts too, as far as users come: that half is due by the end
+however users come, at every moment the share of the dummies that is in is the share of the users. None is sent for its
+own sake afterwards. Publication needs only `LEAST_SENT`, half of the first, and half of the expected users are the
+minimum unless the analyst asks for fewer; only then time counts too, as far as users come: that half is due by the end
 (protocol.md §7.1).
 
 Which dummy has which place follows from salts, but every other one of the document's first has a place among the first
