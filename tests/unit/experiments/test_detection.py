@@ -81,6 +81,22 @@ def test_the_demo_finds_the_three_most_frequent_words_in_99_of_100_runs(runs: in
     assert every_one == runs, "each misses a text that it should find once in a million runs"
 
 
+@pytest.mark.parametrize(
+    ("users", "local", "fakes", "f1", "ncr"),
+    [full(2_000, 4.0, 428, 0.50, 0.71), full(6_000, 4.0, 428, 0.74, 0.88), full(6_000, 6.0, 3_187, 0.98, 0.99)],
+)
+def test_scores_at_the_demos_size(users: int, local: float, fakes: int, f1: float, ncr: float) -> None:
+    """The reference's, whose words are another sample; means of 40 runs are within .08."""
+    task = heavy_hitters(3, 8, users=users, delta=DELTA, eps_server=1.0, eps_users=1.0, eps_local=local)
+    assert task.plan.fakes == fakes
+    scores = []
+    for run in range(40):
+        records = words(users, seed=run)
+        scores.append(run_study(task, records, shuffle=False, rng=Randomness(run.to_bytes(32))).score(records))
+    for name, expected in (("f1", f1), ("ncr", ncr)):
+        assert float(np.mean([one[name] for one in scores])) == pytest.approx(expected, abs=0.08)
+
+
 def test_what_is_frequent_enough_and_missing_is_not_found() -> None:
     task = heavy_hitters(3, 8, users=6_000, delta=DELTA, **ALONE)
     records = words(6_000)
