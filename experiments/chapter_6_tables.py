@@ -24,7 +24,7 @@ from experiments.chapter_6 import (
     truth_of,
 )
 from experiments.chapters import Panel, Work, figures, main
-from experiments.people import LOADING, Ints
+from experiments.people import KINDS, LOADING, Ints, visitors
 from experiments.report import Row, statement
 from peos.tasks.marginals.choice import choose_local
 from peos.tasks.marginals.design import cover
@@ -119,13 +119,15 @@ def figure_6_8(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
             broad.put(aim, f"ε = {epsilon:g}", each)
     if not quick:
         gaps = [panel.at(x)["k' = 3"] / panel.at(x)["PriView"] for panel in panels for x in panel.of("PriView")]
+        by_kinds = [_of_kinds(users, k, rng) for k in (3, 6, 8)]
         yield statement(
             "PriView performs one to two orders better than CALM",
-            f"{min(gaps):.0f} to {max(gaps):.0f} times",
+            f"{min(gaps):.0f} to {max(gaps):.0f} times; {', '.join(f'{one:.0f}' for one in by_kinds)} times of users "
+            f"of {KINDS} kinds in place of one factor, at ε = 1.2",
             holds=10 <= float(np.median(gaps)) <= 100,
-            erratum="here by three: one factor joins all items of the stand-in, so that tables of eight that have all "
-            "pairs tell larger ones too, and the noise of one place is tiny at n = 2^18",
-            instead=min(gaps) > 100,
+            erratum="one factor joins all items of the stand-in, so that tables of eight that have all pairs tell "
+            "larger ones too, which is not so where nothing else is changed but that",
+            instead=min(gaps) > 100 and 10 <= float(np.median(by_kinds)) <= 100,
         )
         alike = [
             max(at.values()) / min(at.values())
@@ -157,6 +159,17 @@ def figure_6_8(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
         )
     for panel in (*panels, broad):
         yield from panel.rows()
+
+
+def _of_kinds(users: int, k: int, rng: np.random.Generator) -> float:
+    """How many times PriView is better than CALM, where no factor joins all items."""
+    each = []
+    for _ in range(RUNS):
+        columns, sizes, sets = visitors(users, 16, rng).astype(np.int64), [2] * 16, queries(16, k, rng)
+        one_place = errors(central(columns, 1.2, rng), columns, sizes, sets)
+        each.append((errors(calm(columns, sizes, 3, 1.2, rng), columns, sizes, sets), one_place))
+    local, one_place = np.mean(each, axis=0)
+    return float(local / one_place)
 
 
 def figure_6_9(quick: bool, rng: np.random.Generator) -> Iterator[Row]:

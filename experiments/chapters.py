@@ -124,6 +124,14 @@ class Means:
         """All drawings."""
         return {name: self.panel(name, across) for name in dict.fromkeys(name for name, *_ in self._found)}
 
+    def medians(self, name: str, across: str) -> Panel:
+        """As a drawing, of the middle run and not of their mean."""
+        panel = Panel(name, across)
+        for (of, x, method), values in self._found.items():
+            if of == name:
+                panel.put(x, method, [float(np.nanmedian(values))])
+        return panel
+
     def panel(self, name: str, across: str) -> Panel:
         """As a drawing."""
         panel = Panel(name, across)

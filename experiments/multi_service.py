@@ -4,7 +4,7 @@
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -129,6 +129,11 @@ def _amg(
     }
 
 
+def _worse(panel: Panel, xs: Sequence[float]) -> list[float]:
+    """Where HIO errs less than one of the two that are to be better."""
+    return [x for x in xs if panel.at(x)["HIO"] <= max(panel.at(x)["AHIO"], panel.at(x)["EHIO"])]
+
+
 def multi_service_6(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
     """By volume, by the measure's domain, by the number of attributes."""
     by_volume = Means()
@@ -155,15 +160,18 @@ def multi_service_6(quick: bool, rng: np.random.Generator) -> Iterator[Row]:
     )
     for what in ("SUM", "AVG"):
         panel = of_volume[what]
-        worse = [x for x in xs if panel.at(x)["HIO"] <= max(panel.at(x)["AHIO"], panel.at(x)["EHIO"])]
+        middle = by_volume.medians(what, "vol")
+        worse, worse_in_the_middle = (_worse(one, xs) for one in (panel, middle))
         yield statement(
             f"for {what} AHIO and EHIO outperform HIO consistently",
-            f"HIO over AHIO and EHIO: {over(panel, 'HIO', 'AHIO')} and {over(panel, 'HIO', 'EHIO')}",
+            f"HIO over AHIO and EHIO: {over(panel, 'HIO', 'AHIO')} and {over(panel, 'HIO', 'EHIO')}; of medians "
+            f"{over(middle, 'HIO', 'AHIO')} and {over(middle, 'HIO', 'EHIO')}",
             holds=not worse,
-            erratum=f"not at vol {worse[0]:g}, where a COUNT is near 0: a mean of ratios has no variance"
+            erratum=f"not at vol {worse[0]:g}, where a COUNT is near 0: a mean of ratios has no variance, and the same "
+            "runs' medians say what the paper does"
             if worse
             else "",
-            instead=not worse or (what == "AVG" and len(worse) == 1),
+            instead=not worse or (what == "AVG" and not worse_in_the_middle),
         )
     growth = (
         {name: of_domain["SUM"].of(name)[250.0] / of_domain["SUM"].of(name)[25.0] for name in BUILDS}

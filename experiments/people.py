@@ -14,6 +14,7 @@ Floats = NDArray[np.float64]
 
 TAXI: Final = ("CC", "Toll", "Far", "Night_pick", "Night_drop", "M_pick", "M_drop", "Tip")
 LOADING: Final = 0.5
+KINDS: Final = 24
 
 
 def bits_of(columns: NDArray[np.bool_]) -> Ints:
@@ -36,6 +37,13 @@ def movielens(users: int, d: int, rng: np.random.Generator) -> Ints:
 def items(users: int, d: int, rng: np.random.Generator, loading: float = LOADING) -> Ints:
     """The most frequent items of Kosarak or POS: P = .6·.78^i, at least .04."""
     return bits_of(one_factor(users, np.maximum(0.6 * 0.78 ** np.arange(d), 0.04), rng, loading))
+
+
+def visitors(users: int, d: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """The same items, by kinds of visitors with a set each: pairs of items do not tell what larger sets do."""
+    shares = np.maximum(0.6 * 0.78 ** np.arange(d), 0.04)
+    of_kind = rng.beta(shares, 1 - shares, (KINDS, d))
+    return np.asarray(rng.random((users, d)) < of_kind[rng.integers(0, KINDS, users)])
 
 
 def taxi(users: int, rng: np.random.Generator, d: int = 8) -> Ints:
