@@ -11,6 +11,7 @@ from peos.collection.submission import Part
 from peos.errors import NotYet
 from peos.net.calls import Behaviour, Service, service
 from peos.net.guard import Context
+from peos.store.rules import closed
 from peos.wire.methods import DESCRIBE, PROVE, SUBMIT, SUBMIT_MANY, Method
 from shuffler.config import SILENCE
 from shuffler.intake import Intake, Settled
@@ -43,10 +44,14 @@ class UserService:
         return service(calls, meter=self._registry.count)
 
     async def describe(self, digest: bytes, _: Context | None = None) -> bytes:
-        """The signed document, as it was received."""
+        """The signed document, as it was received, while it can be answered: she is charged before she sends."""
         session = self._registry.live.get(digest)
-        if session is not None and session.state is State.DRAFT:
+        if session is None:
+            raise self._registry.refusal(digest)
+        if session.state is State.DRAFT:
             raise _draft()
+        if too_late := closed(session.state, lost=False, erased=False):
+            raise too_late
         return await self._registry.signed_bytes(digest)
 
     async def submit(self, part: Part, _: Context | None = None) -> Answer:

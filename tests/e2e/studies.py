@@ -11,11 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from peos.collection.document import Document
 from peos.ending import ends_with_this
-from peos.net.submit import describe
-from peos.wire.documents import decode_signed_document
-from peos.wire.parties import decode_invitation
 from tests.e2e.town import EPSILON, PATIENCE, Ran, Town, until
 from tests.e2e.with_tasks import DIES
 
@@ -72,11 +68,6 @@ class StudyTown(Town):
     def told(self) -> str:
         """What `study run` said."""
         return (self.folder / "run.log").read_text(encoding="utf-8")
-
-    def asked(self, round_: str) -> Document:
-        """What a round's users are asked, as a shuffler says it."""
-        invited = decode_invitation(self.invitation(round_).read_bytes())
-        return decode_signed_document(describe(invited.shufflers[0], invited.collection)).document
 
     def minted(self, study: str, count: int) -> Path:
         """Tickets of all users of a study."""

@@ -124,6 +124,17 @@ def test_shufflers_that_a_user_does_not_know_are_sent_nothing(concluded: Conclud
     assert held() == [True] * 3
 
 
+def test_a_collection_that_is_over_costs_a_new_user_nothing(concluded: Concluded) -> None:
+    town = concluded.town
+    client = town.cluster.client("late", most_eps_local=48.0, budget=48.0)
+    ticket = town.folder / "late.ticket"
+    ticket.write_text((town.folder / "grr.tickets").read_text(encoding="utf-8").splitlines()[0], encoding="utf-8")
+    words = ("--invitation", town.invitation("grr"), "--ticket-file", ticket, "--value", 1)
+    ran = here("client", "submit", "--config", client.config, *words)
+    require_refused(ran, 3, "submit.erased", "shuffler-1")
+    require_nothing_sent(town, client, [])
+
+
 @pytest.fixture(scope="module")
 def asked(concluded: Concluded) -> Town:
     """A town with an open collection to do things wrong with."""

@@ -12,9 +12,6 @@ import pytest
 
 from peos.ldp.base import PureMechanism
 from peos.localcluster import Party
-from peos.net.submit import describe
-from peos.wire.documents import decode_signed_document
-from peos.wire.parties import decode_invitation
 from tests.e2e.leaks import FRAGMENT, traces
 from tests.e2e.town import here, told
 from tests.e2e.whole_run import CHOSEN, DOMAIN, PUBLISHED, USERS, Concluded
@@ -75,9 +72,7 @@ def test_the_answer_of_all_is_told_from_those_of_nobody(concluded: Concluded, me
 
 def _difference(concluded: Concluded, name: str) -> float:
     """p − q of the mechanism that the document fixed."""
-    invited = decode_invitation(concluded.town.invitation(name).read_bytes())
-    document = decode_signed_document(describe(invited.shufflers[0], invited.collection)).document
-    mechanism = document.mechanism
+    mechanism = concluded.town.document_of(name).mechanism
     assert isinstance(mechanism, PureMechanism)
     return mechanism.oracle.p - mechanism.oracle.q
 

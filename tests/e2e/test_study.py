@@ -79,7 +79,7 @@ def test_a_task_of_one_file_runs_as_a_study_of_two_rounds_whatever_is_killed_bet
     assert [one["name"] for one in found["rounds"]] == ["trees.1", "trees.2"], "no round was made twice"
     assert counted == USERS == sum(one["users"] for one in found["rounds"]), "each user was asked once"
     assert (found["schema"], found["complete"], found["task"]["name"], found["ok"]) == (2, True, "run-off", True)
-    documents = [woods.asked(f"trees.{number}") for number in (1, 2)]
+    documents = [woods.document_of(f"trees.{number}") for number in (1, 2)]
     asked = [line.partition(":")[0] for line in tickets.read_text().splitlines()]
     held = [
         Counter(tree for id_, tree in zip(asked, LIKED, strict=True) if part.asks(bytes.fromhex(id_)))

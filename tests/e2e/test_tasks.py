@@ -68,7 +68,7 @@ def test_what_is_published_is_what_the_task_makes_of_the_same_words_in_memory(na
     result = town.study("result", name, "--json").json
     assert (result["users"], result["fakes"], sum(result["sizes"])) == (USERS, FAKES, USERS + FAKES)
     assert (result["ok"], result["complete"], set(result["checks"].values())) == (True, True, {True})
-    task, mechanism = spec.build(len(town.shufflers)), town.asked(round_).mechanism
+    task, mechanism = spec.build(len(town.shufflers)), town.document_of(round_).mechanism
     asked = task.next([])
     assert isinstance(asked, Round)
     words = np.load(town.folder / "words" / "0.npy")

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from analyzer.config import read
+from analyzer.workspace import Workspace
 from peos.cli import main
+from peos.collection.document import Document
 from peos.localcluster import LocalCluster, Party
 
 PATIENCE: Final = 300.0  # seconds until something that must happen has not happened
@@ -106,6 +109,14 @@ class Town:
     def invitation(self, name: str) -> Path:
         """What users are given."""
         return self.folder / f"{name}.invitation"
+
+    def document_of(self, name: str) -> Document:
+        """What its users are, or were, asked."""
+        workspace = Workspace(read(self.analyzer.config))
+        try:
+            return workspace.signed(workspace.kept(name)).document
+        finally:
+            workspace.close()
 
     def tickets(self, name: str, count: int, *, of: str = "") -> Path:
         """Fresh tickets of the collection `of`, or of the one with the name of the file."""

@@ -166,3 +166,15 @@ def test_a_collection_that_is_unknown_is_refused_and_a_draft_is_for_later(state:
                 await users.describe(PARTS[0].collection, NOBODY)
 
     run(test())
+
+
+@pytest.mark.parametrize(("state", "id_"), [(State.CLOSED, "submit.closed"), (None, "collection.unknown_here")])
+def test_what_cannot_be_answered_is_not_described(state: State | None, id_: str) -> None:
+    """A user is charged before she sends, and who asks is about to."""
+
+    async def test() -> None:
+        users, _ = port(state)
+        with raises(id_):
+            await users.describe(PARTS[0].collection, NOBODY)
+
+    run(test())

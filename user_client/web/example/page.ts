@@ -57,7 +57,10 @@ async function main(): Promise<void> {
   try {
     collection = await client.open(invitation, catalogue);
   } catch (error) {
-    if ((error as Partial<PeosError>).id === "consent.closed") offerProof(client, invitation);
+    if (/^(consent|submit)\.(closed|erased)$/.test((error as Partial<PeosError>).id ?? "")) {
+      offerProof(client, invitation);
+      if (await client.hasAnswered(invitation)) return say("This device has answered.", "done");
+    }
     return fail(error);
   }
   by("question").textContent = collection.summary.question;

@@ -115,6 +115,12 @@ export class Client {
     return kept ? (await later.load()).ask(get, invited, addresses, kept, root ? unhex(root) : null) : null;
   }
 
+  /** Whether every shuffler has this device's report to a collection, also when that is over. */
+  async hasAnswered(invitation: Uint8Array): Promise<boolean> {
+    const collection = hex((await decodeInvitation(invitation)).collection);
+    return (await this.memory.all(this.user)).some((one) => one.collection === collection && !one.parts.length);
+  }
+
   /** What was spent, in millionths of ε_l, of how many; and what for. */
   async ledger(): Promise<{ budget: number; spent: number; answers: { collection: string; question: string; cost: number }[] }> {
     const all = await this.memory.all(this.user);

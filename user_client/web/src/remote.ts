@@ -17,6 +17,7 @@ export interface Starting {
 export interface RemoteClient {
   open(invitation: Uint8Array, catalogue?: Uint8Array): Promise<RemoteCollection>;
   verify(invitation: Uint8Array, root?: string): Promise<Verified | null>;
+  hasAnswered(invitation: Uint8Array): Promise<boolean>;
   ledger(): Promise<{ budget: number; spent: number; answers: { collection: string; question: string; cost: number }[] }>;
   stop(): void;
 }
@@ -70,6 +71,7 @@ export async function start(script: string | URL, { options, integrity, later }:
       };
     },
     verify: (invitation, root) => ask("verify", [invitation, root]),
+    hasAnswered: (invitation) => ask("hasAnswered", [invitation]),
     ledger: () => ask("ledger", []),
     stop: () => {
       worker.terminate();

@@ -7,7 +7,7 @@ import { later } from "./loading.js";
 
 export interface Ask {
   readonly id: number;
-  readonly call: "create" | "open" | "verify" | "answered" | "submit" | "resume" | "ledger";
+  readonly call: "create" | "open" | "verify" | "answered" | "submit" | "resume" | "hasAnswered" | "ledger";
   readonly args: readonly unknown[];
 }
 
@@ -45,6 +45,7 @@ async function answer({ id, call, args }: Ask): Promise<unknown> {
     const opened = await client.open(args[0] as Uint8Array, args[1] as Uint8Array | undefined);
     return { handle: collections.push(opened) - 1, summary: opened.summary };
   }
+  if (call === "hasAnswered") return client.hasAnswered(args[0] as Uint8Array);
   if (call === "ledger") return client.ledger();
   if (call === "verify") return client.verify(args[0] as Uint8Array, args[1] as string | undefined);
   const collection = collections[args[0] as number]!;
