@@ -223,7 +223,7 @@ def audit(config: Config, as_json: Json = False) -> None:
 def ledger(config: Config, as_json: Json = False) -> None:
     """Show the privacy loss of all collections together, and the budget, for each population."""
     from analyzer.ledger import ledger_of, populations, shown, to_json
-    from peos.privacy.guarantees import rounded_up
+    from peos.privacy.guarantees import power, rounded_up
 
     with _workspace(config) as workspace:
         budget = workspace.config.budget
@@ -239,7 +239,7 @@ def ledger(config: Config, as_json: Json = False) -> None:
             return
         for population, book in books:
             names = ", ".join(release.name for release in book.releases)
-            spent = f"{rounded_up(book.spent.epsilon)} of {budget.epsilon:g} at δ = {budget.delta:g}"
+            spent = f"{rounded_up(book.spent.epsilon)} of {budget.epsilon:g} at δ = {power(budget.delta)}"
             typer.echo(f"{shown(population)}: ε = {spent}, spent by {names}")
             typer.echo(f"  if all other users were the analyzer's: ε = {rounded_up(book.spent_alone.epsilon)}")
     if not books:

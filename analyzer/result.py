@@ -24,7 +24,7 @@ from peos.estimate.frequency import BEYOND, Floats, Frequencies
 from peos.estimate.grouped import odd_sizes
 from peos.estimate.post_processing import OF_THE_RAW
 from peos.ldp.base import Mechanism
-from peos.privacy.guarantees import Guarantees, rounded_up
+from peos.privacy.guarantees import Guarantees, power, rounded_up
 from peos.protocols import protocol_named
 from peos.tasks import base as tasks
 
@@ -231,7 +231,7 @@ def show(found: dict[str, Any], console: Console, *, everything: bool = False) -
     if together is not None and together["collections"] > 1:
         console.print(
             f"All {together['collections']:,} collections over these users together: ε = "
-            f"{rounded_up(together['server'])} at δ = {together['delta']:g} if the other users are honest, and "
+            f"{rounded_up(together['server'])} at δ = {power(together['delta'])} if the other users are honest, and "
             f"{rounded_up(together['users'])} if all of them are the analyzer's.",
             soft_wrap=True,
         )

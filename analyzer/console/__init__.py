@@ -6,7 +6,7 @@
     remote      what the serving process is asked, over its socket
     forms       what the form of a new collection holds
     views       what pages show
-    *.html, console.css, console.js
+    *.html, console.css, console.js, icon.svg
 
 All that is durable, secret or reaches a shuffler is the serving process's (`analyzer.console_service`).
 """

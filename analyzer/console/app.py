@@ -37,10 +37,11 @@ _FILES: Final = {
     "/look.css": (LOOK, "text/css; charset=utf-8"),
     "/console.css": ("console/console.css", "text/css; charset=utf-8"),
     "/console.js": ("console/console.js", "text/javascript; charset=utf-8"),
+    "/icon.svg": ("console/icon.svg", "image/svg+xml"),
 }
 _MISSING: Final = frozenset({"input.no_collection", "study.none"})
 POLICY: Final = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; "
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
 _SEALED: Final = "default-src 'none'; style-src '{}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from analyzer.report.formatting import NOT_RECORDED, moment, power, whole
+from analyzer.report.formatting import NOT_RECORDED, moment, whole
 from peos.ldp.base import symbol
-from peos.privacy.guarantees import rounded_up
+from peos.privacy.guarantees import power, rounded_up
 from peos.protocols import protocol_named
 from peos.registry import KEYED, MECHANISMS, POST_PROCESSING, SCHEMES
 from peos.tabular import epsilons

@@ -12,8 +12,6 @@ FOUND: Final = {True: "yes", False: "no", None: NOT_RECORDED}
 """Whether a value is found, as tables say it; results from before it was looked at do not have it."""
 CERTAIN: Final = "at most 1 in 20 results like this calls any value found that no user gave"
 _KILO: Final = 1000.0
-_SMALL: Final = 0.01  # probabilities below are powers of ten
-_RAISED: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _UNITS: Final = ("bytes", "kB", "MB", "GB", "TB", "PB")
 
 
@@ -54,16 +52,6 @@ def percentage(share: float, places: int) -> str:
     """A share as a number of per cent, without the sign for it; a rounded nothing has no minus."""
     shown = f"{100 * share:.{places}f}"
     return shown.lstrip("-") if float(shown) == 0 else shown.replace("-", "−")
-
-
-def power(chance: float) -> str:
-    """A small probability in powers of ten: 10⁻⁶, 2.5 × 10⁻⁷."""
-    if not 0 < chance < _SMALL:
-        return f"{chance:g}"
-    digits, _, exponent = f"{chance:.6e}".partition("e")
-    digits = digits.rstrip("0").rstrip(".")
-    times = "" if digits == "1" else f"{digits} × "
-    return f"{times}10{str(int(exponent)).translate(_RAISED)}"
 
 
 def size(count: int | None) -> str:

@@ -15,7 +15,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from analyzer.report import formatting
-from peos.privacy.guarantees import rounded_up
+from peos.privacy.guarantees import power, rounded_up
 
 LOOK: Final = "report/page.css"
 _CONTROLS: Final = frozenset({"Cc", "Cs"})
@@ -67,7 +67,7 @@ def _environment() -> Environment:
         formatting.seconds,
         formatting.moment,
         formatting.cut,
-        formatting.power,
+        power,
     ):
         made.filters[function.__name__] = function
     made.filters |= {"rounded_up": rounded_up, "capitalised": formatting.capitalised}

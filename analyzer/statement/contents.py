@@ -9,7 +9,6 @@ from typing import Any, Final
 from analyzer import study as studies
 from analyzer.ledger import ledger_of, population_of, shown
 from analyzer.report import guarantees as of_report
-from analyzer.report.formatting import power
 from analyzer.store import CollectionRow, StudyRow
 from analyzer.workspace import Workspace
 from peos.collection.cards import Card, plain_text
@@ -17,7 +16,7 @@ from peos.collection.document import Document, utc
 from peos.collection.lifecycle import OVER, State
 from peos.collection.study import StudyState
 from peos.collection.summary import Summary
-from peos.privacy.guarantees import Guarantees, guarantees, rounded_up, weakest
+from peos.privacy.guarantees import Guarantees, guarantees, power, rounded_up, weakest
 from peos.protocols import protocol_named
 from peos.shuffle.schedule import Schedule
 from peos.wire.parties import decode_card

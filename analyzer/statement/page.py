@@ -5,12 +5,11 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Final
 
-from analyzer.report.formatting import power
 from analyzer.report.template import rendered
 from analyzer.statement.contents import Statement
 from peos.collection.cards import plain_text
 from peos.collection.document import utc
-from peos.privacy.guarantees import rounded_up
+from peos.privacy.guarantees import power, rounded_up
 from peos.store.private_files import write_durably
 
 _WIDTH: Final = 100

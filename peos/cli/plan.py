@@ -144,6 +144,7 @@ def _draw(path: Path, found: "Plan", server: float, others: float | None, local:
     from peos.cli.progress import bar
     from peos.drawing import Line, chart
     from peos.privacy.curves import POINTS, Curve, curves_of
+    from peos.privacy.guarantees import power
 
     curves: list[Curve] = []
     with bar("drawing") as progress:
@@ -151,7 +152,7 @@ def _draw(path: Path, found: "Plan", server: float, others: float | None, local:
             curves = now
             progress(number, POINTS)
     console = Console(stderr=True)
-    title = f"{found.users:,} users, {found.domain:,} values, {found.fakes:,} fake reports, δ = {found.delta:g}"
+    title = f"{found.users:,} users, {found.domain:,} values, {found.fakes:,} fake reports, δ = {power(found.delta)}"
     lines = [Line(curve.name, curve.points) for curve in curves]
     drawn = chart(title, "ε against the analyzer", "standard error of a frequency", lines, mark=server)
     path.write_text(drawn, encoding="utf-8")
@@ -216,8 +217,10 @@ def _ms(milliseconds: float) -> str:
 
 def _ground(claim: "Claim") -> tuple[str, str]:
     """δ, and what the claim's least ε rests on."""
+    from peos.privacy.guarantees import power
+
     if claim.epsilon == claim.local:
         return "0", "each user's own randomness"
     if claim.epsilon == claim.exact:
-        return f"{claim.delta:g}", "the shuffle, by exact accounting"
-    return f"{claim.delta:g}", "the shuffle, by the theorem"
+        return power(claim.delta), "the shuffle, by exact accounting"
+    return power(claim.delta), "the shuffle, by the theorem"

@@ -208,6 +208,7 @@ def lost(document: Terms, delivered: set[int], answers: Sequence[Answer]) -> str
 class Progress:
     """How far the analyzer's own part is. `opened`: whose rows were shown, once all is decrypted that is inspected."""
 
+    dummies: int  # that every shuffler has
     delivered: Set[int]
     decrypted: tuple[int, int]
     opened: Set[int] | None
@@ -222,7 +223,7 @@ def waiting(document: Document, state: State, shufflers: Sequence[Line], progres
             return Waiting("acceptance", missing, len(shufflers) - len(missing), len(shufflers))
         case State.OPEN:
             here = min((line.reports or 0 for line in shufflers if line.state), default=0)
-            return Waiting("submissions", ("users",), max(0, here - len(document.dummies)), document.minimum)
+            return Waiting("submissions", ("users",), max(0, here - progress.dummies), document.minimum)
         case State.CLOSED | State.SHUFFLING:
             return _delivery(document.schedule.last, shufflers, progress.delivered)
         case State.DELIVERED if progress.is_withheld:

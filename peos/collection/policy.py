@@ -6,7 +6,7 @@ from typing import Final
 
 from peos.collection.document import Document
 from peos.errors import Refused
-from peos.privacy.guarantees import Claim, rounded_up
+from peos.privacy.guarantees import Claim, power, rounded_up
 from peos.protocols import NEEDS_NO_LEAVE
 
 DAY: Final = 86_400.0  # seconds
@@ -172,7 +172,7 @@ class Policy:
 def _too_weak(claim: Claim, minimum: int, most: float) -> str:
     return (
         f"with its minimum of {minimum} reports, ε against {claim.coalition} would be {rounded_up(claim.epsilon)} at "
-        f"δ = {claim.delta:g}, the limit here is {most:.4g}"
+        f"δ = {power(claim.delta)}, the limit here is {most:.4g}"
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 from peos.collection.cards import plain_text
 from peos.collection.document import Document, utc
 from peos.collection.ticket import PLACES
-from peos.privacy.guarantees import rounded_up
+from peos.privacy.guarantees import power, rounded_up
 from peos.tasks.views import View
 
 _WIDTH: Final = 11
@@ -124,7 +124,7 @@ def guaranteed(document: Document) -> tuple[str, ...]:
         (found.anyone, found.local, ""),
     ):
         times = math.ceil(math.exp(epsilon) * 100) / 100
-        chance = "" if epsilon >= found.local else f", but for a chance of {document.delta:g}"
+        chance = "" if epsilon >= found.local else f", but for a chance of {power(document.delta)}"
         said.append(
             f"To {who}: nothing that is seen is more than {times:,.2f} times as likely with your answer as with any "
             f"other (ε = {rounded_up(epsilon)}{chance}). {assumed}".rstrip()

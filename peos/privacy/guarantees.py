@@ -17,6 +17,8 @@ from peos.privacy.exact import least_epsilon
 from peos.privacy.theorem import epsilon_server, epsilon_users, fourteen
 from peos.shuffle.schedule import Schedule
 
+_SMALL: Final = 0.01  # probabilities below are powers of ten
+_RAISED: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 HONEST: Final = (
     "ε_c assumes that the other users are honest: the organisation that hands out tickets could add users of its own."
 )
@@ -48,7 +50,7 @@ class Claim:
     def in_words(self) -> str:
         """Who is meant, and what holds; and what it assumes of the other users, if anything."""
         claimed = [
-            f"ε = {rounded_up(value)} at δ = {self.delta:g} {how}"
+            f"ε = {rounded_up(value)} at δ = {power(self.delta)} {how}"
             for value, how in ((self.theorem, "by the theorem"), (self.exact, "by exact accounting"))
             if value is not None and value < self.local
         ]
@@ -83,7 +85,7 @@ class Guarantees:
     def summary(self) -> str:
         """The three ε, in short."""
         c, s, local = map(rounded_up, (self.server.epsilon, self.users.epsilon, self.local))
-        return f"ε_c = {c}, ε_s = {s}, ε_l = {local} at δ = {self.server.delta:g}"
+        return f"ε_c = {c}, ε_s = {s}, ε_l = {local} at δ = {power(self.server.delta)}"
 
     @property
     def anyone(self) -> str:
@@ -189,3 +191,13 @@ def _why(mechanism: Mechanism, reports: int) -> str:
     if not reports:
         return "no report hides the user's"
     return "too few reports hide the user's"
+
+
+def power(chance: float) -> str:
+    """A small probability in powers of ten: 10⁻⁶, 2.5 × 10⁻⁷."""
+    if not 0 < chance < _SMALL:
+        return f"{chance:g}"
+    digits, _, exponent = f"{chance:.6e}".partition("e")
+    digits = digits.rstrip("0").rstrip(".")
+    times = "" if digits == "1" else f"{digits} × "
+    return f"{times}10{str(int(exponent)).translate(_RAISED)}"

@@ -9,6 +9,7 @@ from peos.errors import Refused
 from peos.ldp import MAX_EPSILON, Mechanism
 from peos.ldp.members import Members
 from peos.privacy.exact_search import promising
+from peos.privacy.guarantees import power
 from peos.privacy.targets import MOST_FAKES_PER_USER, MOST_USERS, Targets
 from peos.privacy.theorem import binomial_epsilon
 
@@ -46,7 +47,7 @@ def theorem_refusal(targets: Targets, given: Iterable[Members]) -> Refused:
     nearest.append(f"eps_local = {target:g}, which meets it without the shuffle")
     return Refused(
         "plan.infeasible",
-        f"{name} = {target:g} at delta = {targets.delta:g} cannot be met with {targets.users:,} users, {at_hand} and "
+        f"{name} = {target:g} at δ = {power(targets.delta)} cannot be met with {targets.users:,} users, {at_hand} and "
         f"reports that tell {cells:,} answers or more apart",
         hint=f"the nearest that can: {', or '.join(nearest)}",
     )
@@ -89,7 +90,7 @@ def exact_refusal(targets: Targets, kinds: Sequence[type[Mechanism]], limit: flo
             nearest.append("fakes = auto")
     return Refused(
         "plan.useless",
-        f"{name} = {target:g} at delta = {targets.delta:g} with {targets.users:,} users and {at_hand} leaves only "
+        f"{name} = {target:g} at δ = {power(targets.delta)} with {targets.users:,} users and {at_hand} leaves only "
         "estimates whose standard error is above one half",
         hint=f"the nearest that tells something: {', or '.join(nearest)}" if nearest else "ask for less",
     )

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from peos.errors import Refused, WrongInput
 from peos.privacy.composition import Composed, Release, Study, spent
-from peos.privacy.guarantees import rounded_up
+from peos.privacy.guarantees import power, rounded_up
 from peos.privacy.theorem import fourteen
 
 _NAMED = 5  # of the collections that spent a budget
@@ -59,7 +59,7 @@ class Ledger:
         grown = replace(self, releases=(*self.releases, release))
         if grown.spent.epsilon > self.budget.epsilon:
             given = rounded_up(grown.spent.epsilon)
-            limit = f"ε = {self.budget.epsilon:g} at δ = {self.budget.delta:g}"
+            limit = f"ε = {self.budget.epsilon:g} at δ = {power(self.budget.delta)}"
             if not self.releases:
                 raise Refused(
                     "budget.too_small",

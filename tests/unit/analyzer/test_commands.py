@@ -119,6 +119,19 @@ def test_what_is_published_is_not_aborted_any_more(world: World) -> None:
         orders.abort(opened, opened.kept("fruit"))
 
 
+def test_status_counts_users_while_dummies_are_not_all_in(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened = world.workspace()
+    kept = world.open(opened, dummies=False)
+    for shuffler in world.shufflers:
+        shuffler.status = Status(kept.digest, "open", reports=25)
+    for number in range(5):
+        opened.store.dummy_taken(kept.digest, number, 1)
+    assert _command(world, "status", "fruit", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["waiting"]["done"] == 20
+
+
 def test_status_says_what_is_waited_for_from_whom_and_why(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     assert _command(world, "status") == 0
     assert capsys.readouterr().out == "no collections yet\n"

@@ -136,7 +136,7 @@ def test_the_command_shows_where_each_population_stands(
     monkeypatch.setattr(workspace_.Workspace, "__init__", small)
     assert run(cli.app, ["ledger", "--config", str(world.file)], "peos analyzer") == 0
     assert "everybody: ε = " in (shown := capsys.readouterr().out)
-    assert "of 50 at δ = 0.0001, spent by spring, summer" in shown
+    assert "of 50 at δ = 10⁻⁴, spent by spring, summer" in shown
     assert run(cli.app, ["ledger", "--config", str(world.file), "--json"], "peos analyzer") == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert row["collections"] == ["spring", "summer"]

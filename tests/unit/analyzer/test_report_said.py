@@ -6,9 +6,9 @@ import pytest
 from rich.console import Console
 
 from analyzer.report import page
-from analyzer.report.formatting import power
 from analyzer.result import show
 from peos.estimate.frequency import BEYOND
+from peos.privacy.guarantees import power
 from tests.unit.analyzer.pages import Element, cells, made, read
 
 

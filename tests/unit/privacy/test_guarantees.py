@@ -39,7 +39,7 @@ def test_sue_claims_nothing_by_the_theorem_and_what_it_deserves_exactly() -> Non
     assert found.server.exact is not None
     assert found.users.exact is not None
     assert found.server.exact < found.users.exact < 0.2 < found.local
-    claimed = f": ε = {rounded_up(found.server.exact)} at δ = 1e-09 by exact accounting. ε_c assumes"
+    claimed = f": ε = {rounded_up(found.server.exact)} at δ = 10⁻⁹ by exact accounting. ε_c assumes"
     assert claimed in found.server.in_words()
 
 

@@ -20,7 +20,7 @@ def test_collections_are_admitted_until_together_they_exceed_the_budget() -> Non
         ledger.with_release(asked("autumn"))
     sentence = str(refused.value)
     assert sentence.startswith("with autumn the population would have given away 1.2")
-    assert "the budget is ε = 1.2 at δ = 1e-09" in sentence
+    assert "the budget is ε = 1.2 at δ = 10⁻⁹" in sentence
     assert sentence.endswith("of it was spent by spring and summer")
     assert refused.value.exit_code == 3
 

@@ -49,7 +49,7 @@ export async function describe(get: Fetch, number: number, card: Card, address: 
 }
 
 export function unanswered(number: number, card: Card): PeosError {
-  const hint = "check the connection of this device, and try again";
+  const hint = "check this device's connection and try again; the browser's console says if a certificate or this page's origin is the reason";
   return new PeosError("network.no_answer", `${party(number, card)}: does not answer at its address`, hint, true);
 }
 
