@@ -119,9 +119,7 @@ def test_what_is_published_is_not_aborted_any_more(world: World) -> None:
         orders.abort(opened, opened.kept("fruit"))
 
 
-def test_status_counts_users_while_dummies_are_not_all_in(
-    world: World, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_status_counts_users_while_dummies_are_not_all_in(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     opened = world.workspace()
     kept = world.open(opened, dummies=False)
     for shuffler in world.shufflers:
