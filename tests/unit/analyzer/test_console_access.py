@@ -2,7 +2,9 @@
 
 import asyncio
 import http.client
+import re
 import socket
+import ssl
 import stat
 import sys
 from collections.abc import Iterator
@@ -18,6 +20,7 @@ from analyzer.console.serve import names, run
 from analyzer.console.sessions import LASTS, Sessions
 from peos.collection.lifecycle import State
 from peos.crypto.randomness import Randomness
+from peos.localcluster import free_port
 from peos.net.certificates import make_certificate
 from peos.net.local import serve_local
 from peos.net.logs import Log
@@ -28,6 +31,7 @@ from tests.unit.analyzer.site import HOST, Site
 from tests.unit.analyzer.test_console import ASKED, until
 from tests.unit.analyzer.test_serving import Serving
 from tests.unit.analyzer.world import World
+from tests.web_certificates import certificate
 
 TOKEN = b"a token of this test, long enough"
 ROOT = Path(__file__).parents[3]
@@ -276,6 +280,68 @@ def test_a_socket_that_was_left_is_replaced_and_anything_else_is_not(tmp_path: P
     assert file.read_text() == "mine"
     with raises("config.console_socket", "100"):
         world.loop.run(serve_local(tmp_path / ("long" * 40), [], observer=observer))
+
+
+def test_over_tls_with_a_token_it_is_reached_under_its_certificates_name(world: World, behind: Serving) -> None:
+    """The listener itself, on a socket, as `peos analyzer console` starts it; a caller who trusts the certificate."""
+    world.open(behind.workspace)
+    certificate(world.folder)
+    port, token = free_port(), world.folder / "token"
+    token.touch(mode=0o600)
+    token.write_bytes(TOKEN)
+    more = f'console = "127.0.0.1:{port}"\nconsole_certificate = "web.pem"\nconsole_key = "web.key"\n'
+    text = world.file.read_text(encoding="utf-8")
+    assert 'console = "127.0.0.1:8080"' in text
+    text = text.replace('console = "127.0.0.1:8080"', f'{more}console_token_file = "token"')
+    world.file.write_text(text, encoding="utf-8")
+    trusting = ssl.create_default_context(cafile=str(world.folder / "web.pem"))
+
+    async def serving() -> None:
+        stop = asyncio.Event()
+        running = asyncio.ensure_future(run(read(world.file), Log("tests.console"), stop=stop))
+        try:
+            await asyncio.to_thread(until_it_listens, port)
+            await asyncio.to_thread(log_in)
+        finally:
+            stop.set()
+            await running
+
+    def asked(method: str, path: str, body: str = "", cookie: str = "") -> tuple[http.client.HTTPResponse, str]:
+        link = http.client.HTTPSConnection("127.0.0.1", port, context=trusting, timeout=30)
+        try:
+            headers = {"Content-Type": FORM, "Origin": f"https://127.0.0.1:{port}", "Cookie": cookie}
+            link.request(method, path, body.encode(), headers)
+            heard = link.getresponse()
+            return heard, heard.read().decode()
+        finally:
+            link.close()
+
+    def log_in() -> None:
+        heard, _ = asked("GET", "/collections/fruit")
+        assert (heard.status, heard.headers["location"]) == (303, "/login")
+        heard, page = asked("GET", "/login")
+        set_ = heard.headers["set-cookie"]
+        assert {"Secure", "HttpOnly", "SameSite=Strict"} <= {part.strip() for part in set_.split(";")}
+        cookie, found = set_.partition(";")[0], re.search(r'name="word" value="([0-9a-f]+)"', page)
+        assert found is not None
+        wrong, _ = asked("POST", "/login", urlencode({"word": found[1], "token": "x" * len(TOKEN)}), cookie)
+        assert wrong.status == 403
+        right, _ = asked("POST", "/login", urlencode({"word": found[1], "token": TOKEN.decode()}), cookie)
+        assert (right.status, right.headers["location"]) == (303, "/")
+        heard, page = asked("GET", "/collections/fruit", cookie=right.headers["set-cookie"].partition(";")[0])
+        assert (heard.status, "fruit" in page) == (200, True)
+        with pytest.raises(ssl.SSLError), socket.create_connection(("127.0.0.1", port)) as raw:
+            ssl.create_default_context().wrap_socket(raw, server_hostname="127.0.0.1")  # who does not trust it
+
+    asyncio.run(serving())
+
+
+def until_it_listens(port: int) -> None:
+    def listens() -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    until(listens)
 
 
 def test_a_console_that_is_not_configured_or_whose_token_is_weak_does_not_start(world: World) -> None:
