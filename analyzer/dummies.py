@@ -46,6 +46,7 @@ class Dummies:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._looked: dict[bytes, tuple[float, int]] = {}  # when last, and how many users had answered
+        self._came: dict[bytes, tuple[int, float]] = {}  # how many since the look before, within so many seconds
 
     def keep(self, kept: CollectionRow) -> None:
         """Make the dummies' parts, once: what is kept is what is sent."""
@@ -62,6 +63,7 @@ class Dummies:
         here = self._answered(kept, said)
         since, before = self._looked.get(kept.digest, (now, here))
         self._looked[kept.digest] = now, here
+        self._came[kept.digest] = here - before, now - since
         spread, salts, taken = self._spread(kept), self._salts(kept), self._taken(kept)
         due = spread.due(salts, taken, now=now, answered=here, before=before)
         return Look(due, spread.pause(came=here - before, within=now - since))
@@ -73,7 +75,7 @@ class Dummies:
         parts = self._workspace.open_parts(kept, kept.parts)[number]
         by_web = self._workspace.config.dummies_by_web
         if by_web and by_web.takes(self._salts(kept)[number]):
-            outcome = self._by_web(kept, by_web.site, parts)
+            outcome = self._by_web(kept, by_web.site, parts, self._reading(kept, by_web.reading))
         else:
             outcome = self._by_grpc(kept, parts)
         _require_accepted(outcome)
@@ -88,10 +90,18 @@ class Dummies:
             (outcome,) = send_parts(cards, [parts], rng=self._workspace.rng, deadline=PATIENCE)
         return outcome
 
-    def _by_web(self, kept: CollectionRow, site: Site, parts: tuple[Part, ...]) -> Outcome:
+    def _by_web(self, kept: CollectionRow, site: Site, parts: tuple[Part, ...], reading: float) -> Outcome:
         """As the client of a page sends."""
         cards, rng = self._workspace.proposal(kept).cards[:-1], self._workspace.rng
-        return submit_by_web(site, cards, parts, seconds=PATIENCE, rng=rng, proxy=self._proxy())
+        return submit_by_web(site, cards, parts, seconds=PATIENCE, rng=rng, proxy=self._proxy(), reading=reading)
+
+    def _reading(self, kept: CollectionRow, typical: float) -> float:
+        """How long the page is looked at; not at all before an early freeze, which no look came before."""
+        if kept.digest not in self._came:
+            return 0.0
+        (came, within), (now, here) = self._came[kept.digest], self._looked[kept.digest]
+        spread, rng = self._spread(kept), self._workspace.rng
+        return spread.reading(typical, now=now, answered=here, came=came, within=within, rng=rng)
 
     def send_rest(self, kept: CollectionRow, said: Iterable[Answer], tell: Callable[[str], None]) -> None:
         """Before an early freeze, what is needed of them: those that are due at once, the others at the users' pace."""

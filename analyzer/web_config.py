@@ -31,15 +31,17 @@ _WEB: Final[Key[tuple[str, ...]]] = Key(
 _SHARE: Final[Key[float]] = Key("dummies.web_share", POSITIVE, 0.5)
 _ORIGIN: Final[Key[str]] = Key("dummies.web_origin", Kind('an origin such as "https://app.example"', _origin), "")
 _AGENTS: Final[Key[tuple[str, ...]]] = Key("dummies.web_agents", TEXTS, (AGENT,))
-KEYS: Final[tuple[Key[Any], ...]] = (_WEB, _SHARE, _ORIGIN, _AGENTS)
+_READING: Final[Key[float]] = Key("dummies.web_reading", POSITIVE, 20.0)
+KEYS: Final[tuple[Key[Any], ...]] = (_WEB, _SHARE, _ORIGIN, _AGENTS, _READING)
 
 
 @dataclass(frozen=True)
 class ByWeb:
-    """Where, and for which share of the dummies."""
+    """Where, for which share of the dummies, and how many seconds a person typically looks before she answers."""
 
     site: Site
     share: float
+    reading: float
 
     def takes(self, salt: bytes) -> bool:
         """Whether the dummy with this salt goes this way: the same whenever it is sent again."""
@@ -57,7 +59,7 @@ def by_web(found: Settings) -> ByWeb | None:
         raise _wrong(found, "dummies.web has no dummies.web_origin", "name the page that users answer from")
     if found[_SHARE] > 1.0:
         raise _wrong(found, f"dummies.web_share is at most 1, not {found[_SHARE]:g}", "0.5 is one dummy of two")
-    return ByWeb(Site(found[_WEB], found[_ORIGIN], found[_AGENTS]), found[_SHARE])
+    return ByWeb(Site(found[_WEB], found[_ORIGIN], found[_AGENTS]), found[_SHARE], found[_READING])
 
 
 def _wrong(found: Settings, sentence: str, hint: str) -> WrongInput:

@@ -18,7 +18,7 @@ them, who might call the dummies in early, do not decide it.
 import hashlib
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from math import log
+from math import cos, exp, log, pi, sqrt
 from typing import Final
 
 from peos.collection.analysis import ASK_EVERY
@@ -32,6 +32,7 @@ REST_SECONDS: Final = 10.0  # within which an early freeze sends what is needed
 SOONEST: Final = 0.2  # seconds between two looks
 _MORE_PER: Final = 256  # expected users: shufflers take all dummies off what they hold, and many would cost users there
 _LOOKS: Final = 8  # at how many users came, from one dummy to the next
+_READING_VARIES: Final = 0.7  # of the logarithm: two of three look for half of the typical to twice as long
 _MARGIN_SHARE: Final = 0.05  # of the open time, at its end, in which what is needed is sent in any case
 _MARGIN_SECONDS: Final = 30.0
 
@@ -79,6 +80,16 @@ class Spread:
         """Seconds until the next look, when so many users came within so many seconds."""
         few = self.expected / MIN_DUMMIES / _LOOKS
         return min(ASK_EVERY, max(SOONEST, few * within / came)) if came > 0 else ASK_EVERY
+
+    def reading(self, typical: float, *, now: float, answered: int, came: int, within: float, rng: Randomness) -> float:
+        """Seconds for which a person looks at a page before she answers, about the typical: log-normal.
+
+        No longer than a quarter of what passes from one dummy to the next, so that none comes long after its place.
+        """
+        each = within / came if came > 1 else (now - self.opened_at) / max(1, answered)
+        first, second = ((rng.integer_below(1 << 53) + 1) / (1 << 53) for _ in range(2))
+        normal = sqrt(-2 * log(first)) * cos(2 * pi * second)
+        return max(0.0, min(typical * exp(_READING_VARIES * normal), self.expected / MIN_DUMMIES / 4 * each))
 
     def _passed(self, now: float) -> float:
         whole = self.closes_at - self.opened_at

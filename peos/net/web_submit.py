@@ -7,6 +7,7 @@ a browser's TLS handshake (docs/limitations.md).
 import http.client
 import socket
 import ssl
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from peos.wire.submissions import encode_part
 TYPE: Final = "application/x-protobuf"
 PARTS: Final = "/v1/parts"
 AGENT: Final = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
+_IDLE: Final = 25.0
 _PREFLIGHT: Final = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
 
 
@@ -48,8 +50,9 @@ def submit_by_web(
     seconds: float,
     rng: Randomness,
     proxy: Proxy | None = None,
+    reading: float = 0.0,
 ) -> Outcome:
-    """Ask every shuffler what the collection is, as a page does that is opened, then post to each its part."""
+    """Ask every shuffler what is collected, as a page does that is opened; after `reading` post to each its part."""
     agent = site.agents[rng.integer_below(len(site.agents))]
     with ExitStack() as stack:
         asked = [
@@ -63,6 +66,10 @@ def submit_by_web(
             if status != http.HTTPStatus.OK:
                 refusals.append(one.refusal(one.read(body)))
         if not refusals:
+            if reading > _IDLE:  # seconds after which a server closes, and a browser connects again
+                for one in asked:
+                    one.close()
+            time.sleep(reading)
             for one in asked:
                 one.call("OPTIONS", PARTS, more=_PREFLIGHT)
             for one, part in zip(asked, parts, strict=True):
@@ -90,6 +97,7 @@ class _Browser:
         """Close the connection."""
         if self._link is not None:
             self._link.close()
+            self._link = None
 
     def call(
         self, method: str, path: str, body: bytes = b"", *, more: dict[str, str] | None = None

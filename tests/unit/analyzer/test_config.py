@@ -112,6 +112,7 @@ WEB = 'web = ["https://a.example", "https://b.example:8443", "https://c.example"
         (WEB.replace("https://app.example", "app.example"), ("config.value", "dummies.web_origin")),
         (WEB + "web_share = 1.5\n", ("config.web", "dummies.web_share", "1.5")),
         (WEB + "web_share = 0\n", ("config.value", "dummies.web_share")),
+        (WEB + "web_reading = 0\n", ("config.value", "dummies.web_reading")),
         ("web_share = 0.5\nweb_origin = 'https://app.example'\n", ("config.web", "dummies.web_origin")),
     ],
 )

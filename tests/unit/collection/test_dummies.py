@@ -194,6 +194,20 @@ def test_a_shuffler_that_invents_reports_does_not_call_the_dummies_in() -> None:
     assert answered([40, 0, 0], 0) == 0, "two that say nothing do not hurry"
 
 
+def test_a_page_is_looked_at_for_a_while_but_not_past_the_dummys_place() -> None:
+    rng = Randomness(b"\x06" * 32)
+    spread = Spread(0.0, WINDOW, USERS, USERS // 2)
+
+    def drawn(*, came: int, within: float) -> list[float]:
+        look = {"now": 1800.0, "answered": 300, "came": came, "within": within}
+        return [spread.reading(20.0, rng=rng, **look) for _ in range(1_000)]  # type: ignore[arg-type]  # as there
+
+    slow = drawn(came=0, within=3.0)  # one in 6 s, and a dummy in 188
+    assert float(np.median(slow)) == pytest.approx(20.0, rel=0.15)
+    assert np.mean([10.0 < one < 40.0 for one in slow]) == pytest.approx(0.68, abs=0.07)
+    assert max(drawn(came=30, within=3.0)) == pytest.approx(USERS / DUMMIES / 4 / 10), "a rush leaves no time"
+
+
 def test_what_is_left_at_an_early_freeze_comes_in_the_users_tempo_and_soon() -> None:
     rng = Randomness(b"\x05" * 32)
     spread = Spread(0.0, WINDOW, USERS, USERS // 2)

@@ -4,6 +4,7 @@ import asyncio
 import http.client
 import socket
 import ssl
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -142,9 +143,9 @@ def test_a_dummy_comes_as_a_browsers_report_does(pair: Pair, monkeypatch: pytest
         async with listening(pair, proxies=()) as (running, intake):
             site = Site((f"https://127.0.0.1:{running.port}",), PAGE)
 
-            def sent(origin: str = PAGE) -> list[str]:
+            def sent(origin: str = PAGE, reading: float = 0.0) -> list[str]:
                 given = replace(site, origin=origin), (CARD,), MADE[:1]
-                outcome = submit_by_web(*given, seconds=20.0, rng=Randomness(b"r" * 32))
+                outcome = submit_by_web(*given, seconds=20.0, rng=Randomness(b"r" * 32), reading=reading)
                 return [one.error_id for one in outcome.refusals]
 
             with raises("network.no_answer", "shuffler 1"):
@@ -154,6 +155,12 @@ def test_a_dummy_comes_as_a_browsers_report_does(pair: Pair, monkeypatch: pytest
             assert intake.offered == 0
             intake.offered = 2  # it refuses every third at once; of acknowledgements tests/e2e knows
             assert await asyncio.to_thread(sent) == ["submit.closed"]
+            slept: list[float] = []
+            monkeypatch.setattr(time, "sleep", slept.append)
+            for reading in (3.0, 40.0):  # over the same connection, and over another when the server has closed it
+                intake.offered = 2
+                assert await asyncio.to_thread(sent, PAGE, reading) == ["submit.closed"]
+            assert slept == [3.0, 40.0], "between the document and the part"
 
     run(test())
 
