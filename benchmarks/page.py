@@ -39,7 +39,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "sets": "python -m benchmarks.sets --json",
     "search": "peos bench search --json",
     "pem": "python -m benchmarks.pem --json",
-    "rounds": "python -m benchmarks.rounds --users 2000 --json",
+    "rounds": "python -m benchmarks.rounds --users 2000 100000 --json",
     "end-to-end": "peos bench end-to-end --json",
     "end-to-end-jl": "peos bench end-to-end --users 100000 --scheme jl --json",
     "end-to-end-million": "peos bench end-to-end --users 1000000 --scheme jl --json",
