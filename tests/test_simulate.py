@@ -31,7 +31,7 @@ from peos.tasks.cell_views import Axis, LevelView
 from peos.tasks.schema import Attribute
 from peos.tasks.text_views import PrefixView
 from peos.tasks.views import View
-from tests.full import full
+from tests.full import full, many
 from tests.keys import small_key
 from tests.raising import raises
 
@@ -133,7 +133,7 @@ def test_everything_is_erased_once_the_analyzer_has_it(rng: Randomness) -> None:
 )
 def test_estimates_are_right_within_their_error_bars(mechanism: Mechanism, rng: Randomness) -> None:
     """And the mechanism's own of the same words, bit for bit."""
-    users, fakes = 3000, 400
+    users, fakes = many(1000, 3000), 400
     values = rng.below(np.full(users, 5, np.uint64)).astype(np.int64)
     simulation = Simulation(mechanism, fakes=fakes, key=small_key(), rng=rng)
     result = simulation.run(values)

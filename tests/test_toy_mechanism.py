@@ -31,6 +31,7 @@ from tests.keys import small_key
 from tests.raising import raises, require_said
 from tests.registered import registered
 
+USERS: Final = 1_000  # of its collection
 ASKED: Final = {"users": 3000, "domain": 16, "delta": 1e-6, "eps_server": 0.2, "eps_local": 3.0}
 
 
@@ -164,11 +165,11 @@ def test_a_collection_result_and_page_have_it(rng: Randomness) -> None:
     document = simulation.document
     assert document.choice.name == "toy"
     assert decode_document(encode_document(document), floor=256).mechanism == document.mechanism
-    values = rng.below(np.full(3000, 5, np.uint64)).astype(np.int64)
+    values = rng.below(np.full(USERS, 5, np.uint64)).astype(np.int64)
     collected = simulation.run(values)
-    own = document.mechanism.estimate(document.mechanism.tally(collected.reports), users=3000, fakes=200)
+    own = document.mechanism.estimate(document.mechanism.tally(collected.reports), users=USERS, fakes=200)
     assert np.array_equal(collected.estimate.frequency, own.frequency)
-    off = np.abs(own.frequency - np.bincount(values, minlength=16) / 3000) / own.stderr
+    off = np.abs(own.frequency - np.bincount(values, minlength=16) / USERS) / own.stderr
     assert off.max() < 6.4, f"largest |estimate − truth| / stderr = {off.max():.2f} of 16 values"
     result = result_json(
         *(collected.digest, document, Found.of_values(document, collected.estimate), collected.guarantees),

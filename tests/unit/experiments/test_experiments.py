@@ -75,6 +75,7 @@ def test_table_9_2_has_every_number_of_the_paper_and_says_which_it_explains() ->
     assert explained == ["SOLH with d' = 100, printed as RAP_R, ε_c = 0.8; ideal hashing, drawn value by value"]
 
 
+@pytest.mark.full
 def test_wrong_printed_numbers_are_seen_and_no_others() -> None:
     """Two per cent off, one in each of four lines; what is printed agrees, in the test above."""
     wrong = {("SOLH", 0.2): 1.02, ("d' = 10", 0.8): 0.98, ("d' = 1000", 0.2): 1.02, ("RAP_R", 0.6): 0.98}

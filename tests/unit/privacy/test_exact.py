@@ -103,6 +103,7 @@ def test_claims_fall_with_users_fakes_and_delta(mechanism: PureMechanism) -> Non
         assert falling[-1] < falling[0]
 
 
+@pytest.mark.full
 def test_claims_rise_with_epsilon_local_and_delta_falls_with_epsilon() -> None:
     for make in (lambda e: GRR(64, e), lambda e: LocalHash(500, e, d_prime=16), lambda e: SUE(20, e, field_bits=16)):
         rising = [epsilon(make(local), 20_000, 0, 1e-9) for local in (1.0, 2.0, 3.0, 5.0, 8.0)]

@@ -288,6 +288,7 @@ def test_without_a_limit_on_epsilon_local_the_plan_goes_no_further_than_it_must(
     assert auto.mse <= without.mse * 1.001
 
 
+@pytest.mark.full
 def test_the_curves_stand_in_the_order_of_trust_and_a_curator_needs_noise_for_two_counts() -> None:
     """Laplace noise of scale 2/ε on each count, since replacing a value moves two of them by one."""
     assert laplace_variance(0.5, 1000) == 2 * (2 / 0.5) ** 2 / 1000**2

@@ -177,6 +177,7 @@ def test_targets_above_one_ask_for_what_one_asks_for() -> None:
     assert (strict.fakes, strict.d_prime) == (loose.fakes, loose.d_prime)
 
 
+@pytest.mark.full
 def test_the_error_falls_with_users_and_with_every_target() -> None:
     def errors(**change: list[float]) -> list[float]:
         base: dict[str, Any] = {**SMALL, "eps_server": 0.8, "eps_users": 0.9, "eps_local": 3.0}
