@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape
 _WIDTH, _PLOT_HEIGHT = 820, 400
 _LEFT, _RIGHT, _TOP = 92, 28, 48
 _LINE: Final = 22  # of the legend
+_WIDEST: Final = 7.2  # of a figure or letter, on the average of a label
 _COLUMNS: Final = 3
 _TICKS: Final = 7  # at most, of an even axis
 _DAY: Final = 86_400
@@ -128,7 +129,9 @@ def _stroke(at: int) -> str:
 def _grid(x: _Axis, y: _Axis, bottom: float, across: Callable[[float], str]) -> Iterator[str]:
     for tick in x.ticks:
         yield f'<line x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="{_TOP}" y2="{bottom}" stroke="#e4e4e4"/>'
-        yield f'<text x="{x(tick):.1f}" y="{bottom + 17}" text-anchor="middle">{across(tick)}</text>'
+        label = across(tick)
+        place = min(x(tick), _WIDTH - _WIDEST / 2 * len(label))  # else one at the end would make the page wider
+        yield f'<text x="{place:.1f}" y="{bottom + 17}" text-anchor="middle">{label}</text>'
     for tick in y.ticks:
         yield f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" stroke="#e4e4e4"/>'
         yield f'<text x="{_LEFT - 8}" y="{y(tick) + 4:.1f}" text-anchor="end">{_number(tick)}</text>'

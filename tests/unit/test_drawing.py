@@ -40,6 +40,16 @@ def test_there_are_a_few_dates_however_long_it_lasts(days: float) -> None:
     assert len(set(dates)) == len(dates)
 
 
+@pytest.mark.parametrize("second", [1, 30, 300, 599])
+def test_no_label_stands_out_at_the_end_whatever_time_it_is(second: int) -> None:
+    """Of a budget of which something was spent a moment ago, with one tick; a label has up to twelve letters."""
+    begun = datetime(2031, 1, 1, 10, 0, tzinfo=UTC).timestamp() + second
+    drawn = ET.fromstring(chart_over_time("spent", "ε", [Line("one", ((begun, 1.0), (begun + 9, 2.0)))], name="a"))  # noqa: S314
+    labels = [one for one in drawn.iter(f"{SVG}text") if re.fullmatch(r"\d\d \w{3} \d\d:\d\d", one.text or "")]
+    assert labels
+    assert all(float(one.attrib["x"]) + 0.6 * 12 / 2 * len(one.text or "") <= 820 for one in labels)
+
+
 def test_a_title_is_text() -> None:
     svg = drawn(Line("<b>", ((SINCE, 1.0),)), title="<script>")
     assert svg.find(f"{SVG}title") is not None
