@@ -17,7 +17,7 @@ from peos.localcluster import LocalCluster, Party
 from peos.net.certificates import Certificate, as_der, make_certificate
 from peos.wire.parties import sign_card
 from tests.e2e import leaks
-from tests.e2e.town import Town, digest_of, here, until
+from tests.e2e.town import Town, digest_of, here, says, until
 from tests.e2e.watch import Watch
 from tests.full import FULL
 
@@ -87,6 +87,7 @@ def whole_run(folder: Path) -> Iterator[Concluded]:
                 digests = {name: digest_of(quick, name) for name in names}
                 private = _secrets_of(town, clients)
                 frozen = beside.submit(town.freeze, "grr")
+                until(lambda: _is_closed(town, digests["grr"]), "that `grr` is closed")  # the others at the same time
                 for name in names[1:]:
                     quick.freeze(name)
                 frozen.result()
@@ -96,6 +97,10 @@ def whole_run(folder: Path) -> Iterator[Concluded]:
             )
         town.run = here
         yield Concluded(town, results, digests, watch, clients, private)
+
+
+def _is_closed(town: Town, digest: str) -> bool:
+    return says(town.shufflers[0], "state", state="closed", collection=digest[:16])
 
 
 def _open_chosen(town: Town, mechanism: str) -> Party:
