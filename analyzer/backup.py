@@ -18,7 +18,7 @@ from peos.collection.study import StudyState
 from peos.crypto.randomness import system
 from peos.spec import require_name
 from peos.store import backup
-from peos.store.database import Database, without
+from peos.store.database import Database
 from peos.store.private_files import lock
 from peos.wire.documents import erase_by_of
 from peos.wire.parties import decode_proposal
@@ -66,18 +66,20 @@ def restore(config_path: Path, archive: Path) -> backup.Restored:
     manifest = backup.read_manifest(archive, ROLE)
     config = backup.configured(archive, config_path, read, lambda settings: settings.shufflers)
     with backup.into_empty(config.folder):
-        for name, source in backup.read_files(archive):
-            vector = _VECTOR.fullmatch(name)
-            if name in _KEYS:
-                backup.put(config.folder, name, source)
-            elif name == DATABASE:
-                content = source.read()
-                kept = without(content, _WITHOUT_SECRETS) if manifest.is_outdated else content
-                backup.put(config.folder, name, kept)
-            elif vector and not manifest.is_outdated:
-                backup.put(config.folder, f"{COLLECTIONS}/{require_name(vector[1])}/{vector[2]}", source)
+        backup.unpack(
+            *(config.folder, archive, manifest),
+            keys=_KEYS,
+            database=DATABASE,
+            secrets=_WITHOUT_SECRETS,
+            place=_place,
+        )
         keys_.load(config, system())
     return backup.Restored(config.folder, manifest, tuple(_given_up(config)))
+
+
+def _place(name: str) -> str | None:
+    vector = _VECTOR.fullmatch(name)
+    return f"{COLLECTIONS}/{require_name(vector[1])}/{vector[2]}" if vector else None
 
 
 def _given_up(config: Config) -> list[str]:

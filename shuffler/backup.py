@@ -10,7 +10,7 @@ from peos.collection.rotation import require_rotatable
 from peos.crypto.randomness import system
 from peos.errors import LocalFault
 from peos.store import backup
-from peos.store.database import Database, without
+from peos.store.database import Database
 from peos.store.schema import LAYOUT
 from peos.store.sqlite import SqliteStore
 from peos.store.submissions import LAYOUT as SUBMISSIONS
@@ -68,18 +68,16 @@ def restore(config_path: Path, archive: Path) -> backup.Restored:
     manifest = backup.read_manifest(archive, ROLE)
     config = backup.configured(archive, config_path, read, lambda settings: settings.analyzers)
     with backup.into_empty(config.folder):
-        for name, source in backup.read_files(archive):
-            report = _REPORTS.fullmatch(name)
-            if name in _KEYS:
-                backup.put(config.folder, name, source)
-            elif name == _STORE:
-                content = source.read()
-                kept = without(content, _WITHOUT_SEEDS) if manifest.is_outdated else content
-                backup.put(config.folder, name, kept)
-            elif report and not manifest.is_outdated:
-                backup.put(config.folder, report[1], source)
+        backup.unpack(
+            *(config.folder, archive, manifest), keys=_KEYS, database=_STORE, secrets=_WITHOUT_SEEDS, place=_place
+        )
         keys_.load(config)
     return backup.Restored(config.folder, manifest)
+
+
+def _place(name: str) -> str | None:
+    report = _REPORTS.fullmatch(name)
+    return report[1] if report else None
 
 
 def rotate(config: Config, *, keep_identity: bool, early: bool) -> bytes:

@@ -1,4 +1,4 @@
-"""Runs a party's `init` so that its passphrase is stretched in a thousandth of a second.
+"""Runs a party's `init` so that its passphrase is stretched in a few thousandths of a second.
 
 python -m tests.quick_keys MODULE init ARGUMENTS...
 

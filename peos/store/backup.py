@@ -22,6 +22,7 @@ from typing import IO, Any, Final, Protocol, TypeVar
 
 from peos.collection.cards import plain_text
 from peos.errors import WrongInput, in_words
+from peos.store.database import without
 from peos.store.private_files import failure, private_folder, sync_folder, wipe, write_durably
 
 MANIFEST: Final = "manifest.json"
@@ -282,6 +283,29 @@ def into_empty(folder: Path) -> Iterator[None]:
             else:
                 wipe(path)
         raise
+
+
+def unpack(
+    folder: Path,
+    archive: Path,
+    manifest: Manifest,
+    *,
+    keys: Iterable[str],
+    database: str,
+    secrets: Iterable[str],
+    place: Callable[[str], str | None],
+) -> None:
+    """Put a backup's files where they belong; what was to be destroyed by now stays out.
+
+    `secrets` are the statements that take it out of the database, and `place` is where a file of reports belongs.
+    """
+    for name, source in read_files(archive):
+        if name in keys:
+            put(folder, name, source)
+        elif name == database:
+            put(folder, name, without(source.read(), secrets) if manifest.is_outdated else source)
+        elif not manifest.is_outdated and (found := place(name)):
+            put(folder, found, source)
 
 
 def put(folder: Path, name: str, source: IO[bytes] | bytes) -> None:
