@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Final
 
-from peos.collection.lifecycle import State
+from peos.collection.lifecycle import OVER, State
 from peos.collection.membership import MembershipProof, MembershipRequest
 from peos.collection.replies import Answer
 from peos.collection.submission import Part
@@ -44,13 +44,16 @@ class UserService:
         return service(calls, meter=self._registry.count)
 
     async def describe(self, digest: bytes, _: Context | None = None) -> bytes:
-        """The signed document, as it was received, while it can be answered: she is charged before she sends."""
+        """The signed document, as it was received, until the collection is over: she is charged before she sends.
+
+        One that has closed is described: who lacks an acknowledgement asks for it with the same bytes.
+        """
         session = self._registry.live.get(digest)
         if session is None:
             raise self._registry.refusal(digest)
         if session.state is State.DRAFT:
             raise _draft()
-        if too_late := closed(session.state, lost=False, erased=False):
+        if session.state in OVER and (too_late := closed(session.state, lost=False, erased=False)):
             raise too_late
         return await self._registry.signed_bytes(digest)
 

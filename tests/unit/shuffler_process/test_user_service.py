@@ -21,6 +21,9 @@ NOBODY = cast(Context, None)  # nothing here asks who calls
 PARTS = [parts(f"user {number}")[1] for number in range(20)]
 
 
+SIGNED = b"a signed document"
+
+
 class Registry:
     """A registry with one collection, or with none."""
 
@@ -31,6 +34,10 @@ class Registry:
     def refusal(self, _: bytes) -> Refused:
         """It is not known."""
         return Unknown("collection.unknown_here", "this shuffler knows no such collection")
+
+    async def signed_bytes(self, _: bytes) -> bytes:
+        """Its document."""
+        return SIGNED
 
 
 class Late:
@@ -168,13 +175,21 @@ def test_a_collection_that_is_unknown_is_refused_and_a_draft_is_for_later(state:
     run(test())
 
 
-@pytest.mark.parametrize(("state", "id_"), [(State.CLOSED, "submit.closed"), (None, "collection.unknown_here")])
-def test_what_cannot_be_answered_is_not_described(state: State | None, id_: str) -> None:
+@pytest.mark.parametrize(("state", "id_"), [(State.PUBLISHED, "submit.closed"), (None, "collection.unknown_here")])
+def test_what_is_over_is_not_described(state: State | None, id_: str) -> None:
     """A user is charged before she sends, and who asks is about to."""
 
     async def test() -> None:
         users, _ = port(state)
         with raises(id_):
             await users.describe(PARTS[0].collection, NOBODY)
+
+    run(test())
+
+
+def test_what_has_closed_is_described_to_those_who_lack_an_acknowledgement() -> None:
+    async def test() -> None:
+        users, _ = port(State.CLOSED)
+        assert await users.describe(PARTS[0].collection, NOBODY) == SIGNED
 
     run(test())
