@@ -95,8 +95,8 @@ class Database:
     def transaction(self) -> Iterator[None]:
         """All or nothing; durable at its end."""
         with self._sentences():
-            self._connection.execute("BEGIN IMMEDIATE")
             try:
+                self._connection.execute("BEGIN IMMEDIATE")  # in here: an interrupt may come as soon as it has begun
                 yield
                 commit(self._connection)
             except BaseException:

@@ -112,7 +112,7 @@ class FakeShuffler:
     @property
     def shares(self) -> dict[bytes, bytes]:
         """What was taken, by the id of its ticket."""
-        return {part.id: part.share for part in self.taken.values()}
+        return {part.id: part.share for part in list(self.taken.values())}  # as its port's thread goes on taking
 
     async def open(self) -> None:
         """Open the ports, that of users the same one again after `close`."""

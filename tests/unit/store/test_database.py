@@ -1,6 +1,9 @@
 """The layer under every store: how a file of an older version is brought up, step by step, and whole or not at all."""
 
+import signal
 import sqlite3
+import threading
+import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -79,3 +82,27 @@ def test_tables_of_another_program_are_left_alone(tmp_path: Path) -> None:
         Database(path, FIRST)
     assert caught.value.id == "store.not_ours"
     assert path.read_bytes() == before
+
+
+def test_an_interrupt_while_a_transaction_begins_leaves_none_open(shelf: Path) -> None:
+    opened = Database(shelf, FIRST)
+    begins = threading.Event()
+    opened._connection.set_trace_callback(lambda statement: begins.set() if "BEGIN" in statement else None)
+    with closing(sqlite3.connect(shelf, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")  # so that the beginning takes a while
+
+        def interrupt() -> None:
+            begins.wait()
+            time.sleep(0.1)  # the callback is over, and the statement waits
+            signal.raise_signal(signal.SIGINT)
+            other.execute("COMMIT")
+
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        with pytest.raises(KeyboardInterrupt), opened.transaction():
+            pass
+        thread.join()
+    with opened.transaction():
+        opened.run("INSERT INTO books VALUES ('Persuasion')")
+    assert opened.row("SELECT count(*) FROM books")[0] == 2
+    opened.close()

@@ -123,6 +123,6 @@ class FakeShufflers:
         """Who has taken what: rows by id and shuffler."""
         found: dict[bytes, dict[int, bytes]] = {}
         for one in self.shufflers:
-            for part in one.taken.values():
+            for part in list(one.taken.values()):  # in one step: its ports' thread goes on taking
                 found.setdefault(part.id, {})[one.number] = part.row
         return found
