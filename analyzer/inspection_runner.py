@@ -14,12 +14,12 @@ from analyzer.delivery_receiver import VECTORS
 from analyzer.store import CollectionRow
 from analyzer.workspace import Workspace
 from peos.collection.delivery_rules import require_sender
-from peos.collection.lifecycle import State
+from peos.collection.lifecycle import OVER, State
 from peos.collection.publication import PATIENCE, Openings, awaited_until
 from peos.collection.reveal import Revealed, known_case, reveal, sign_reveal
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import Packed, PrivateKey
-from peos.errors import Closed, NotYet, Refused
+from peos.errors import BadEncoding, Closed, NotYet, Refused
 from peos.shuffle.inspect.evidence import Opening
 from peos.shuffle.inspect.verdict import Delivered, Finding, common_start, judge, unseen
 from peos.shuffle.messages import SignedReceipt, SignedReveal, VectorHeader
@@ -126,11 +126,17 @@ class InspectionRunner:
         return sign_reveal(self._workspace.keys.identity, _receipt(kept).context, revealed)
 
     def _openings(self, kept: CollectionRow, shufflers: int) -> dict[int, Opening]:
+        """Those that are here; none of a collection that is over, whose files another process may be overwriting."""
         found = {}
-        for who in range(1, shufflers + 1):
-            path = self._path(kept, who)
-            if path.exists():
-                found[who] = decode_opening(who, np.frombuffer(path.read_bytes(), np.uint8).reshape(-1, 1))
+        try:
+            for who in range(1, shufflers + 1):
+                path = self._path(kept, who)
+                if path.exists():
+                    found[who] = decode_opening(who, np.frombuffer(path.read_bytes(), np.uint8).reshape(-1, 1))
+        except (BadEncoding, FileNotFoundError):
+            if self._workspace.store.get(kept.digest).state not in OVER:
+                raise
+            return {}
         return found
 
     def _path(self, kept: CollectionRow, sender: int) -> Path:

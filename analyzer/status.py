@@ -55,6 +55,9 @@ def _one(workspace: Workspace, kept: CollectionRow) -> Overview:
     reason = kept.reason or _withheld(workspace, kept) or troubles.told(workspace.config.folder, kept.digest)
     name = f"{kept.name}  {kept.digest.hex()[:16]}…"
     here = Line(name, kept.state.value, reason, waiting=awaited(workspace, kept, lines))
+    now = workspace.store.get(kept.digest)
+    if now.state is not kept.state:  # it moved on while the shufflers were asked
+        return _one(workspace, now)
     return Overview(kept.name, kept.digest, workspace.signed(kept).document.closes_at, here, lines)
 
 

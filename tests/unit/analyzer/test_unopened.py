@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from analyzer import orders
+from analyzer.delivery_receiver import VECTORS
 from analyzer.inspection_runner import InspectionRunner
 from analyzer.publisher import Publisher
 from analyzer.status import status
@@ -100,6 +101,24 @@ def test_until_the_word_is_given_it_stays_delivered_and_status_says_whom_it_is_a
     assert line.fields["shufflers"] == "1, 2, 3"
     with raises("result.past", "fruit", "published"):
         orders.publish(workspace, kept(workspace), frozenset())
+
+
+def test_what_is_published_while_it_is_looked_at_is_seen_as_published(world: World, workspace: Workspace) -> None:
+    """Its openings are overwritten under the look."""
+    impatient = publisher(world, workspace, patience=-1e9)
+    for who in (1, 2, 3):
+        say_nothing(workspace, who)
+    impatient.publish(kept(workspace))
+    before = kept(workspace)
+    opening = workspace.folder(before) / VECTORS / "2.opening"
+    content = opening.read_bytes()
+    orders.publish(workspace, before, frozenset({1, 2, 3}))
+    impatient.publish(kept(workspace))
+    opening.parent.mkdir(exist_ok=True)
+    opening.write_bytes(bytes(len(content)))
+    assert before.state is State.DELIVERED
+    (found,) = status(workspace, [before])
+    assert (found.here.state, found.here.reason) == ("published", "")
 
 
 @pytest.mark.parametrize("behind", [False, True])
