@@ -87,20 +87,24 @@ def test_tables_of_another_program_are_left_alone(tmp_path: Path) -> None:
 def test_an_interrupt_while_a_transaction_begins_leaves_none_open(shelf: Path) -> None:
     opened = Database(shelf, FIRST)
     begins = threading.Event()
-    opened._connection.set_trace_callback(lambda statement: begins.set() if "BEGIN" in statement else None)
     with closing(sqlite3.connect(shelf, isolation_level=None, check_same_thread=False)) as other:
         other.execute("BEGIN IMMEDIATE")  # so that the beginning takes a while
 
         def interrupt() -> None:
             begins.wait()
-            time.sleep(0.1)  # the callback is over, and the statement waits
+            time.sleep(0.2)  # until it waits in its first statement
             signal.raise_signal(signal.SIGINT)
             other.execute("COMMIT")
 
+        def begin() -> None:
+            begins.set()
+            with opened.transaction():
+                pass
+
         thread = threading.Thread(target=interrupt)
         thread.start()
-        with pytest.raises(KeyboardInterrupt), opened.transaction():
-            pass
+        with pytest.raises(KeyboardInterrupt):
+            begin()
         thread.join()
     with opened.transaction():
         opened.run("INSERT INTO books VALUES ('Persuasion')")
