@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,6 +28,7 @@ START_SECONDS: Final = 120.0  # of a loaded machine; one that ends meanwhile is 
 STOP_SECONDS: Final = 20.0
 HOST: Final = "127.0.0.1"
 _PORTS: Final = "ports.json"
+AUTHORITY: Final = "web-authority.pem"
 _CHOOSE: Final = "choose a folder that does not exist yet"
 PORTS: Final = (20_000, 32_000)
 _given: set[int] = set()
@@ -214,6 +216,50 @@ class LocalCluster:
         if self.analyzer is not None:
             self._init_analyzer(self.analyzer)
 
+    def open_web(self, origins: Sequence[str], *, tls: bool = False) -> bool:
+        """Give each shuffler a port for browsers, for pages of these origins; False if it has one for them already.
+
+        Without TLS it is reached from this machine alone, as from behind a proxy. With it the port's certificate is of
+        an authority that a browser here may be given (peos.net.web_certificates); its certificate lies in the folder.
+        """
+        known = [_listen(party) for party in self.shufflers]
+        if any("web" in listen for listen in known):
+            has = {(tuple(listen.get("web_origins", ())), "web_certificate" in listen) for listen in known}
+            if has == {(tuple(origins), tls)}:
+                return False
+            raise WrongInput(
+                "localcluster.web",
+                f"the shufflers in {self.folder} listen for browsers in another way",
+                hint="change [listen] in their shuffler.toml, or choose a folder that does not exist yet",
+            )
+        if tls:
+            self._certify()
+        for party in self.shufflers:
+            added = f'web = "{HOST}:{free_port()}"\nweb_origins = {json.dumps(list(origins))}\n'
+            more = 'web_certificate = "web.pem"\nweb_key = "web.key"\n' if tls else f'web_proxies = ["{HOST}"]\n'
+            text = party.config.read_text(encoding="utf-8")
+            _write(party.config, text.replace("[listen]\n", f"[listen]\n{added}{more}", 1))
+        return True
+
+    def _certify(self) -> None:
+        from peos.crypto.randomness import system
+        from peos.net.web_certificates import web_certificates
+
+        authority, made = web_certificates([party.name for party in self.shufflers], system())
+        _write(self.folder / AUTHORITY, authority.decode())
+        for party, certificate in zip(self.shufflers, made, strict=True):
+            _write(party.folder / "web.pem", certificate.pem.decode())
+            _write(party.folder / "web.key", certificate.key.decode())
+
+    def web_addresses(self) -> dict[str, str]:
+        """Where browsers reach the shufflers, by identity; empty if they do not listen for them."""
+        found = {}
+        for party, identity in self._identified():
+            listen = _listen(party)
+            if "web" in listen:
+                found[identity] = f"http{'s' * ('web_certificate' in listen)}://{listen['web']}"
+        return found
+
     def _init_analyzer(self, analyzer: Party) -> None:
         self._write_passphrase(analyzer)
         cards = ", ".join(f'"{party.card}"' for party in self.shufflers)
@@ -239,12 +285,16 @@ class LocalCluster:
         for party in self.parties:
             party.start()
         for party in self.parties:
-            party.wait_until_listening(self.ports[party.name])
+            self._wait_for(party)
 
     def restart(self, party: Party) -> None:
         """Start one party again, on the ports that its card names."""
         party.start()
-        party.wait_until_listening(self.ports[party.name])
+        self._wait_for(party)
+
+    def _wait_for(self, party: Party) -> None:
+        web = _listen(party).get("web")
+        party.wait_until_listening([*self.ports[party.name], *([int(web.rpartition(":")[2])] if web else [])])
 
     def stop(self) -> None:
         """Stop every party; all at once, since none needs another to stop."""
@@ -278,6 +328,12 @@ class LocalCluster:
             f"least_reports = {least_reports}\nbudget = {budget:g}\nprotocols = {self._protocols}\n",
         )
 
+    def write_page(self, path: Path, *, most_eps_local: float, least_reports: int, budget: float) -> None:
+        """The same for a page (docs/browser.md): its config.json."""
+        limits = {"mostEpsLocal": most_eps_local, "leastReports": least_reports, "leastFakes": 0, "budget": budget}
+        page = {"shufflers": self.web_addresses(), **limits, "store": "answers"}
+        _write(path, json.dumps(page, indent=1) + "\n")
+
     def cost(self) -> list[dict[str, Any]]:
         """What each party has spent so far: seconds of processor time, bytes, and the most memory at a time."""
         return [_cost(party) for party in self.parties]
@@ -301,6 +357,12 @@ def _read(out: IO[str], printed: list[str]) -> None:
     """All that a command prints; an interrupt may have closed the stream under this thread."""
     with contextlib.suppress(OSError, ValueError):
         printed.append(out.read())
+
+
+def _listen(party: Party) -> dict[str, Any]:
+    """Where a party listens, by its configuration, which may have been changed since it was written."""
+    found: dict[str, Any] = tomllib.loads(party.config.read_text(encoding="utf-8"))["listen"]
+    return found
 
 
 def _write(path: Path, content: str) -> None:

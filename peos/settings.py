@@ -13,6 +13,7 @@ A key that is no setting is refused with the nearest that is, and each value is 
 and the key, and shows what was written there: nothing secret stands in a configuration, only where secrets are kept.
 """
 
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field, fields, replace
@@ -36,6 +37,7 @@ _ONLY_OF: Final = {
     "a user's client": {"most_eps_local"},
     "an analyzer": {"listen.peers", "shufflers"},
 }
+_ORIGIN: Final = re.compile(r"https://[a-z0-9.-]+(:[0-9]{1,5})?|http://(localhost|127\.0\.0\.1)(:[0-9]{1,5})?")
 _NOT_GIVEN: Final[Any] = object()
 
 
@@ -262,6 +264,12 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(map(_text, value))
 
 
+def _origins(value: Any) -> tuple[str, ...]:
+    found = _texts(value)
+    _require(all(map(_ORIGIN.fullmatch, found)))
+    return found
+
+
 def _flag(value: Any) -> bool:
     _require(isinstance(value, bool))
     return bool(value)
@@ -293,6 +301,7 @@ TEXT: Final = Kind("a text", _text)
 PROSE: Final = Kind("a text", _prose)  # what people write, whatever is in it
 NAME: Final = Kind(f"a text of 1 to {TEXT_LIMIT} printable characters", _short)
 TEXTS: Final = Kind("a list of at least one text", _texts)
+ORIGINS: Final = Kind('a list of origins such as "https://app.example"', _origins)  # of pages
 PATH: Final = Kind("a text", _text, are_paths=True)
 PATHS: Final = Kind("a list of at least one text", _texts, are_paths=True)
 TABLE: Final = Kind("a table", _table)  # whose names another says

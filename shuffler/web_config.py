@@ -1,6 +1,5 @@
 """[listen] web and what belongs to it: the port for browsers, off unless it is configured."""
 
-import re
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any, Final
@@ -8,16 +7,7 @@ from typing import Any, Final
 from peos.errors import WrongInput
 from peos.net.acceptor import caller_of
 from peos.net.web import Pair
-from peos.settings import ADDRESS, PATH, TEXTS, Key, Kind, Settings
-
-_ORIGIN: Final = re.compile(r"https://[a-z0-9.-]+(:[0-9]{1,5})?|http://(localhost|127\.0\.0\.1)(:[0-9]{1,5})?")
-
-
-def _origins(value: Any) -> tuple[str, ...]:
-    found = TEXTS.take(value)
-    if not all(map(_ORIGIN.fullmatch, found)):
-        raise ValueError
-    return found
+from peos.settings import ADDRESS, ORIGINS, PATH, TEXTS, Key, Kind, Settings
 
 
 def _addresses(value: Any) -> tuple[str, ...]:
@@ -27,9 +17,7 @@ def _addresses(value: Any) -> tuple[str, ...]:
 _WEB: Final[Key[str | None]] = Key("listen.web", ADDRESS, None)
 _CERTIFICATE: Final[Key[str | None]] = Key("listen.web_certificate", PATH, None)
 _KEY: Final[Key[str | None]] = Key("listen.web_key", PATH, None)
-_ORIGINS: Final[Key[tuple[str, ...]]] = Key(
-    "listen.web_origins", Kind('a list of origins such as "https://app.example"', _origins), ()
-)
+_ORIGINS: Final[Key[tuple[str, ...]]] = Key("listen.web_origins", ORIGINS, ())
 _PROXIES: Final[Key[tuple[str, ...]]] = Key(
     "listen.web_proxies", Kind("a list of addresses of proxies, not of networks", _addresses), ()
 )

@@ -58,9 +58,14 @@ app.command("demo", epilog=examples(_TRIED), context_settings=OF_A_TASK)(demo)
 _PLANNED: Final = "peos plan --users 100,000 --domain 16 --delta 1e-6 --eps-server 0.5"
 app.command("plan", epilog=examples(_PLANNED), context_settings=OF_A_TASK)(plan)
 roles.register(app)
-app.command("localcluster", epilog=examples("peos localcluster --analyzer state/analyzer.card --dir cluster"))(
-    localcluster
-)
+app.command(
+    "localcluster",
+    epilog=examples(
+        "peos localcluster --analyzer state/analyzer.card --dir cluster",
+        "peos localcluster --analyzer state/analyzer.card --dir cluster \\",
+        "    --web-origin http://localhost:8000",
+    ),
+)(localcluster)
 app.add_typer(bench.app, name="bench")
 app.add_typer(card.app, name="card")
 app.command("completion", epilog=examples("peos completion bash > ~/.local/share/bash-completion/completions/peos"))(

@@ -46,22 +46,11 @@ def make_certificate(
     """A fresh certificate, valid from an hour before `now` (clocks differ) for `days`."""
     if not 1 <= len(name) <= _NAME_LIMIT:
         raise WrongInput("certificate.name", f"a certificate's name has 1 to {_NAME_LIMIT} characters, not {len(name)}")
-    key = ec.derive_private_key(rng.integer_below(_ORDER - 1) + 1, ec.SECP256R1())
+    key = draw_key(rng)
     start = (now or datetime.datetime.now(datetime.UTC)) - datetime.timedelta(hours=1)
     shown = _shown(key.public_key())  # see `read_certificate`
     subject = x509.Name(
         [x509.NameAttribute(NameOID.COMMON_NAME, name), x509.NameAttribute(NameOID.SERIAL_NUMBER, shown)]
-    )
-    usage = x509.KeyUsage(
-        digital_signature=True,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        key_cert_sign=False,
-        crl_sign=False,
-        encipher_only=False,
-        decipher_only=False,
     )
     made = (
         x509.CertificateBuilder()
@@ -73,12 +62,34 @@ def make_certificate(
         .not_valid_after(start + datetime.timedelta(days=days, hours=1))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(TARGET_NAME)]), critical=False)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(usage, critical=True)
+        .add_extension(key_usage(signs_certificates=False), critical=True)
         .sign(key, SHA256())
     )
-    return Certificate(
-        made.public_bytes(Encoding.PEM),
-        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
+    return Certificate(made.public_bytes(Encoding.PEM), private_pem(key))
+
+
+def draw_key(rng: Randomness) -> ec.EllipticCurvePrivateKey:
+    """A fresh private key of a certificate."""
+    return ec.derive_private_key(rng.integer_below(_ORDER - 1) + 1, ec.SECP256R1())
+
+
+def private_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    """It as a file has it."""
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    """What a certificate's key is for: to sign handshakes, or other certificates."""
+    return x509.KeyUsage(
+        digital_signature=not signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=signs_certificates,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
     )
 
 

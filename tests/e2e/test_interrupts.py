@@ -3,6 +3,8 @@
 Each is one sentence with its exit code; what was interrupted goes on when the same command is given again.
 """
 
+import http.client
+import json
 import os
 import shutil
 import signal
@@ -11,7 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,7 @@ from tests.raising import require_shown
 
 DOMAIN = 8
 USERS = 20
+PAGE = "http://localhost:8000"
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +70,16 @@ def interrupted(words: list[object], when: Callable[[str], bool], *, folder: Pat
             for reader in readers:
                 reader.join()
     return Ran(ran.returncode, said["out"], said["err"])
+
+
+def by_a_page(address: str) -> dict[str, str]:
+    """The headers of the answer to a browser that asks a shuffler for a document, which there is none of."""
+    port = http.client.HTTPConnection(address.removeprefix("http://"), timeout=PATIENCE)
+    with closing(port):
+        port.request("GET", f"/v1/collections/{'0' * 64}", headers={"origin": PAGE})
+        answer = port.getresponse()
+        assert answer.status == 404
+        return dict(answer.getheaders())
 
 
 def require_interrupted(ran: Ran, where: str) -> None:
@@ -130,10 +143,23 @@ def test_create_enrol_submit_freeze_and_result_are_interrupted_and_go_on(town: T
 @pytest.mark.full
 def test_servers_and_a_cluster_end_well_at_ctrl_c_and_go_on(town: Town, tmp_path: Path) -> None:
     card = town.cluster.folder / "analyzer.card"
-    words: list[object] = ["localcluster", "--analyzer", card, "--dir", tmp_path / "more"]
-    ran = interrupted(words, lambda said: "running" in said)
+    words: list[object] = ["localcluster", "--analyzer", card, "--dir", tmp_path / "more", "--web-origin", PAGE]
+    asked: list[dict[str, str]] = []
+
+    def is_running(said: str) -> bool:
+        if "running" in said and not asked:
+            asked.extend(
+                map(by_a_page, json.loads((tmp_path / "more" / "config.json").read_text())["shufflers"].values())
+            )
+        return "running" in said
+
+    ran = interrupted(words, is_running)
     assert (ran.code, ran.err) == (0, "")
+    assert [one["access-control-allow-origin"] for one in asked] == [PAGE] * 3
     pinned = (tmp_path / "more" / "client.toml").read_text()
+    other = command(*words[:-1], "http://localhost:1", folder=tmp_path)
+    assert other.code == 2
+    require_shown(other.err, "localcluster.web", "more")
     again = interrupted(words, lambda said: "running" in said)
     assert (again.code, again.out, again.err) == (0, ran.out, ""), "the same shufflers, where the collection was left"
     assert (tmp_path / "more" / "client.toml").read_text() == pinned
@@ -141,10 +167,10 @@ def test_servers_and_a_cluster_end_well_at_ctrl_c_and_go_on(town: Town, tmp_path
     for number in (1, 2):  # a second start goes on in the same folder
         party = tmp_path / "more" / "shuffler-1" / "shuffler.toml"
         ran = interrupted(
-            ["shuffler", "serve", "--config", party, "--log", log], lambda said: said.count("listening at") == 2
+            ["shuffler", "serve", "--config", party, "--log", log], lambda said: said.count("listening at") == 3
         )
         assert (ran.code, ran.out) == (0, ""), (number, ran)
-        assert len(ran.err.splitlines()) == 2, "its log is a file, and the terminal says where it listens"
+        assert len(ran.err.splitlines()) == 3, "its log is a file, and the terminal says where it listens"
     assert not left_over(tmp_path)
 
 

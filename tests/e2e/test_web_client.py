@@ -262,7 +262,7 @@ def test_a_shuffler_that_is_down_is_named_and_waited_for(web: WebTown) -> None:
         until(lambda: web.browser.ask("waits.length > 1"), "a sentence about the shuffler")
         assert "shuffler 2 (shuffler-2)" in web.browser.ask("waits[0]")
     finally:
-        web.restart(web.town.shufflers[1])
+        web.town.cluster.restart(web.town.shufflers[1])
     assert web.browser.run("return await sending;") == {"accepted": True, "repeated": False, "refusals": []}
 
 

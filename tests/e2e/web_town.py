@@ -1,5 +1,7 @@
 """A town whose shufflers have a port for browsers, and a server for the example page."""
 
+import base64
+import hashlib
 import json
 import os
 import subprocess
@@ -11,13 +13,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
-from peos.localcluster import HOST, LocalCluster, Party, free_port
-from peos.wire.parties import decode_card
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from peos.localcluster import AUTHORITY, HOST, LocalCluster
 from tests.e2e.browser import Browser, browser
 from tests.e2e.town import EPSILON, Town, here
 from tests.needs import WEB
 from tests.proxies import Proxy
-from tests.web_certificates import certificate
 
 DIST: Final = WEB / "dist"
 TYPES: Final = {".js": "text/javascript", ".html": "text/html", ".css": "text/css", ".json": "application/json"}
@@ -99,15 +102,6 @@ class WebTown:
         self.pages.files[f"/{name}/invitation"] = self.town.invitation(name).read_bytes()
         return f"{self.pages.origin}/{name}/"
 
-    def restart(self, shuffler: Party) -> None:
-        """Start a shuffler again, and wait for its port for browsers too."""
-        self.town.cluster.restart(shuffler)
-        shuffler.wait_until_listening([int(self._port(shuffler))])
-
-    def _port(self, shuffler: Party) -> str:
-        assert shuffler.card is not None, "it has one"
-        return self.addresses[decode_card(shuffler.card.read_bytes()).identity.hex()].rpartition(":")[2]
-
 
 @contextmanager
 def web_town(folder: Path) -> Iterator[WebTown]:
@@ -119,45 +113,40 @@ def web_town(folder: Path) -> Iterator[WebTown]:
         proxy = stack.enter_context(Proxy("http"))
         cluster = stack.enter_context(LocalCluster(folder / "cluster", shufflers=3))
         cluster.init(most_eps_local=48.0, least_reports=1)
-        ports = [free_port() for _ in cluster.shufflers]
-        prints = [_open(shuffler, port, pages) for shuffler, port in zip(cluster.shufflers, ports, strict=True)]
-        _send_dummies(cluster, ports, pages, proxy)
-        stack.enter_context(_trusting(cluster.shufflers, folder / "authorities.pem"))
+        for shuffler in cluster.shufflers:
+            with shuffler.config.open("a", encoding="utf-8") as file:
+                file.write("\n[limits]\nconnections_per_address = 256\n")  # all users of a test have one address
+        cluster.open_web([pages.origin], tls=True)
+        addresses = cluster.web_addresses()
+        _send_dummies(cluster, addresses, pages, proxy)
+        authority = cluster.folder / AUTHORITY
+        stack.enter_context(_trusting(authority))
         cluster.start()
-        for shuffler, port in zip(cluster.shufflers, ports, strict=True):
-            shuffler.wait_until_listening([port])
-        addresses = {
-            identity: f"https://{HOST}:{port}" for identity, port in zip(cluster.identities(), ports, strict=True)
-        }
-        flag = f"--ignore-certificate-errors-spki-list={','.join(prints)}"
+        flag = f"--ignore-certificate-errors-spki-list={_hash(authority)}"  # what an import into its profile would do
         opened = stack.enter_context(browser(folder / "profile", flag))
         yield WebTown(Town(cluster, run=here), pages, opened, addresses, proxy)
 
 
-def _open(shuffler: Party, port: int, pages: Pages) -> str:
-    found = certificate(shuffler.folder)
-    lines = f'web = "{HOST}:{port}"\nweb_certificate = "web.pem"\nweb_key = "web.key"\n'
-    text = shuffler.config.read_text(encoding="utf-8")
-    text = text.replace("[listen]\n", f'[listen]\n{lines}web_origins = ["{pages.origin}"]\n')
-    limits = "\n[limits]\nconnections_per_address = 256\n"  # all users of a test have one address
-    shuffler.config.write_text(text + limits, encoding="utf-8")
-    return found
+def _hash(authority: Path) -> str:
+    """Of an authority's key, as the browser's flag names it."""
+    key = x509.load_pem_x509_certificate(authority.read_bytes()).public_key()
+    spki = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return base64.b64encode(hashlib.sha256(spki).digest()).decode()
 
 
 @contextmanager
-def _trusting(shufflers: list[Party], file: Path) -> Iterator[None]:
-    """What is started meanwhile trusts the ports' certificates as it does an authority's."""
-    file.write_bytes(b"".join((shuffler.folder / "web.pem").read_bytes() for shuffler in shufflers))
-    os.environ["SSL_CERT_FILE"] = str(file)
+def _trusting(authority: Path) -> Iterator[None]:
+    """What is started meanwhile trusts it as it does those that come with the system."""
+    os.environ["SSL_CERT_FILE"] = str(authority)
     try:
         yield
     finally:
         del os.environ["SSL_CERT_FILE"]
 
 
-def _send_dummies(cluster: LocalCluster, ports: list[int], pages: Pages, proxy: Proxy) -> None:
+def _send_dummies(cluster: LocalCluster, web: dict[str, str], pages: Pages, proxy: Proxy) -> None:
     """Half of the dummies go by the ports for browsers."""
     assert cluster.analyzer is not None
-    addresses = json.dumps([f"https://{HOST}:{port}" for port in ports])
+    addresses = json.dumps(list(web.values()))
     with cluster.analyzer.config.open("a", encoding="utf-8") as file:
         file.write(f'\n[dummies]\nthrough = ["{proxy.url}"]\nweb = {addresses}\nweb_origin = "{pages.origin}"\n')

@@ -274,6 +274,17 @@ def test_what_is_wrong_with_a_file_is_one_sentence_and_nothing_is_changed(
     assert household.state() == before
 
 
+@pytest.mark.parametrize("words", [("--web-origin", "http://localhost:8000/page"), ("--web-tls",)])
+def test_pages_that_are_named_wrongly_are_refused_before_a_cluster_is_made(
+    household: Household, words: tuple[str, ...]
+) -> None:
+    before = household.state()
+    code, out, err = household.say("localcluster", *words)
+    assert (code, out) == (2, "")
+    require_shown(err, "localcluster.web", words[0])
+    assert household.state() == before
+
+
 @pytest.mark.parametrize("command", ["analyzer", "shuffler status", "ledger"])
 def test_what_is_wrong_is_an_object_where_objects_are_asked_for(household: Household, command: str) -> None:
     for role in ("analyzer", "shuffler", "client"):
