@@ -48,6 +48,7 @@ def run(app: typer.Typer, given: Sequence[str], name: str) -> int:
         harden()
     end_with_starter()
     command: Any = typer.main.get_command(app)
+    _name_arguments(command)
     where = f"{name} {given[0]}" if given and given[0] in getattr(command, "commands", {}) else name
     try:
         with _terminated():
@@ -84,6 +85,17 @@ def run(app: typer.Typer, given: Sequence[str], name: str) -> int:
     if outcome == INTERRUPTED:
         _report(given, where, PeosError("program.interrupted", "interrupted"))
     return outcome if isinstance(outcome, int) else 0
+
+
+def _name_arguments(command: Any) -> None:
+    """In help an argument is its word alone; the library would add the type that Python has for it, and braces."""
+    for one in command.params:
+        if one.param_type_name == "argument":
+            word, record = one.metavar, one.get_help_record
+            one.get_usage_pieces = lambda _, word=word, it=one: [word if it.required else f"[{word}]"]
+            one.get_help_record = lambda context, word=word, record=record: (word, record(context)[1])
+    for under in getattr(command, "commands", {}).values():
+        _name_arguments(under)
 
 
 def _is_hung_up() -> bool:

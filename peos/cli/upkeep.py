@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from peos.store.backup import Manifest, Restored
 
 CardOut = Annotated[
-    Path | None, typer.Option("--card", help="File to write the card to as well, readable by all, to hand out.")
+    Path | None,
+    typer.Option("--card", help="File to write the card to as well, readable by all, to hand out.", metavar="FILE"),
 ]
-Out = Annotated[Path, typer.Option(help="New file for the backup.")]
+Out = Annotated[Path, typer.Option(help="New file for the backup.", metavar="FILE")]
 WithReports = Annotated[
     bool,
     typer.Option(

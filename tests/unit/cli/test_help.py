@@ -49,16 +49,19 @@ def test_help_is_short_too(name: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert "Example" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    "name", ["plan", "study create", "study run", "analyzer create", "client submit", "bench count"]
-)
-def test_options_take_what_people_call_it_and_show_durations_as_they_are_typed(
+@pytest.mark.parametrize("name", sorted(LEAVES))
+def test_what_is_to_be_typed_is_one_plain_word_and_durations_are_shown_as_they_are_typed(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*name.split(), "--help"]) == 0
-    options = capsys.readouterr().out.partition("Options:")[2]
-    assert not re.findall(r"<(?:path|str|int|float|list.*)>", options)
+    assert main([*name.split()[1:], "--help"]) == 0
+    usage, _, options = capsys.readouterr().out.partition("Options:")
+    assert not re.findall(r"[<{]", usage)
+    assert not re.findall(r"<\w+", options)
     assert not re.findall(r"default: (?:3600|86400|600\.0)", options)
+    for one in LEAVES[name].params:
+        if one.param_type_name == "argument":
+            assert re.search(rf"^Usage: [^\n]* \[?{re.escape(one.metavar)}\]?$", usage, re.MULTILINE)
+            assert re.search(rf"^  {re.escape(one.metavar)}  \S", usage, re.MULTILINE), "with what it means"
 
 
 @pytest.mark.parametrize("of", [0, 1, 90, 600, 3600, 5400, 86_400, 604_800])
