@@ -64,9 +64,16 @@ def enrol(
             else:
                 scope = scope_of_collection(workspace, collection or "")
             mint_tickets(workspace, scope, count, out, progress, users=users)
+        is_draft = collection is not None and workspace.kept(collection).state is State.DRAFT
     finally:
         workspace.close()
     typer.echo(f"{count:,} tickets in {out}")
+    if is_draft:
+        typer.echo(
+            f"{collection} is not open: a shuffler has not accepted it. Hand them out once `peos analyzer create` has "
+            f"written its invitation; `peos analyzer status {collection}` names who is waited for",
+            err=True,
+        )
 
 
 def read_keys(path: Path) -> list[bytes]:

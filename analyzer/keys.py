@@ -87,13 +87,14 @@ def load(config: Config, rng: Randomness) -> Keys:
 
 def _opened(config: Config, rng: Randomness) -> dict[str, str]:
     file = config.folder / KEYS
+    if config.folder.is_dir():
+        private_folder(config.folder)
     if not file.is_file():
         raise WrongInput(
             "key.no_analyzer",
             f"{config.folder} has no keys of an analyzer",
             hint=f"run `peos analyzer init --config {config.path}` first",
         )
-    private_folder(config.folder)
     content: dict[str, str] = json.loads(unlock(_passphrase(config), file.read_bytes(), rng))
     return content
 

@@ -159,6 +159,7 @@ def _line(line: dict[str, Any]) -> "Line":
 def _status(folder: Path) -> tuple[list[dict[str, Any]], float | None]:
     """The running process's status; of a stopped one the last that it wrote, with its age."""
     from peos.store.bell import ring
+    from peos.store.private_files import private_folder
     from shuffler.server import STATUS
 
     path = folder / STATUS
@@ -171,7 +172,9 @@ def _status(folder: Path) -> tuple[list[dict[str, Any]], float | None]:
         if not isinstance(found, list) or not all(isinstance(line, dict) and line.keys() >= _SHOWN for line in found):
             raise ValueError
         return found, None if is_running else time.time() - path.stat().st_mtime
-    except OSError:
+    except OSError as error:
+        if isinstance(error, PermissionError):
+            private_folder(folder)  # says whose it is
         raise WrongInput(
             "status.not_running", f"no shuffler is running in {folder}", hint="start it with `peos shuffler serve`"
         ) from None

@@ -11,7 +11,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -28,7 +28,8 @@ _HEAD: Final = "peos store 1"
 
 
 def private_folder(path: Path) -> None:
-    """Make the folder, for its owner alone; refuse one that others can enter or that is another's."""
+    """Make the folder, for its owner alone; refuse one that others can enter, or that holds or is another's."""
+    _require_made_by_owner(path)
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -38,6 +39,22 @@ def private_folder(path: Path) -> None:
             hint="name a folder where this account may write",
         ) from None
     _require_private(path, "folder", "0700")
+    with in_sentences(path, "listed"), os.scandir(path) as found:
+        for one in found:
+            with suppress(FileNotFoundError):  # another command's, which is done with it
+                if one.stat(follow_symlinks=False).st_uid != os.geteuid():
+                    raise _of_another(f"{path / one.name}, in this account's folder,")
+
+
+def _require_made_by_owner(path: Path) -> None:
+    """Root can write anywhere, and what it would make in an operator's folder the operator could not use."""
+    there = next(one for one in (path, *path.absolute().parents) if one.exists())
+    if os.geteuid() == 0 and there != path and there.stat().st_uid != 0:
+        raise WrongInput(
+            "store.owner",
+            f"the folder {path} is not there yet, and {there} belongs to another user than root, who would own it",
+            hint=f"run as the owner of {there}; or, if root is to go on with it, make it first: mkdir -m 700 {path}",
+        )
 
 
 def writable_folder(path: Path) -> Path:
@@ -72,15 +89,16 @@ def private_file(path: Path) -> None:
 def _require_private(path: Path, what: str, mode: str) -> None:
     found = path.stat()
     if found.st_uid != os.geteuid():
-        raise WrongInput(
-            "store.owner",
-            f"the {what} {path} belongs to another user",
-            hint="run as its owner, or give it to this account: chown -R",
-        )
+        raise _of_another(f"the {what} {path}")
     if found.st_mode & _OTHERS:
         raise WrongInput(
             "store.open_to_others", f"the {what} {path} is open to other users", hint=f"chmod {mode} {path}"
         )
+
+
+def _of_another(what: str) -> WrongInput:
+    hint = "run as its owner, or give all of it to this account: chown -R"
+    return WrongInput("store.owner", f"{what} belongs to another user", hint=hint)
 
 
 def lock(path: Path) -> int:

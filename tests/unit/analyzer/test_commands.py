@@ -10,6 +10,7 @@ import pytest
 
 from analyzer import cli, enrol, orders, status
 from analyzer import workspace as workspace_
+from analyzer.draft import draft
 from analyzer.publisher import Publisher
 from analyzer.workspace import Workspace
 from peos.cli.running import run
@@ -22,7 +23,7 @@ from peos.estimate.post_processing import OF_THE_RAW
 from peos.net.logs import Log
 from peos.net.observer import Observer
 from tests.raising import raises, require_shown
-from tests.unit.analyzer.world import FLOOR, USERS, Silent, World, take
+from tests.unit.analyzer.world import FLOOR, USERS, Silent, World, request, take
 
 VALUES = np.repeat(np.arange(4), [20, 10, 6, 4])
 
@@ -328,6 +329,22 @@ def test_how_many_tickets_is_said_once(world: World, capsys: pytest.CaptureFixtu
     given = ["--config", str(world.file), "--collection", "fruit", "--out", str(world.folder / "t")]
     assert run(enrol.app, [*given, *(("--count", "3", "--keys", "k") if both else ())], "peos enrol") == 2
     require_shown(capsys.readouterr().err, "input.tickets_how", "--count", "--keys")
+
+
+def test_tickets_of_a_draft_are_minted_and_it_is_said_that_it_is_not_open(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened = world.workspace()
+    kept = draft(opened, request(), Silent())
+    out = world.folder / "tickets.txt"
+    given = ["--config", str(world.file), "--collection", kept.name, "--count", "2", "--out"]
+    assert run(enrol.app, [*given, str(out)], "peos enrol") == 0
+    shown = capsys.readouterr()
+    assert shown.out == f"2 tickets in {out}\n"
+    assert shown.err.startswith("fruit is not open")
+    opened.store.move(kept.digest, State.OPEN)
+    assert run(enrol.app, [*given, str(world.folder / "more.txt")], "peos enrol") == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_tickets_are_never_written_over_nor_minted_for_what_is_closed(world: World) -> None:

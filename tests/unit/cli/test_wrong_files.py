@@ -6,6 +6,7 @@ Each case spoils one thing of a household that works, gives a command, and puts 
 import datetime
 import json
 import logging
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -271,6 +272,61 @@ def test_what_is_wrong_with_a_file_is_one_sentence_and_nothing_is_changed(
     assert re.search(r"\) \[[a-z_]+\.[a-z_]+\]$", lines[0]), f"it says what to do: {lines[0]}"
     assert "Traceback" not in err
     assert "internal error" not in err
+    assert household.state() == before
+
+
+def give(*names: str) -> Spoil:
+    """To another account, with all that is in it."""
+
+    def spoil(folder: Path) -> None:
+        for name in names:
+            for path in (folder / name, *(folder / name).rglob("*")):
+                os.chown(path, ANOTHER, ANOTHER)
+
+    return spoil
+
+
+ANOTHER: Final = 65534
+ROLES: Final = {"analyzer init": "office", "analyzer": "office", "shuffler init": "north", "ledger": "memory"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to another account")
+@pytest.mark.parametrize("command", ROLES)
+def test_a_command_of_another_account_than_the_folders_says_so_and_makes_nothing(
+    household: Household, command: str
+) -> None:
+    folder = ROLES[command]
+    inside = next(path for path in (household.folder / folder).iterdir() if path.is_file())
+    one_file, all_of_it = give(str(inside.relative_to(household.folder))), give(folder)
+
+    def nothing_yet(path: Path) -> None:
+        remove(folder)(path)
+        os.chown(path, ANOTHER, ANOTHER)
+
+    for spoil in (one_file, all_of_it, *([nothing_yet] if command != "analyzer" else [])):  # that one makes no folder
+        spoil(household.folder)
+        before = household.state()
+        code, out, err = household.say(command)
+        assert (code, out) == (2, "")
+        require_shown(err, "store.owner", folder)
+        assert household.state() == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another account for a while")
+@pytest.mark.parametrize("command", ["analyzer", "analyzer init", "shuffler init", "shuffler status", "ledger"])
+def test_an_operator_finds_a_folder_that_root_made(household: Household, command: str) -> None:
+    household.folder.chmod(0o755)
+    for role in CONFIGURATIONS:
+        (household.folder / f"{role}.toml").chmod(0o644)
+    household.say(command)  # loads what another account may not read
+    before = household.state()
+    os.seteuid(ANOTHER)
+    try:
+        code, out, err = household.say(command)
+    finally:
+        os.seteuid(0)
+    assert (code, out) == (2, "")
+    require_shown(err, "store.owner")
     assert household.state() == before
 
 
