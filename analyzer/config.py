@@ -47,6 +47,7 @@ class Config(File):
     peers: str = setting("listen.peers", ADDRESS)
     bind: str | None = setting(*configuration.BIND)
     metrics: str | None = setting(*configuration.METRICS)
+    tracing: str | None = group(configuration.TRACING, configuration.tracing, None)  # a collector's address
     console: Console | None = group(console_config.KEYS, console_config.console, None)  # pages for the analyst
     peer_connections: int = setting(*configuration.PEER_CONNECTIONS)
     compute: Choice = group(configuration.COMPUTE, configuration.compute, PROCESSES)  # where ciphertexts are decrypted

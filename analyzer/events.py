@@ -1,7 +1,7 @@
 """What happens in an analyzer, as typed events; `peos.net.observer` says what becomes of them."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from peos.net.observer import UNWRITTEN, Event, Failure, Level
 
@@ -140,3 +140,8 @@ class ListsOfAnotherOutput(Event):
     sentence: ClassVar[str] = "a shuffler shows lists that are not those of the output"
     level: ClassVar[Level] = Level.WARNING
     peer: str
+
+
+TRACED: Final = (  # within a step of a collection: nothing that a user, a report or the sending of a dummy brings about
+    *(NotMovedOn, VectorTaken, OutputComplete, Withheld, OutputRefused, ListsNotShown, ListsOfAnotherOutput),
+)

@@ -34,13 +34,20 @@ from peos.crypto.onion import Layer
 from peos.crypto.randomness import U64
 from peos.crypto.schemes.base import Packed, PrivateKey
 from peos.errors import RemoteFault
-from peos.net.observer import Observer
+from peos.net.observer import Observer, StepReached
 from peos.shuffle.combine import FinalVector, without_dummies
 from peos.shuffle.vectors import as_words
 from peos.store.private_files import write_durably
 
 RESULT: Final = "result.json"
 _WORDS: Final = "decrypted.words"
+_STEPS: Final[Mapping[type[publication.Effect], str]] = {
+    publication.Open: "decryption",
+    publication.Inspect: "inspection",
+    publication.Search: "search for the dummies",
+    publication.Publish: "result",
+    publication.Refuse: "refusal",
+}
 _TELL_EVERY: Final = 1.0  # seconds between two durable words about progress
 
 
@@ -89,7 +96,10 @@ class Publisher:
         machine = self._publications.setdefault(kept.digest, publication.Publication(output.document))
         is_opened = kept.total > 0 and kept.done == kept.total
         effect = machine.on(publication.Clock(time.time(), self._inspection_runner.openings(kept), is_opened))
+        observer = self._observer.of(kept.digest)
         while not isinstance(effect, publication.Wait):
+            if not (isinstance(effect, publication.Open) and is_opened):  # it reads again what is decrypted already
+                observer.note(StepReached(_STEPS[type(effect)]))
             try:
                 event = self._carry_out(effect, output)
             except RemoteFault as fault:
@@ -98,8 +108,9 @@ class Publisher:
                 self.clear(self._workspace.store.get(kept.digest))
                 return math.inf
             effect = machine.on(event)
+        observer.note(StepReached(_STEPS[publication.Inspect], "the shufflers"))
         if effect.withheld:
-            self._observer.of(kept.digest).note(Withheld(publication.shufflers(effect.withheld)))
+            observer.note(Withheld(publication.shufflers(effect.withheld)))
         return effect.until
 
     def _carry_out(self, effect: publication.Work, output: _Output) -> publication.Event | None:

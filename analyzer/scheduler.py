@@ -22,7 +22,7 @@ from analyzer.workspace import Workspace
 from peos.collection import analysis
 from peos.collection.lifecycle import OVER, State
 from peos.errors import LocalFault, PeosError
-from peos.net.observer import Observer, StateReached
+from peos.net.observer import CollectionFound, Observer, StateReached
 from peos.net.retry import Retry
 
 ASK_EVERY: Final = analysis.ASK_EVERY
@@ -52,6 +52,7 @@ class Scheduler:
         self._observer = observer
         self._clock = clock
         self._sessions: dict[bytes, analysis.Session] = {}
+        self._states: dict[bytes, State] = {}  # of each of these, as it was seen last
         self._failed: Counter[bytes] = Counter()  # how often, one after another
         self._rest_until: dict[bytes, float] = {}
         self._changed = asyncio.Event()
@@ -133,6 +134,11 @@ class Scheduler:
         if session is None:
             document = self._workspace.signed(kept).document
             session = self._sessions[kept.digest] = analysis.Session(document, ask_every=ASK_EVERY)
+            begun = kept.opened_at or kept.since
+            self._observer.of(kept.digest).note(CollectionFound(kept.state.value, "analyzer", begun, document.study))
+        elif kept.state is not self._states[kept.digest]:  # by this process, or by a command
+            self._observer.of(kept.digest).note(StateReached(kept.state.value, kept.reason))
+        self._states[kept.digest] = kept.state
         return await self._carry_out(kept, session.on(analysis.Clock(self._durable(kept), self._clock())))
 
     async def _carry_out(self, kept: CollectionRow, effects: analysis.Effects) -> float:
@@ -228,10 +234,8 @@ class Scheduler:
         await asyncio.to_thread(self._publisher.clear, kept)
         self._uncleared.discard(kept.digest)
         self._sessions.pop(kept.digest, None)
+        self._states.pop(kept.digest, None)
 
     def _move(self, kept: CollectionRow, there: State, reason: str) -> None:
-        try:
-            if self._workspace.store.move(kept.digest, there, reason):
-                self._observer.of(kept.digest).note(StateReached(there.value, reason))
-        except LocalFault:
-            return  # it moved on meanwhile, by a command or by the last vector
+        with contextlib.suppress(LocalFault):  # it moved on meanwhile, by a command or by the last vector
+            self._workspace.store.move(kept.digest, there, reason)

@@ -9,6 +9,7 @@ from analyzer.analyst_service import AnalystService
 from analyzer.console_service import ConsoleService
 from analyzer.creating import Creating
 from analyzer.delivery_receiver import DeliveryReceiver
+from analyzer.events import TRACED
 from analyzer.inspection_runner import InspectionRunner
 from analyzer.publisher import Publisher
 from analyzer.scheduler import Scheduler
@@ -21,7 +22,7 @@ from peos.net.certificates import require_current
 from peos.net.limits import METRICS, Limits, fitted
 from peos.net.local import LocalPort, serve_local
 from peos.net.logs import Log
-from peos.net.observer import DescriptorsFound, Drains, Event, Followers, Observer, Stopped
+from peos.net.observer import DescriptorsFound, Drains, Event, Followers, Observer, Stopped, start_tracing, together
 from peos.net.server import Running, serve, stop_at_signals
 from peos.net.tls import Trust, peer_port
 from peos.net.web import require_metrics
@@ -67,7 +68,10 @@ async def _serve(
     admission = Admission(workspace, trust)
     metrics = _metrics(workspace, working)
     counted: Followers = {Event: (metrics.follow,)} if metrics else {}
-    observer = Observer(log, {**Troubles(workspace.config.folder).followers(), **counted})
+    config = workspace.config
+    tracing = await asyncio.to_thread(start_tracing, config.tracing, "analyzer", config.name, log, counted)
+    traced = tracing.followers(TRACED) if tracing else {}
+    observer = Observer(log, together(Troubles(config.folder).followers(), counted, traced))
     receiver = DeliveryReceiver(workspace, observer)
     live = workspace.store.live()
     admission.look(live)
@@ -108,6 +112,8 @@ async def _serve(
         await asyncio.to_thread(working.close)
         with contextlib.suppress(asyncio.CancelledError):
             await keeping
+        if tracing:
+            await asyncio.to_thread(tracing.stop)
 
 
 def _metrics(workspace: Workspace, working: Engine) -> "AnalyzerMetrics | None":

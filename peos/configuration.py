@@ -2,13 +2,15 @@
 
 import os
 from collections.abc import Mapping
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from peos.collection.cards import Card
 from peos.compute import ENGINES, Choice, Tls
 from peos.errors import BadEncoding, WrongInput, in_words
-from peos.settings import ADDRESS, TEXT, Key, Kind, Settings, count, one_of
+from peos.settings import ADDRESS, FLAG, TEXT, Key, Kind, Settings, count, one_of
 from peos.wire.parties import decode_card
 
 _CREDENTIALS: Final = "$CREDENTIALS_DIRECTORY"
@@ -40,8 +42,49 @@ def read_card(settings: Path, key: str, card: Path) -> tuple[bytes, Card]:
 # [limits], for every process with a port for peers.
 PEER_CONNECTIONS: Final = ("limits.peer_connections", count(8), 256)
 
+
+def _collector(value: Any) -> str:
+    """An address of HTTP, without what would be a secret."""
+    to = urlsplit(TEXT.take(value))
+    if "@" in to.netloc or to.query or to.fragment:
+        raise WrongInput(
+            "config.tracing",
+            "tracing.to has more than an address and a path",
+            hint="what the collector wants to know of its callers stands in $OTEL_EXPORTER_OTLP_HEADERS",
+        )
+    if to.scheme not in ("http", "https") or not to.hostname or to.port == 0:
+        raise ValueError
+    return to.geturl().rstrip("/")
+
+
 # [listen], for every process that serves: a port without TLS, for Prometheus and for health checks.
 METRICS: Final = ("listen.metrics", ADDRESS, None)
+
+
+# [tracing], likewise: where traces are sent.
+_TO: Final[Key[str | None]] = Key("tracing.to", Kind('an address like "http://127.0.0.1:4318"', _collector), None)
+_PLAIN: Final = Key("tracing.plain_http", FLAG, False)
+TRACING: Final[tuple[Key[Any], ...]] = (_TO, _PLAIN)
+
+
+def tracing(found: Settings) -> str | None:
+    """The address of a collector, if one is named: on this machine, or by TLS, or over a network of the operator's."""
+    to = found[_TO]
+    if to is None or found[_PLAIN] or to.startswith("https:") or _is_here(str(urlsplit(to).hostname)):
+        return to
+    raise WrongInput(
+        "config.tracing",
+        f"tracing.to is plain HTTP to another machine: {to}",
+        hint="name an https:// address, or write plain_http = true if only networks of yours lie between",
+        where=str(found.path),
+    )
+
+
+def _is_here(name: str) -> bool:
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"
 
 
 def require_apart(settings: Path, ports: Mapping[str, str | None]) -> None:

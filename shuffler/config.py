@@ -46,6 +46,7 @@ class Config(File):
     bind: str | None = setting(*configuration.BIND)
     web: Web | None = group(KEYS, web, None)  # for browsers
     metrics: str | None = setting(*configuration.METRICS)
+    tracing: str | None = group(configuration.TRACING, configuration.tracing, None)  # a collector's address
 
     analyzers: tuple[Path, ...] = setting("policy.analyzers", PATHS)
     accept: str = setting("policy.accept", one_of("auto", "ask"), "ask")

@@ -460,3 +460,12 @@ class NoPassphrase(Event):
     sentence: ClassVar[str] = "no passphrase"
     level: ClassVar[Level] = Level.WARNING
     reason: str
+
+
+TRACED: Final = (  # within a step of a collection: nothing that a user, or one report, may bring about
+    *(Waits, StepFailed, ChangeIsThere, TwoListsSigned, EvidenceFound, StoppedSession),
+    *(DeliveryStateReached, EvidenceKept, AttemptLeft, TaskFailed, MessageNotSent, MessageNotWanted),
+    *(Delivered, VectorNotRead, VectorLost, VectorNotSent, NoReceipt),
+    *(ReceiptOfAnotherList, ReceiptNotSigned, ReceiptOfAnotherAttempt),
+    *(NothingToOpen, OpeningUnread, DummiesNotShown, InspectionIncomplete, NotInspected, InspectionOver, ShuffleWrong),
+)

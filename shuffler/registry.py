@@ -26,7 +26,7 @@ from peos.errors import Closed, PeosError, Refused, Unknown, WrongInput
 from peos.ldp.base import Question
 from peos.net.calls import Caller
 from peos.net.client import channel
-from peos.net.observer import Observer
+from peos.net.observer import CollectionFound, Observer
 from peos.net.retry import FOREVER, retrying
 from peos.net.tls import Trust
 from peos.store.base import Collection, ShufflerStore
@@ -171,11 +171,12 @@ class CollectionRegistry:
 
     async def propose(self, proposal: Proposal) -> None:
         """Take a collection in, if the policy allows; the same again changes nothing."""
+        begun = time.time()
         signed = await asyncio.to_thread(decode_signed_document, proposal.document)
         async with self._proposing:  # one after another: how many are open is counted
-            await self._propose(proposal, signed)
+            await self._propose(proposal, signed, begun)
 
-    async def _propose(self, proposal: Proposal, signed: SignedDocument) -> None:
+    async def _propose(self, proposal: Proposal, signed: SignedDocument, begun: float) -> None:
         document, digest = signed.document, signed.digest
         check_roster(document, proposal.cards)
         is_known = await self.store(partial(_is_kept, digest))
@@ -205,7 +206,7 @@ class CollectionRegistry:
         kept = await self.store(lambda store: store.collection(digest))
         if digest not in self.live and not (is_known and kept.state in OVER):
             self._trust.admit(self._others(proposal.cards), digest)
-            self._start(self._session(signed, proposal.cards, kept))
+            self._start(self._session(signed, proposal.cards, kept), begun)
 
     async def _was_accepted(self, document: Document) -> bool:
         """Whether the operator has accepted the study that it is a round of, by accepting another round."""
@@ -325,8 +326,9 @@ class CollectionRegistry:
             meter=meter,
         )
 
-    def _start(self, session: CollectionSession) -> None:
-        digest = session.digest
+    def _start(self, session: CollectionSession, begun: float = 0.0) -> None:
+        digest, party = session.digest, f"shuffler {session.number}"
+        self._observer.of(digest).note(CollectionFound(session.state.value, party, begun, session.document.study))
         self._asked_for.pop(digest, None)
         self.live[digest] = session
         self._tasks[digest] = asyncio.get_running_loop().create_task(self._run(session))

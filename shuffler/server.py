@@ -26,6 +26,8 @@ from peos.net.observer import (
     Observer,
     StateReached,
     Stopped,
+    start_tracing,
+    together,
 )
 from peos.net.server import Running, serve, stop_at_signals
 from peos.net.tls import Trust, peer_port, user_port
@@ -35,6 +37,7 @@ from peos.store.sqlite import SqliteStore
 from shuffler import keys as keys_
 from shuffler.config import Config
 from shuffler.events import (
+    TRACED,
     Accepted,
     Finished,
     NoPassphrase,
@@ -77,12 +80,15 @@ async def run(config: Config, log: Log, *, restored: bool = False) -> None:
     except BaseException:
         _end(workers)
         raise
+    tracing = None
     try:
         metrics = await asyncio.to_thread(_metrics, config, keys)
         counted: Followers = {Event: (metrics.follow,)} if metrics else {}
+        tracing = await asyncio.to_thread(start_tracing, config.tracing, "shuffler", config.name, log, counted)
+        traced = tracing.followers(TRACED) if tracing else {}
         attendant = Attendant(config.folder, Observer(log, counted))
         attending = dict.fromkeys((StateReached, Finished), (attendant.follow,))
-        observer = Observer(log, {**attending, **counted}, store.keep)
+        observer = Observer(log, together(attending, counted, traced), store.keep)
         registry = CollectionRegistry(
             config=config, keys=keys, store=store, trust=trust, engine=workers, observer=observer
         )
@@ -94,6 +100,8 @@ async def run(config: Config, log: Log, *, restored: bool = False) -> None:
         finally:
             await registry.close()
     finally:
+        if tracing:
+            await asyncio.to_thread(tracing.stop)
         _end(workers)
         store.close()
     Observer(log).note(Stopped())  # not after an error, which says itself that it has

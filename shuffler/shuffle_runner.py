@@ -13,7 +13,7 @@ from peos.crypto.kdf import Context
 from peos.crypto.randomness import system
 from peos.errors import BadEncoding, Full, LocalFault, PeosError, Refused, RemoteFault
 from peos.net.calls import Caller
-from peos.net.observer import Observer
+from peos.net.observer import Observer, StepReached
 from peos.net.retry import FOREVER, retrying
 from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.driver import Driver
@@ -32,7 +32,7 @@ from peos.shuffle.effects import (
     TimedOut,
 )
 from peos.shuffle.machine import Shuffler
-from peos.shuffle.messages import Header, Notice, NoticeKind, SignedNotice, Statement, VectorHeader
+from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, SignedNotice, Statement, VectorHeader
 from peos.shuffle.vectors import in_rows
 from shuffler.background import in_background
 from shuffler.delivery_runner import DeliveryRunner
@@ -56,6 +56,12 @@ NO_ROOM: Final = replace(FOREVER, ceiling=4.0)  # until there is some, or its at
 EVENTS: Final = 10_000  # that may wait; an attempt of nine shufflers has fewer statements for each of them
 DEADLINE: Final = "shuffle"
 ROWS_A_SECOND: Final = 500  # a step may take this much longer the more rows there are
+WORK: Final = {  # a shuffler's own parts of a shuffle, by the message that ends each
+    Kind.PIECE: "splitting",
+    Kind.ROOT: "mixing",
+    Kind.CIPHER_ROOT: "pass over the ciphertexts",
+    Kind.DELIVERY: "delivery",
+}
 _MOVES: Final = (Received, ReceivedVector, Done)  # questions about an attempt are no progress of it
 
 
@@ -101,6 +107,7 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
         self._unmet = ""  # what was awaited when another shuffler or the clock ended it
         self._passed: set[str] = set()
         self._seen: tuple[object, ...] = ()
+        self._step: StepReached | None = None  # that was noted last
         self._moved = time.monotonic()
         self._helpers: set[asyncio.Task[None]] = set()
         self._sending: asyncio.Task[None] | None = None
@@ -172,6 +179,7 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
         if isinstance(event, Heard) and event.notice.kind is NoticeKind.TOMBSTONE:
             self._unmet = self._unmet or self._awaited()
         effects = self.machine.handle(event)
+        self._note_step()
         await self._keep_evidence()
         for effect in effects:
             await self.carry_out(effect)
@@ -181,6 +189,15 @@ class ShuffleRunner(Driver[Coroutine[Any, Any, None]]):
             why = self._ordered or _end(event)
             before = self._observer.trouble(ATTEMPTS) or self._unmet
             self.reason = f"{why}; before that, {before}" if before else why
+
+    def _note_step(self) -> None:
+        step, waiting = self.machine.step, self.machine.waiting
+        if step is not None:
+            parties = ", ".join(f"shuffler {who}" for who in waiting.parties) if waiting else ""
+            reached = StepReached(WORK[step.kind], parties, self.machine.delivery_state.attempt, step.round)
+            if reached != self._step:
+                self._step = reached
+                self._observer.note(reached)
 
     async def _keep_evidence(self) -> None:
         """Persist the evidence before any message that may lead to a delivery: a restart is no excuse from then on."""

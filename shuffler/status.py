@@ -11,7 +11,7 @@ from peos.shuffle.messages import Kind, Step
 from shuffler.events import ATTEMPTS, DELIVERY, INSPECTION, RECEIPT, SUBMISSIONS
 from shuffler.freeze_runner import FreezeRunner
 from shuffler.session import CollectionSession
-from shuffler.shuffle_runner import ShuffleRunner
+from shuffler.shuffle_runner import WORK, ShuffleRunner
 from shuffler.store_thread import StoreThread
 
 _NOUNS = {
@@ -27,7 +27,6 @@ _NOUNS = {
     Kind.PATH: "path of the dummies",
     Kind.OPENING: "opening of the dummies' rows",
 }
-_OWN = {Kind.PIECE: "splitting", Kind.ROOT: "mixing", Kind.CIPHER_ROOT: "pass over the ciphertexts"}
 
 
 async def status(session: CollectionSession) -> Status:
@@ -104,7 +103,7 @@ def _shuffling(session: CollectionSession, shuffle_runner: ShuffleRunner) -> Wai
     machine, seconds, rows = shuffle_runner.machine, shuffle_runner.seconds, shuffle_runner.bench.rows
     waiting, attempt = machine.waiting, machine.delivery_state.attempt
     if waiting is not None and not waiting.parties:
-        noun = _OWN.get(waiting.step.kind, _NOUNS[waiting.step.kind])
+        noun = WORK.get(waiting.step.kind, _NOUNS[waiting.step.kind])
         done, total = (shuffle_runner.bench.done, rows) if waiting.step.kind is Kind.CIPHER_ROOT else (0, 0)
         return Waiting(_named(attempt, waiting.step, noun), _me(session), done, total, seconds)
     if waiting is not None:

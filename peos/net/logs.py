@@ -81,14 +81,14 @@ class JsonFormatter(logging.Formatter):
             "time": moment.isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "event": _value(record.msg) if isinstance(record.msg, str) else REDACTED,
+            "event": written(record.msg) if isinstance(record.msg, str) else REDACTED,
         }
         given = getattr(record, _EXTRA, {})
         for name, value in given.items():
             if name == "collection":
                 line[name] = _prefix(value)
             elif name in FIELDS:
-                line[name] = _value(value)
+                line[name] = written(value)
         dropped = sorted(str(name) for name in given if name not in FIELDS and name != "collection")
         if dropped:
             line["dropped"] = dropped
@@ -112,7 +112,7 @@ class _File(WatchedFileHandler):
         with suppress(OSError):
             super().emit(record)
         if record.msg == LISTENING:
-            sys.stderr.write(f"listening at {_value(getattr(record, _EXTRA, {}).get('address'))}\n")
+            sys.stderr.write(f"listening at {written(getattr(record, _EXTRA, {}).get('address'))}\n")
             sys.stderr.flush()
 
 
@@ -138,8 +138,8 @@ def configure(path: Path | None = None, *, level: int = logging.INFO) -> logging
     return handler
 
 
-def _value(value: object) -> object:
-    """A value as it may be written."""
+def written(value: object) -> bool | int | float | str | None:
+    """A value as it may be written, to a log or a trace."""
     if value is None or isinstance(value, bool | int | float):
         return value if not isinstance(value, int) or abs(value) < 1 << 63 else REDACTED  # keys are numbers too
     if not isinstance(value, str):
@@ -158,8 +158,8 @@ def _exception(error: BaseException) -> dict[str, object]:
     """The type, the place, and our own id and sentence. Strangers' messages quote values: a KeyError shows the key."""
     shown: dict[str, object] = {"exception": type(error).__name__}
     if isinstance(error, PeosError):
-        shown["id"] = _value(error.id)
-        shown["sentence"] = _value(str(error))
+        shown["id"] = written(error.id)
+        shown["sentence"] = written(str(error))
     trace = error.__traceback__
     places = []
     while trace is not None:

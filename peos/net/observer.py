@@ -1,21 +1,27 @@
 """Where events are noted: one place decides what becomes a line of the log, and what else hears of it.
 
 An event knows its sentence, its level and its fields; `Observer.note` writes the line, and hands the event to those
-that follow some kind of event: a status that is written anew, a file of failures, metrics (`peos.net.metrics`).
-`Observer.keep` is for what must be in the audit log first. What some work waits for, as `status` shows it, is known
-from events alone (`Observer.trouble`). The kinds that only one role has are in `shuffler.events` and `analyzer.events`.
+that follow some kind of event: a status that is written anew, a file of failures, metrics (`peos.net.metrics`), traces
+(`peos.net.tracing`). `Observer.keep` is for what must be in the audit log first. What some work waits for, as `status`
+shows it, is known from events alone (`Observer.trouble`). The kinds that only one role has are in `shuffler.events` and
+`analyzer.events`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import Enum
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from peos.errors import PeosError
+from peos.collection.ticket import StudyPart
+from peos.errors import PeosError, WrongInput
 from peos.net.logs import LISTENING, Log
+
+if TYPE_CHECKING:
+    from peos.net.tracing import Tracing  # an extra, loaded if it is asked for
 
 EVERYTHING: Final = "everything"  # of `Event.work`: all of its collection
 METRICS: Final = "metrics"  # a work
+TRACING: Final = "tracing"  # likewise
 UNWRITTEN: Final = {"unwritten": True}  # of a field: it is for those who follow, and in no line
 
 
@@ -66,6 +72,28 @@ class StateReached(Event):
     sentence: ClassVar[str] = "state"
     state: str
     reason: str
+
+
+@dataclass(frozen=True)
+class CollectionFound(Event):
+    """A collection is looked after from now on: a new one, or one that was there before this process."""
+
+    level: ClassVar[Level] = Level.NONE
+    state: str
+    party: str  # which this process is in it
+    begun: float = field(default=0.0, metadata=UNWRITTEN)  # when it was proposed or opened, if that is known
+    study: StudyPart | None = field(default=None, metadata=UNWRITTEN)  # that it is a round of
+
+
+@dataclass(frozen=True)
+class StepReached(Event):
+    """A step of a collection has begun, or within it a wait for `peer` has begun or ended."""
+
+    level: ClassVar[Level] = Level.NONE
+    step: str
+    peer: str = ""
+    attempt: int = 0
+    round: int = 0
 
 
 @dataclass(frozen=True)
@@ -170,6 +198,22 @@ class MetricsRead(Event):
 
 
 @dataclass(frozen=True)
+class SpansNotSent(Failure):
+    """The collector of traces does not take them; those of now are lost, and no work waits for it."""
+
+    sentence: ClassVar[str] = "traces cannot be sent at the moment"
+    work: ClassVar[str] = TRACING
+
+
+@dataclass(frozen=True)
+class SpansSent(Event):
+    """It takes them."""
+
+    level: ClassVar[Level] = Level.NONE
+    work: ClassVar[str] = TRACING
+
+
+@dataclass(frozen=True)
 class Drains(Event):
     """The process was asked to stop, and lets calls under way finish."""
 
@@ -192,6 +236,30 @@ Keeper = Callable[[bytes, Event], Awaitable[None]]
 Followers = Mapping[type[Event], tuple[Follower, ...]]
 _Said = tuple[type[Event], str, dict[str, object]]
 NOTHING: Final[Followers] = {}
+
+
+def start_tracing(to: str | None, role: str, name: str, log: Log, followers: Followers = NOTHING) -> "Tracing | None":
+    """What sends a party's steps to the collector at `to`, if one is named; `followers` hear of its troubles."""
+    if to is None:
+        return None
+    try:
+        from peos.net.tracing import Tracing, sending
+    except ModuleNotFoundError:
+        raise WrongInput(
+            "config.tracing_extra",
+            "tracing.to needs packages that are not installed",
+            hint="pip install 'peos[tracing]'",
+        ) from None
+    return Tracing(role, name, sending(to, Observer(log, followers)))
+
+
+def together(*each: Followers) -> Followers:
+    """All who follow, by kind."""
+    found: dict[type[Event], tuple[Follower, ...]] = {}
+    for followers in each:
+        for kind, those in followers.items():
+            found[kind] = (*found.get(kind, ()), *those)
+    return found
 
 
 class Observer:

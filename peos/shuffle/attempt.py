@@ -90,6 +90,22 @@ class Attempt:
         """What was sent to all shufflers, as far as it is known here."""
         return {place: self._statements[place] for place in self._expected if place in self._statements}
 
+    @property
+    def step(self) -> Step:
+        """The part of the script that is under way, by the message that ends it; after the last one, the delivery."""
+        match self._script[:1]:
+            case [Leave(round=number)]:
+                return Step(number, Kind.PIECE)
+            case [Hide(round=number)]:
+                return Step(number, Kind.ROOT)
+            case [HandOver(round=number)]:
+                return Step(number, Kind.CIPHER_ROOT)
+            case [Deliver(round=number, holds=HandOver())]:
+                passed = Step(number, Kind.CIPHER_ROOT)
+                if (passed, self._me) not in self._statements:
+                    return passed
+        return Step(len(self._schedule.rounds), Kind.DELIVERY)
+
     def start(self) -> list[Effect]:
         """Begin the script."""
         return self._advance()

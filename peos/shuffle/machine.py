@@ -23,7 +23,7 @@ from peos.shuffle.effects import (
     TimedOut,
 )
 from peos.shuffle.inspect.machine import Record
-from peos.shuffle.messages import Header, Step
+from peos.shuffle.messages import Header, Kind, Step
 from peos.shuffle.schedule import Schedule
 
 
@@ -83,6 +83,14 @@ class Shuffler:
     def waiting(self) -> Waiting | None:
         """Within an attempt: the step that is waited for, and from whom."""
         return self._attempt.waiting if self._attempt else None
+
+    @property
+    def step(self) -> Step | None:
+        """The part of an attempt's script that is under way; the delivery, once all of it is done."""
+        if self._attempt is not None:
+            return self._attempt.step
+        is_done = self.delivery_state.phase in (Phase.STORED, Phase.SENDING, Phase.DONE)
+        return Step(len(self._delivery.schedule.rounds), Kind.DELIVERY) if is_done else None
 
     @property
     def missing(self) -> tuple[int, ...]:

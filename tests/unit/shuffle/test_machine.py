@@ -37,7 +37,7 @@ from peos.shuffle.effects import (
 )
 from peos.shuffle.machine import Shuffler
 from peos.shuffle.messages import Header, Kind, Notice, NoticeKind, Statement, Step
-from peos.shuffle.schedule import Schedule
+from peos.shuffle.schedule import Deliver, HandOver, Hide, Leave, Schedule
 from tests.raising import raises
 
 FROZEN = Context(b"c" * 32, b"f" * 32)
@@ -136,6 +136,23 @@ def test_three_shufflers_reach_the_output_by_themselves() -> None:
     transcripts = {table.machines[who].delivery_state.transcript for who in (2, 3)}
     assert len(transcripts) == 1
     assert len(table.effects(Output)) == 2
+
+
+@pytest.mark.parametrize("shufflers", [3, 5])
+def test_every_machine_says_each_part_of_its_script_while_it_is_under_way(shufflers: int) -> None:
+    table, schedule = Table(shufflers), Schedule(shufflers)
+    seen: dict[int, list[Step]] = {who: [] for who in table.machines}
+    table.start()
+    while table.queue:
+        table.run(1)
+        for who, machine in table.machines.items():
+            if machine.step is not None and machine.step not in seen[who][-1:]:
+                seen[who].append(machine.step)
+    kinds = {Leave: Kind.PIECE, Hide: Kind.ROOT, HandOver: Kind.CIPHER_ROOT}
+    for who, steps in seen.items():
+        actions = [action.holds if isinstance(action, Deliver) else action for action in schedule.script(who)]
+        script = [Step(action.round, kinds[type(action)]) for action in actions if action is not None]
+        assert steps == [*script, Step(len(schedule.rounds), Kind.DELIVERY)]
 
 
 def test_everything_is_persisted_before_it_is_said() -> None:
