@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 
 from peos.chunks import chunks
 from peos.client.answering import faults_of, is_asked, is_ticket_of, record_of
-from peos.client.consent import Consent, check, require_open, require_pinned
+from peos.client.consent import Consent, check, require_open, require_pinned, was_pinned
 from peos.client.ledger import budget_of
 from peos.collection.cards import Card, Invitation, plain_text
 from peos.collection.ticket import Ticket
@@ -87,10 +87,19 @@ class Client:
     def verify(self, invitation: Invitation, *, root: bytes | None = None) -> "list[Checked]":
         """Whether each report that was sent to a collection was counted, by what its shufflers show and signed.
 
-        `root` is that of the frozen list as the analyzer published it, to be compared.
+        `root` is that of the frozen list as the analyzer published it, to be compared. Shufflers are those that she
+        pins, or pinned when she answered: one that has new keys since signed its list with the earlier ones.
         """
-        require_pinned(invitation, self._config.shufflers)
-        return check_proofs(invitation, self._memory.submitted(invitation.collection), root)
+        submitted = self._memory.submitted(invitation.collection)
+        earlier = [
+            card.identity
+            for number, card in enumerate(invitation.shufflers, start=1)
+            if was_pinned(
+                card, (one.acknowledged(invitation.collection, number) for one in submitted if number in one.receipts)
+            )
+        ]
+        require_pinned(invitation, {*self._config.shufflers, *earlier})
+        return check_proofs(invitation, submitted, root)
 
     def status(self) -> tuple[CollectionStatus, ...]:
         """The status of every collection that a report was prepared for; works offline."""

@@ -21,7 +21,7 @@ from typing import Final, Self
 
 from peos.client.answering import Submission
 from peos.client.ledger import Charge, Ledger
-from peos.collection.receipts import Receipt
+from peos.collection.receipts import Acknowledged, Receipt
 from peos.collection.submission import Part
 from peos.collection.ticket import StudyPart
 from peos.errors import PeosError
@@ -115,6 +115,10 @@ class Submitted:
     user_key: bytes
     asking: bytes
     receipts: Mapping[int, Receipt]
+
+    def acknowledged(self, collection: bytes, number: int) -> tuple[Acknowledged, Receipt]:
+        """A receipt of this shuffler's, and what it is about."""
+        return Acknowledged(collection, self.row, self.user_key), self.receipts[number]
 
 
 class ClientStore:

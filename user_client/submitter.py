@@ -149,7 +149,8 @@ class Sending:
 
     def _answered(self, shuffler: int, answer: Answer) -> None:
         receipt = encode_receipt(answer.receipt) if answer.receipt is not None else None
-        self._answers.append((answer.id, shuffler, plain_text(answer.refusal), receipt))
+        refusal = plain_text(answer.refusal) or answer.error_id  # a blank one is none in the store
+        self._answers.append((answer.id, shuffler, refusal, receipt))
         self._owed[answer.id] -= 1
         if not self._owed[answer.id]:
             del self._owed[answer.id]

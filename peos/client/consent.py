@@ -4,13 +4,14 @@ Nothing that she could be linked by is sent before all of it holds: asking for a
 collection is asked about.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from peos.collection.cards import Card, Invitation, check_shufflers_keys, party
 from peos.collection.document import Document
+from peos.collection.receipts import Acknowledged, Receipt
 from peos.errors import BadEncoding, Refused, RemoteFault, WrongInput
 from peos.protocols import Encryption
 from peos.tasks.cell_views import require_allowed
@@ -119,6 +120,15 @@ def require_pinned(invitation: Invitation, pins: Collection[bytes]) -> None:
                 f"{party(number, card)} of the invitation is not among the organisations that you trust to shuffle",
                 hint=f"its identity is {card.identity.hex()}; add it to `shufflers` only if the organisation says so",
             )
+
+
+def was_pinned(card: Card, acknowledged: Iterable[tuple[Acknowledged, Receipt]]) -> bool:
+    """Whether she pinned this identity when she answered, by the receipts of hers that she kept, whatever she pins now.
+
+    A receipt is kept only if it holds under a pinned identity, and it holds under no other: an organisation that has
+    drawn new keys since is known by its earlier ones, and an identity that she never pinned has no receipt to show.
+    """
+    return any(receipt.holds(card.identity, about) for about, receipt in acknowledged)
 
 
 def _described(number: int, card: Card, data: bytes, collection: bytes) -> SignedDocument:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from peos.collection.cards import Card
 from peos.localcluster import LocalCluster, Party
+from peos.wire.parties import decode_card
 from tests.e2e.deviant import DEVIATION, DROPPED
 from tests.e2e.town import Ran, Town, command, digest_of, until
 
@@ -19,6 +21,11 @@ def verify(town: Town, name: str, client: Party, *words: object) -> Ran:
     """What `peos client verify` says."""
     invited = ("--invitation", town.invitation(name))
     return command("client", "verify", "--config", client.config, *invited, "--json", *words)
+
+
+def card_of(shuffler: Party) -> Card:
+    """Its card, as it is now."""
+    return decode_card((shuffler.folder / "state" / "shuffler.card").read_bytes())
 
 
 def _is_published(town: Town, shuffler: Party, digest: str) -> bool:
@@ -81,3 +88,14 @@ def test_every_user_learns_that_she_was_counted_and_who_dropped_her(
         (sentence,) = late.json["findings"]
         assert "shuffler 1 (shuffler-1)" in sentence
         assert "the lists of this collection are erased: nothing can be shown any more" in sentence
+
+        forgetful.stop()
+        assert command("shuffler", "rotate-keys", "--config", forgetful.config, "--early").code == 0
+        client_of_honest.config.write_text(
+            client_of_honest.config.read_text().replace(cluster.identities()[0], card_of(forgetful).identity.hex())
+        )
+        cluster.restart(forgetful)
+        rotated = verify(town, "honest", client_of_honest)
+        assert (rotated.code, rotated.json["counted"]) == (0, len(VALUES)), rotated.err
+        (sentence,) = rotated.json["findings"]
+        assert sentence.startswith("shuffler 1 (shuffler-1)"), "which has other keys, and the others still prove it"

@@ -112,6 +112,15 @@ def test_a_lost_acknowledgement_is_asked_for_with_the_same_bytes(
     assert draws == [1]
 
 
+def test_a_refusal_without_words_is_no_acknowledgement(town: FakeShufflers, client: Open) -> None:
+    town.shufflers[1].before = refuse(" \n")
+    assert not client().open(town.invitation).submit(17, town.ticket(1)).accepted
+    (standing,) = client().status()
+    assert (standing.prepared, standing.accepted) == (1, 0)
+    town.shufflers[1].before = None
+    assert client().open(town.invitation).submit(17, town.ticket(1)).accepted
+
+
 def test_it_is_durable_before_the_first_byte_is_sent(town: FakeShufflers, client: Open, config: Config) -> None:
     """Every shuffler that gets a part finds the whole submission committed, as another process would see it."""
     path, found = config.folder / NAME, []

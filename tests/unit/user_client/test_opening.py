@@ -72,6 +72,32 @@ def test_a_shuffler_that_she_does_not_trust_is_refused_and_not_even_asked(town: 
     assert [one.described for one in town.shufflers] == [0, 0, 0]
 
 
+def test_she_asks_about_her_report_by_the_identities_that_she_pinned_when_she_answered(
+    town: FakeShufflers, client: Open
+) -> None:
+    """Whatever she pins now; an identity that she never pinned is refused, in whatever place it stands."""
+    mine, shufflers, cards = client(), town.shufflers, list(town.cards)
+    assert mine.open(town.invitation).submit("7", town.ticket(1)).accepted
+    pinned = tuple(card.identity for card in cards)
+    later = client(shufflers=(b"\x07" * 32, b"\x08" * 32, pinned[2]))
+    (found,) = later.verify(parties.decode_invitation(town.invitation))
+    assert found.counted is None, "these shufflers prove nothing"
+    with raises("consent.untrusted", "shuffler 1 (org-1)"):
+        later.open(town.invitation)
+    signed = [one.signed_card for one in shufflers]
+    stranger = Identity(b"\x09" * 32)
+    for place, card in enumerate(cards):
+        theirs = parties.sign_card(replace(card, identity=stranger.public), stranger)
+        forged = parties.encode_invitation(town.digest, (*signed[:place], theirs, *signed[place + 1 :]))
+        with raises("consent.untrusted", f"shuffler {place + 1}"):
+            later.verify(parties.decode_invitation(forged))
+    for others in ([signed[1], signed[0], signed[2]], [signed[1], signed[2], signed[0]]):
+        with raises("consent.untrusted"):  # a receipt is for the place that it was given in
+            later.verify(parties.decode_invitation(parties.encode_invitation(town.digest, tuple(others))))
+    with raises("consent.untrusted"):  # nor was anything sent to this one
+        later.verify(parties.decode_invitation(parties.encode_invitation(b"\x22" * 32, tuple(signed))))
+
+
 def test_one_organisation_twice_is_refused(town: FakeShufflers, client: Open) -> None:
     cards = [parties.sign_card(one.card, one.identity) for one in town.shufflers]
     with raises("consent.same_organisation"):
