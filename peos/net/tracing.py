@@ -54,7 +54,7 @@ from peos.net.observer import (
 
 QUEUE: Final = 2048  # spans that wait at most; from then on the oldest are lost
 EVERY: Final = 5.0  # seconds between two sendings
-TIMEOUT: Final = 5.0  # seconds for one, with all that is tried again
+TIMEOUT: Final = 10.0  # seconds for one, with all that is tried again
 GRACE: Final = 2.0  # seconds for the last sending, when the process ends
 EVENTS: Final = 64  # within a span; more are not noted
 NAMES: Final[Mapping[str, Mapping[State, str]]] = {  # of the spans of states

@@ -11,11 +11,12 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from peos.collection.lifecycle import State
 from peos.ending import ends_with_this
-from peos.localcluster import LocalCluster
+from peos.localcluster import LocalCluster, Party
 from peos.net.tracing import trace_of
 from peos.shuffle.schedule import Deliver, HandOver, Hide, Leave, Schedule
 from tests.collector import collecting
-from tests.e2e.town import Town, digest_of, here, says, told, until
+from tests.e2e.town import PATIENCE, Town, digest_of, here, says, told, until
+from tests.raising import require_shown
 from user_client.input_files import read_lines, read_ticket
 
 pytestmark = pytest.mark.full  # processes
@@ -96,7 +97,7 @@ def test_a_collection_is_one_trace_of_all_parties_and_says_nothing_of_its_users(
         ended(town, "unheard", FEW)  # the collector is gone
         for party in cluster.parties:
             until(lambda: says(party, NOT_SENT), "a line that says so")  # noqa: B023 - called at once
-            assert sum(line["event"] == NOT_SENT for line in told(party)) == 1
+            assert sum(line["event"] == NOT_SENT for line in told(party)) <= 2, "not one a try"
         for party in cluster.parties:
             process = party.process
             party.stop()
@@ -123,6 +124,9 @@ def check(spans: list[tuple[str, Span]], root: int) -> None:
 
 LOADED: Final = """
 import atexit, runpy, sys
+if sys.argv[1] == "without":
+    sys.modules["opentelemetry"] = None
+sys.argv[1:2] = []
 here = ("opentelemetry", "requests", "urllib3")
 atexit.register(lambda: print("loaded:", *[name for name in sys.modules if name.partition(".")[0] in here], flush=True))
 sys.argv[:1] = []
@@ -130,23 +134,32 @@ runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 """
 
 
-def test_a_party_without_a_collector_loads_nothing_of_it(tmp_path: Path) -> None:
+def start(party: Party, *, extra: bool = True) -> subprocess.Popen[bytes]:
+    """The party's server, which says at its end what it has loaded of the extra."""
+    command = [sys.executable, "-c", LOADED, "with" if extra else "without", party.module]
+    with party.log.open("wb") as log:
+        party.process = subprocess.Popen(  # noqa: S603 - our own processes
+            [*command, "serve", "--config", str(party.config)],
+            stdout=log,
+            stderr=log,
+            env=ends_with_this(),
+            process_group=0,
+        )
+    return party.process
+
+
+def test_a_party_without_a_collector_loads_nothing_of_the_extra_and_with_one_needs_it(tmp_path: Path) -> None:
     with LocalCluster(tmp_path / "cluster") as cluster:
         cluster.init()
         assert cluster.analyzer is not None
         for party, to in ((cluster.shufflers[0], ""), (cluster.analyzer, ""), (cluster.shufflers[1], "http://[::1]:1")):
             if to:
                 party.config.write_text(f'{party.config.read_text()}\n[tracing]\nto = "{to}"\n')
-            with party.log.open("wb") as log:
-                words = [party.module, "serve", "--config", str(party.config)]
-                party.process = subprocess.Popen(  # noqa: S603 - our own processes
-                    [sys.executable, "-c", LOADED, *words],
-                    stdout=log,
-                    stderr=log,
-                    env=ends_with_this(),
-                    process_group=0,
-                )
+            start(party)
             party.wait_until_listening(cluster.ports[party.name])
             party.stop()
             (line,) = (one for one in party.log.read_text().splitlines() if one.startswith("loaded:"))
             assert (line != "loaded:") == bool(to)
+        assert start(party, extra=False).wait(PATIENCE) == 2
+        (said,) = (one for one in party.log.read_text().splitlines() if not one.startswith(("loaded:", "{")))
+        require_shown(said, "config.tracing_extra", "tracing.to", "peos[tracing]")
