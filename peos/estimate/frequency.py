@@ -79,12 +79,8 @@ class Frequencies(Tabular):
 
     def rows(self, labels: Sequence[str] | None = None) -> Rows:
         """A row a value, by its label where they are given."""
-        if labels is not None and len(labels) != len(self.frequency):
-            raise WrongInput(
-                "estimate.labels", f"there are {len(self.frequency)} values, and {len(labels)} labels for them"
-            )
-        named = {"value": range(len(self.frequency))} if labels is None else {"label": list(labels)}
         shown = {"frequency": self.frequency, "stderr": self.stderr, "interval95": self.interval()}
+        named = called(labels, len(self.frequency))
         return of_values(self.summary, named, {**shown, "significant": self.significant()})
 
     @abstractmethod
@@ -98,6 +94,15 @@ class Frequencies(Tabular):
     def to_json(self) -> dict[str, object]:
         """What a result shows of where they come from: these names stay."""
         return {"oracle": None, "bits": None}
+
+
+def called(labels: Sequence[str] | None, count: int, what: str = "value") -> dict[str, Sequence[str] | range]:
+    """The column that says of what each row is: its label, or its number where there are no labels."""
+    if labels is None:
+        return {what: range(count)}
+    if len(labels) != count:
+        raise WrongInput("estimate.labels", f"there are {count} {what}s, and {len(labels)} labels for them")
+    return {"label": list(labels)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

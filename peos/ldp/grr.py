@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from peos.chunks import chunks
 from peos.crypto.randomness import U64, Randomness
-from peos.estimate.frequency import FrequencyOracle
+from peos.errors import WrongInput
+from peos.estimate.frequency import Estimate, FrequencyOracle
 from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Counts, Question, checked_parameters, whole_number
 from peos.ldp.blanket import Blanket, blanket_of_cells
 from peos.ldp.members import Floats, Grid, Members
@@ -110,6 +111,17 @@ class GRR(TwoLevel):
         for chunk in chunks(len(words), _CHUNK):
             counts += np.bincount(self.decode(words[chunk]), minlength=self.domain)
         return counts if candidates is None else counts[self._values(candidates)]
+
+    def estimate(self, tally: Counts, users: int, fakes: int = 0) -> Estimate:
+        """As of all two-level mechanisms; each report tells one value, so that the counts sum to the reports."""
+        found = super().estimate(tally, users, fakes)
+        if (told := int(found.counts.sum())) != users + fakes:
+            raise WrongInput(
+                "estimate.counts_sum",
+                f"the counts sum to {told:,}, and {users + fakes:,} reports of users and fakes tell one value each",
+                hint="give the counts of all of these reports, and of no others",
+            )
+        return found
 
     def steps(self, reports: int) -> float:
         """One a report."""

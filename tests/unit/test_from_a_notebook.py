@@ -25,6 +25,8 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: plan(**{**ASKED, "users": NOT_ASKED}), "mechanism.range"),
     (lambda: run_collection([1, 2], mechanism="grr"), "mechanism.not_built"),  # type: ignore[arg-type] # the mistake
     (lambda: post_process(ESTIMATE.frequency, "norm_sub"), "post_process.estimate"),  # type: ignore[arg-type] # likewise
+    (lambda: GRR(8, 4.0).estimate(np.full(8, 100), users=900), "estimate.counts_sum"),
+    (lambda: GRR(8, 4.0).estimate(np.full(8, 100), users=700, fakes=99), "estimate.counts_sum"),
     (lambda: choose_by_simulation(ESTIMATE, rng=1), "post_process.rng"),  # type: ignore[arg-type] # likewise
 ]
 

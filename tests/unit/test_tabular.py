@@ -11,6 +11,7 @@ import pytest
 
 from peos import tabular
 from peos.crypto.randomness import Randomness
+from peos.estimate.post_processing import post_process
 from peos.ldp import GRR, LocalHash
 from peos.privacy import plan
 from peos.simulate import run_collection
@@ -67,6 +68,22 @@ def test_a_repr_is_short_and_says_what_matters() -> None:
     assert all(len(repr(one)) < 300 for one in (found, asked, collected))
 
 
+def test_what_post_processing_makes_has_rows_a_drawing_and_a_table_too() -> None:
+    found = post_process(estimate(), "norm_sub")
+    frame = found.to_dataframe()
+    assert list(frame.columns) == ["value", "frequency"], "nothing is claimed of their errors"
+    assert frame["frequency"].tolist() == found.frequency.tolist()
+    labels = ["a", "b", "c", "d", "e", "f", "g", "h"]
+    assert found.rows(labels).to_dataframe()["label"].tolist() == labels
+    with raises("estimate.labels"):
+        found.rows(labels[:3])
+    assert repr(found).startswith("<PostProcessed: frequencies of 8 values after norm_sub")
+    assert Text(found._repr_html_()).tags.count("tr") == 9
+    assert len(found.plot().containers) == 8
+    of_sets = post_process(estimate(), "post_pos", queries=[[0, 1], [2]])
+    assert of_sets.to_dataframe()["set"].tolist() == [0, 1]
+
+
 def test_a_plans_rows_are_what_holds_against_whom() -> None:
     asked = plan(10_000, 16, 1e-6, eps_server=0.5)
     frame = asked.to_dataframe()
@@ -98,7 +115,7 @@ def test_a_notebook_shows_the_largest_and_runs_nothing() -> None:
     assert set(shown.tags) <= {"table", "caption", "thead", "tbody", "tr", "th", "td", "p"}
     assert HOSTILE in shown.text
     large = GRR(1000, 4.0)
-    many = large.estimate(np.arange(1000), users=1000)
+    many = large.estimate(np.arange(1000), users=int(np.arange(1000).sum()))
     shown = Text(many._repr_html_())
     assert shown.tags.count("tr") == 21
     assert "980 more rows" in shown.text

@@ -36,7 +36,8 @@ def post_process(estimate: Estimate, method: str, **options: object) -> PostProc
             "post_process.estimate", f"the estimate of value {int(np.argmin(np.isfinite(frequency)))} is not a number"
         )
     found, notes = chosen.apply(estimate, **options)
-    return PostProcessed(found, method, chosen.sums_to_one, chosen.nonnegative, chosen.monotone, notes)
+    promised = chosen.sums_to_one, chosen.nonnegative, chosen.monotone
+    return PostProcessed(found, method, *promised, notes, chosen.answers_queries)
 
 
 def method_named(name: str) -> Method:
