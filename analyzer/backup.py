@@ -13,14 +13,15 @@ from analyzer.delivery_receiver import VECTORS
 from analyzer.store import LAYOUT, Store
 from analyzer.workspace import COLLECTIONS, DATABASE, SERVING, Workspace
 from peos.collection.lifecycle import OVER, State
-from peos.collection.rotation import require_rotatable
+from peos.collection.rotation import asked_until, require_rotatable
 from peos.collection.study import StudyState
 from peos.crypto.randomness import system
+from peos.net.certificates import expiry
 from peos.spec import require_name
 from peos.store import backup
 from peos.store.database import Database
 from peos.store.private_files import lock
-from peos.wire.documents import erase_by_of
+from peos.wire.documents import erase_by_of, shuffle_by_of
 from peos.wire.parties import decode_proposal
 
 ROLE: Final = "analyzer"
@@ -93,14 +94,23 @@ def _given_up(config: Config) -> list[str]:
 
 def rotate(config: Config, *, keep_identity: bool, early: bool) -> bytes:
     """New keys and a new card, of an analyzer that does not serve and has no collection or study under way."""
-    keys_.load(config, system())
+    reached_until = expiry(keys_.load(config, system()).certificate.pem)
     held = lock(config.folder / SERVING)
     try:
         with closing(Workspace(config)) as workspace:
             store = workspace.store
             running = [study for study in store.studies() if study.state is StudyState.RUNNING]
-            ends = [erase_by_of(decode_proposal(proposal).document) for _, proposal in store.over_proposals()]
-            require_rotatable(len(store.live()) + len(running), ends, time.time(), early=early)
+            ends = [
+                asked_until(
+                    shuffle_by=shuffle_by_of(signed),
+                    erase_by=erase_by_of(signed),
+                    has_answers=store.get(digest).receipt is not None,
+                )
+                for digest, proposal in store.over_proposals()
+                if (signed := decode_proposal(proposal).document)
+            ]
+            unfinished = len(store.live()) + len(running)
+            require_rotatable(unfinished, ends, time.time(), reached_until=reached_until, early=early)
             keys = keys_.rotate(config, system(), keep_identity=keep_identity)
             store.note("keys rotated", b"", identity=keys.identity.public.hex(), kept=int(keep_identity))
     finally:

@@ -6,15 +6,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from peos.collection.rotation import require_rotatable
+from peos.collection.rotation import asked_until, require_rotatable
 from peos.crypto.randomness import system
 from peos.errors import LocalFault
+from peos.net.certificates import expiry
 from peos.store import backup
 from peos.store.database import Database
 from peos.store.schema import LAYOUT
 from peos.store.sqlite import SqliteStore
 from peos.store.submissions import LAYOUT as SUBMISSIONS
-from peos.wire.documents import erase_by_of
+from peos.wire.documents import erase_by_of, shuffle_by_of
 from shuffler import keys as keys_
 from shuffler.config import Config, read
 
@@ -86,11 +87,18 @@ def rotate(config: Config, *, keep_identity: bool, early: bool) -> bytes:
     What was pinned for a collection stays valid until that is over, so nothing is signed with two identities. Users ask
     for proofs until `erase_by`, and get them from the identity that signed: `early` does not wait for that.
     """
-    keys_.load(config)
+    kept = keys_.load(config)
+    reached_until = max(expiry(kept.users.pem), expiry(kept.peers.pem))
     store = SqliteStore(config.folder, system())  # one process has the folder: a shuffler that runs refuses this
     try:
-        ends = [erase_by_of(one.signed) for one in store.finished()]
-        require_rotatable(len(store.unfinished()), ends, time.time(), early=early)
+        ends = [
+            asked_until(
+                shuffle_by=shuffle_by_of(one.signed), erase_by=erase_by_of(one.signed), has_answers=one.has_rows
+            )
+            for one in store.finished()
+        ]
+        unfinished = len(store.unfinished())
+        require_rotatable(unfinished, ends, time.time(), reached_until=reached_until, early=early)
         keys = keys_.rotate(config, keep_identity=keep_identity)
         store.audit("keys rotated", {"identity": keys.identity.public.hex(), "kept": int(keep_identity)})
     finally:

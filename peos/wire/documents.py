@@ -54,6 +54,11 @@ def erase_by_of(data: bytes) -> int:
     return parse(pb.Document, parse(pb.SignedDocument, data).document).erase_by
 
 
+def shuffle_by_of(data: bytes) -> int:
+    """When its shuffle is over, whether or not there was one, read like `erase_by_of`."""
+    return parse(pb.Document, parse(pb.SignedDocument, data).document).shuffle_by
+
+
 def study_of(data: bytes) -> bytes:
     """The id of the study that a signed document is a round of, read like `erase_by_of`; empty if it is of none."""
     return parse(pb.Document, parse(pb.SignedDocument, data).document).study.id

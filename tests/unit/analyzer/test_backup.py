@@ -1,5 +1,6 @@
 """An analyzer's backup: budgets and audit log, no secrets of collections unless asked for; new keys between them."""
 
+import time
 from pathlib import Path
 from typing import Final
 
@@ -116,7 +117,7 @@ def test_after_its_date_the_secrets_stay_out(world: World, tmp_path: Path, monke
     assert found(secrets, content(config.folder)) == [0] * 4
 
 
-def test_an_analyzer_changes_its_keys_between_collections_only(world: World) -> None:
+def test_an_analyzer_changes_its_keys_between_collections_only(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     before = keys.load(world.config, system())
     workspace = world.workspace()
     kept = world.open(workspace)
@@ -127,6 +128,10 @@ def test_an_analyzer_changes_its_keys_between_collections_only(world: World) -> 
     with raises("key.rotation_early"):
         backup.rotate(world.config, keep_identity=False, early=False)
     assert keys.load(world.config, system()).signed_card == before.signed_card
+    document = workspace.signed(kept).document
+    with monkeypatch.context() as later:  # no receipt of it was signed: nothing can be asked for after its time
+        later.setattr(time, "time", lambda: document.shuffle_by + 1)
+        backup.rotate(world.config, keep_identity=True, early=False)
 
     assert backup.rotate(world.config, keep_identity=True, early=True) == before.identity.public
     renewed = keys.load(world.config, system())

@@ -14,6 +14,7 @@ from peos.collection.document import Document
 from peos.collection.lifecycle import State
 from peos.crypto import vault
 from peos.crypto.randomness import Randomness
+from peos.net.certificates import DAYS
 from peos.store.base import Submission
 from peos.store.private_files import wipe
 from peos.store.sqlite import SqliteStore
@@ -271,6 +272,42 @@ def test_keys_change_between_collections_only(party: Party) -> None:
     assert (party.config.folder / keys.CARD).read_bytes() == anew.signed_card
     assert before.identity.public in old, "its card"
     assert before.identity.public not in (party.config.folder / keys.CARD).read_bytes()
+
+
+def over(party: Party) -> None:
+    """Both collections: the first was frozen, and its rows are kept for users; the other was not."""
+    party.store.close()
+    store = SqliteStore(party.config.folder, RNG)
+    for digest in (DIGEST, OTHER):
+        store.set_state(digest, State.ABORTED)
+        store.erase(digest)
+    store.close()
+
+
+def test_who_has_nothing_to_show_is_asked_no_longer_than_the_others_shuffle(
+    party: Party, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other collection would be shuffled by ten seconds before its `erase_by`, in two weeks."""
+    over(party)
+    ends = time.time() + 2 * WEEK
+    monkeypatch.setattr(time, "time", lambda: ends - 100)
+    with raises("key.rotation_early"):
+        backup.rotate(party.config, keep_identity=True, early=False)
+    monkeypatch.setattr(time, "time", lambda: ends - 5)
+    backup.rotate(party.config, keep_identity=True, early=False)
+
+
+@pytest.mark.parametrize("party", [900 * 86_400], indirect=True, ids=["erased in 900 days"])
+def test_certificates_that_have_expired_are_exchanged_whatever_might_be_asked(
+    party: Party, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over(party)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + (DAYS - 1) * 86_400)
+    with raises("key.rotation_early"):
+        backup.rotate(party.config, keep_identity=True, early=False)
+    monkeypatch.setattr(time, "time", lambda: now + (DAYS + 1) * 86_400)
+    backup.rotate(party.config, keep_identity=True, early=False)
 
 
 def test_a_rotation_that_was_cut_off_is_completed_by_init(party: Party, monkeypatch: pytest.MonkeyPatch) -> None:
