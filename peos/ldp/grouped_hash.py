@@ -21,12 +21,13 @@ from numpy.typing import NDArray
 from peos.crypto.randomness import U64, Randomness
 from peos.errors import WrongInput
 from peos.estimate.grouped import GroupedOracle, GroupEstimate, GroupSizes
-from peos.ldp.base import UNASKED, Counts, Mechanism, Question, checked_parameters, whole_number
+from peos.ldp.base import UNASKED, Counts, Question, checked_parameters, whole_number
 from peos.ldp.blanket import Blanket, even_blanket, least_collision, most_collision
 from peos.ldp.key_hash import EXT_BITS, MOST_BITS, PAIRS_A_SECOND, KeyHash
 from peos.ldp.local_hash import locally_best_d_prime
 from peos.ldp.members import Floats, Grid
 from peos.ldp.mixture import Mixture, checked_epsilon, largest_threshold
+from peos.ldp.two_level import OneCoin
 
 MOST_GROUPS: Final = 64
 _PIECE: Final = (
@@ -112,13 +113,14 @@ class GroupedReports:
         return GroupEstimate.of(oracle, counts, reports=reports, users=self.users, fakes=self.fakes)
 
 
-class GroupedHash(Mechanism):
+class GroupedHash(OneCoin):
     """With probability 1 − γ a uniform seed σ and the hash of the key of σ's group, else a uniformly random word.
 
     Group j of g has the seeds from W_(j−1) to W_j, its integer weight's share of 2^32. Two different keys meet under a
     share 1/d' ± 18√(1/(d'·2^32)) of the seeds. Records that agree in some groups meet more often, which hides more.
     """
 
+    _mixture: Mixture
     name = "grouped_hash"
     short = "hashing of keys in hidden groups"
     size_name = "d_prime"
@@ -175,6 +177,10 @@ class GroupedHash(Mechanism):
         mechanism._set(weights, given["threshold"], _cells(given["cells"]), question)
         return mechanism
 
+    @property
+    def _pattern_bits(self) -> int:
+        return self._seed_bits + self._bits
+
     def _set(self, weights: tuple[int, ...], threshold: int, cells: int, question: Question) -> None:
         self.weights, self.domain, self.cells, self.question = weights, len(weights), cells, question
         self._mixture = Mixture(threshold, cells, self._bits, self._coin_bits)
@@ -195,16 +201,6 @@ class GroupedHash(Mechanism):
         made = type(self).__new__(type(self))
         made._set(_weights(weights), self._mixture.threshold, self.cells, self.question)
         return made
-
-    @property
-    def gamma(self) -> Fraction:
-        """γ = 1 − T/2^64."""
-        return self._mixture.gamma
-
-    @property
-    def epsilon_local(self) -> float:
-        """ln(1 + (1−γ)·d'/γ), rounded up."""
-        return self._mixture.epsilon
 
     @property
     def blanket(self) -> Blanket:
@@ -244,13 +240,11 @@ class GroupedHash(Mechanism):
         """One column a group."""
         return Keys(*(np.stack(one, axis=1) for one in zip(*answers, strict=True)))
 
-    def randomize(self, values: Keys, rng: Randomness | None = None) -> U64:  # type: ignore[override] # keys, not numbers
-        """(n, 1): ε_l-private reports. The same draws and the same work for every record, whether it fits or not."""
-        rng = self._rng(rng)
-        return self._mixture.mixed(self.encode(values, rng), self._seed_bits + self._bits, rng)
-
     def encode(self, keys: Keys, rng: Randomness) -> U64:
-        """(n, 1): for each user a uniform seed, and a uniform preimage of its hash of the key of its group."""
+        """(n, 1): for each user a uniform seed, and a uniform preimage of its hash of the key of its group.
+
+        The same draws for every record, whether it fits or not.
+        """
         shape = (len(keys.parents), self.domain)
         if {np.shape(one) for one in keys} != {shape}:
             raise WrongInput("mechanism.keys", f"each user has a key for each of the {self.domain} groups, or none")

@@ -23,10 +23,11 @@ from peos.errors import WrongInput
 from peos.estimate.frequency import Frequencies, checked_sizes
 from peos.estimate.grouped import GroupEstimate
 from peos.estimate.tables import TableOracle
-from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Counts, Mechanism, Question, checked_parameters, whole_number
+from peos.ldp.base import MAX_ENUMERABLE, UNASKED, Counts, Question, checked_parameters, whole_number
 from peos.ldp.blanket import Blanket, blanket_of_cells
 from peos.ldp.members import Floats, Grid
 from peos.ldp.mixture import Mixture, checked_epsilon, threshold_for
+from peos.ldp.two_level import OneCoin
 
 if TYPE_CHECKING:
     from peos.ldp.grouped_hash import Candidates
@@ -72,12 +73,13 @@ class TableReports:
         return self.mechanism.of_table(self.tally, group, self.users, self.fakes)
 
 
-class GroupedTables(Mechanism):
+class GroupedTables(OneCoin):
     """Tables of these sizes and integer weights, one cell of one of them to a report; ε_l is met from below.
 
     ε_l = ln(1 + (1 − γ)/γ · Σπ_jL_j/Σπ_j): of tables of k cells the same as of GRR over k values, however many.
     """
 
+    _mixture: Mixture
     name = "grouped_tables"
     short = "cells of hidden tables"
     words = 1
@@ -139,6 +141,10 @@ class GroupedTables(Mechanism):
         mechanism._set(*checked, given["threshold"], question)
         return mechanism
 
+    @property
+    def _pattern_bits(self) -> int:
+        return self._bits
+
     def _set(self, tables: tuple[int, ...], weights: tuple[int, ...], threshold: int, question: Question) -> None:
         self.tables, self.weights, self.question = tables, weights, question
         self.domain, self._own, self._number = sum(tables), sum(weights), _slots(tables, weights)
@@ -152,16 +158,6 @@ class GroupedTables(Mechanism):
     def of(self, tables: Sequence[int], weights: Sequence[int] | None = None) -> "GroupedTables":
         """Other tables at the same ε_l, or a hair below, and of the same question."""
         return type(self)(tables, self.epsilon_local, weights=weights, question=self.question)
-
-    @property
-    def gamma(self) -> Fraction:
-        """γ = 1 − T/2^64."""
-        return self._mixture.gamma
-
-    @property
-    def epsilon_local(self) -> float:
-        """ln(1 + (1−γ)/γ/μ), rounded up, μ the least chance that a uniform word names a cell of the record."""
-        return self._mixture.epsilon
 
     @property
     def blanket(self) -> Blanket:
@@ -213,11 +209,6 @@ class GroupedTables(Mechanism):
     def gathered(self, answers: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
         """One column a table."""
         return np.stack(answers, axis=1)
-
-    def randomize(self, values: NDArray[np.int64], rng: Randomness | None = None) -> U64:
-        """(n, 1): ε_l-private reports of (n, g) cells. The same draws and the same work for every record."""
-        rng = self._rng(rng)
-        return self._mixture.mixed(self.encode(values, rng), self._bits, rng)
 
     def encode(self, values: NDArray[np.int64], rng: Randomness) -> U64:
         """(n, 1): for each user a uniform word of a slot of hers, of a table drawn by weight. Not private by itself."""

@@ -4,23 +4,21 @@ Relative to a uniform pattern a report's density is e^(ε_l)·g on the patterns 
 a subclass is what these patterns are (`encode`, `support_counts`), with the coin that decides between the two.
 """
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from peos.crypto.randomness import U64, Randomness
 from peos.estimate.frequency import FrequencyOracle
-from peos.ldp.base import PureMechanism
+from peos.ldp.base import Mechanism, PureMechanism
 from peos.ldp.mixture import Coin
 
 
-class TwoLevel(PureMechanism):
-    """A `PureMechanism` that is one coin and one coding. Subclasses set `_mixture` and `_oracle` too."""
+class OneCoin(Mechanism):
+    """A mechanism that is one coin and one coding, `encode`. Subclasses set `_mixture` too."""
 
     _mixture: Coin
-    _oracle: FrequencyOracle
 
     @property
     def _pattern_bits(self) -> int:
@@ -37,6 +35,21 @@ class TwoLevel(PureMechanism):
         """ln(1 + (1−γ)/(γμ)), rounded up; μ is the least chance with which a uniform word matches a value."""
         return self._mixture.epsilon
 
+    @abstractmethod
+    def encode(self, values: Any, rng: Randomness) -> U64:
+        """(n, words): uniform among the patterns that stand for each user's value. Not private by itself."""
+
+    def randomize(self, values: Any, rng: Randomness | None = None) -> U64:
+        """(n, words): ε_l-private reports; protocol.md §2. The same draws and the same work for every value."""
+        rng = self._rng(rng)
+        return self._mixture.mixed(self.encode(values, rng), self._pattern_bits, rng)
+
+
+class TwoLevel(OneCoin, PureMechanism):
+    """A `PureMechanism` of this kind. Subclasses set `_oracle` too."""
+
+    _oracle: FrequencyOracle
+
     @property
     def oracle(self) -> FrequencyOracle:
         """p = 1 − γ + γu, q = (1 − γ)c + γu, u."""
@@ -46,11 +59,6 @@ class TwoLevel(PureMechanism):
     def parameters(self) -> Mapping[str, int]:
         """{"threshold": T}."""
         return {"threshold": self._mixture.threshold}
-
-    def randomize(self, values: NDArray[np.int64], rng: Randomness | None = None) -> U64:
-        """(n, words): ε_l-private reports; protocol.md §2."""
-        rng = self._rng(rng)
-        return self._mixture.mixed(self.encode(values, rng), self._pattern_bits, rng)
 
 
 def two_level_oracle(γ: Fraction, match: Fraction, collision: Fraction, most: Fraction) -> FrequencyOracle:

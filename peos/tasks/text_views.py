@@ -55,16 +55,21 @@ class TextView(Fields):
 
 
 @dataclass(frozen=True)
-class PrefixView(TextView):
-    """The bits of a text from `first` to before `last`, together with all before them; a text has `bits` in all."""
+class PartView(TextView):
+    """The bits of a text from `first` to before `last`; a text has `bits` in all."""
 
-    kind: ClassVar[str] = "prefix"
     first: int
     last: int
     bits: int
 
     def __post_init__(self) -> None:
         _check_segment(self.first, self.last, self.bits)
+
+
+class PrefixView(PartView):
+    """These bits, together with all before them."""
+
+    kind: ClassVar[str] = "prefix"
 
     @property
     def in_words(self) -> str:
@@ -76,17 +81,10 @@ class PrefixView(TextView):
         return Keys(texts.parents(self.first), texts.exts(self.first, self.last), texts.fits)
 
 
-@dataclass(frozen=True)
-class SegmentView(TextView):
-    """The bits of a text from `first` to before `last`, whatever is before them."""
+class SegmentView(PartView):
+    """These bits, whatever is before them."""
 
     kind: ClassVar[str] = "segment"
-    first: int
-    last: int
-    bits: int
-
-    def __post_init__(self) -> None:
-        _check_segment(self.first, self.last, self.bits)
 
     @property
     def in_words(self) -> str:
@@ -127,17 +125,14 @@ class PairView(TextView):
 
 
 @dataclass(frozen=True)
-class ChannelView(TextView):
-    """The bits of a text from `first` to before `last`, with the channel that the whole text hashes to."""
+class ChannelView(PartView):
+    """These bits, with the channel that the whole text hashes to."""
 
     kind: ClassVar[str] = "channel"
-    first: int
-    last: int
-    bits: int
     channels: int
 
     def __post_init__(self) -> None:
-        _check_segment(self.first, self.last, self.bits)
+        super().__post_init__()
         whole_number(self.channels, "the number of channels", least=1, most=MOST_CHANNELS)
 
     @property

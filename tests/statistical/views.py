@@ -85,7 +85,7 @@ class SinglingOut(GroupedHash):
     views = (PrefixView(0, 8, 16), PrefixView(8, 16, 16))
     texts = ("zq", "ab", "mm")  # MINE, OTHER, THIRD
 
-    def randomize(self, values: NDArray[np.int64], rng: Randomness | None = None) -> U64:  # type: ignore[override] # texts by number
+    def randomize(self, values: NDArray[np.int64], rng: Randomness | None = None) -> U64:
         parents, exts, fits = self._keys
         return super().randomize(Keys(parents[values], exts[values], fits[values]), rng)
 
