@@ -15,12 +15,9 @@ class Proxy:
         self.kind, self.source, self.refuse = kind, source, refuse
         self.asked: list[tuple[str, int]] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"{kind}://127.0.0.1:{self._listener.getsockname()[1]}"
         self._sockets: list[socket.socket] = [self._listener]
         threading.Thread(target=self._accept, daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        return f"{self.kind}://127.0.0.1:{self._listener.getsockname()[1]}"
 
     def __enter__(self) -> Self:
         return self

@@ -46,20 +46,25 @@ class Proxy:
         return cls(found[1], found[2].strip("[]"), int(found[3]))
 
     def __str__(self) -> str:
-        return f"{self.kind}://{self.host}:{self.port}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.kind}://{host}:{self.port}"
+
+    def fault(self, id_: str, sentence: str) -> RemoteFault:
+        """What is wrong with it."""
+        return RemoteFault(id_, sentence, party=f"the proxy {self}", step="connecting", hint="see [dummies] through")
 
     def connect(self, host: str, port: int) -> socket.socket:
         """A connection to host:port as the proxy makes it."""
         try:
             link = socket.create_connection((self.host, self.port), timeout=_SECONDS)
         except OSError as error:
-            raise self._fault("proxy.unreachable", f"cannot be reached: {error.strerror or error}") from None
+            raise self.fault("proxy.unreachable", f"cannot be reached: {error.strerror or error}") from None
         try:
             (self._ask_socks if self.kind == SOCKS5 else self._ask_http)(link, host, port)
             link.settimeout(None)
         except OSError as error:
             link.close()
-            raise self._fault("proxy.broke_off", f"broke off: {error.strerror or error}") from None
+            raise self.fault("proxy.broke_off", f"broke off: {error.strerror or error}") from None
         except BaseException:
             link.close()
             raise
@@ -68,15 +73,15 @@ class Proxy:
     def _ask_socks(self, link: socket.socket, host: str, port: int) -> None:
         link.sendall(b"\x05\x01\x00")  # version 5, one way to log in: none
         if self._read(link, 2) != b"\x05\x00":
-            raise self._fault("proxy.login", "wants a password, or does not speak SOCKS5")
+            raise self.fault("proxy.login", "wants a password, or does not speak SOCKS5")
         name = host.encode("idna")
         link.sendall(b"\x05\x01\x00\x03" + bytes([len(name)]) + name + struct.pack(">H", port))
         version, reply, _, kind = self._read(link, 4)
         if version != 5 or reply:
-            raise self._fault("proxy.target", f"does not connect to {host}:{port} (SOCKS5 reply {reply})")
+            raise self.fault("proxy.target", f"does not connect to {host}:{port} (SOCKS5 reply {reply})")
         length = {1: 4, 3: 0, 4: 16}.get(kind)
         if length is None:
-            raise self._fault("proxy.protocol", "does not speak SOCKS5")
+            raise self.fault("proxy.protocol", "does not speak SOCKS5")
         self._read(link, (length or self._read(link, 1)[0]) + 2)
 
     def _ask_http(self, link: socket.socket, host: str, port: int) -> None:
@@ -85,24 +90,21 @@ class Proxy:
         head = b""
         while not head.endswith(b"\r\n\r\n"):
             if len(head) >= _HEAD:
-                raise self._fault("proxy.protocol", "does not speak HTTP")
+                raise self.fault("proxy.protocol", "does not speak HTTP")
             head += self._read(link, 1)  # not a byte of what follows the head may be read here
         status = head.split(b"\r\n", 1)[0].split(b" ")
         if len(status) < 2 or not status[0].startswith(b"HTTP/1.") or status[1] != b"200":
             shown = head.split(b"\r\n", 1)[0][:60].decode("ascii", "replace")
-            raise self._fault("proxy.target", f"does not connect to {where} ({shown!r})")
+            raise self.fault("proxy.target", f"does not connect to {where} ({shown!r})")
 
     def _read(self, link: socket.socket, count: int) -> bytes:
         found = b""
         while len(found) < count:
             block = link.recv(count - len(found))
             if not block:
-                raise self._fault("proxy.closed", "closed the connection")
+                raise self.fault("proxy.closed", "closed the connection")
             found += block
         return found
-
-    def _fault(self, id_: str, sentence: str) -> RemoteFault:
-        return RemoteFault(id_, sentence, party=f"the proxy {self}", step="connecting", hint="see [dummies] through")
 
 
 class Tunnel:

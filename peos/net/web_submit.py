@@ -1,18 +1,18 @@
-"""A submission by the shufflers' ports for browsers, with a browser's requests and headers: for dummies.
+"""A submission by the shufflers' ports for browsers, as our client in a browser sends it: for dummies.
 
-Where users answer from pages, dummies that came by gRPC alone would be told from them. What cannot be imitated here is
-a browser's TLS handshake (docs/limitations.md).
+Where users answer from pages, dummies that came by gRPC alone would be told from them. The TLS handshake is a browser's
+as curl_cffi imitates it, the requests are those of `user_client/web` in that browser; docs/limitations.md says what
+still differs. curl_cffi is an extra (`peos[dummies]`), loaded only for such dummies.
 """
 
-import http.client
-import socket
+import re
 import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Final
-from urllib.parse import urlsplit
 
 from peos.collection.cards import Card, party, plain_text
 from peos.collection.receipts import Acknowledged
@@ -20,17 +20,35 @@ from peos.collection.replies import Answer
 from peos.collection.submission import Part
 from peos.crypto.randomness import Randomness
 from peos.errors import BadEncoding, RemoteFault
+from peos.net.browsers import AGENT, EXTRA, Browser, browsers
 from peos.net.limits import MESSAGE_BYTES
 from peos.net.submit import Outcome, Refusal, fault_of
 from peos.net.tunnel import Proxy
+from peos.tabular import needed
 from peos.wire.methods import SUBMIT
 from peos.wire.submissions import encode_part
 
 TYPE: Final = "application/x-protobuf"
 PARTS: Final = "/v1/parts"
-AGENT: Final = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
-_IDLE: Final = 25.0
-_PREFLIGHT: Final = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+LANGUAGE: Final = "en-US,en;q=0.9"
+_ENCODINGS: Final = "gzip, deflate, br, zstd"
+_SPOKEN: Final = re.compile(rb"SSL connection using (\S+)")  # in what curl says of a handshake
+_HEADERS: Final = {
+    "Connection": "keep-alive",
+    "Pragma": "no-cache",
+    "Cache-Control": "no-cache",
+    "Accept": "*/*",
+    "Sec-Fetch-Site": "cross-site",
+    "Sec-Fetch-Mode": "cors",
+    "Sec-Fetch-Dest": "empty",
+    "Priority": "u=4",
+    "Expect": "",
+}
+_BY_METHOD: Final = {
+    "GET": dict[str, str](),
+    "OPTIONS": {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"},
+    "POST": {"content-type": TYPE},
+}
 
 
 @dataclass(frozen=True)
@@ -40,6 +58,7 @@ class Site:
     addresses: tuple[str, ...]  # https://host or https://host:port
     origin: str
     agents: tuple[str, ...] = (AGENT,)
+    languages: tuple[str, ...] = (LANGUAGE,)
 
 
 def submit_by_web(
@@ -53,26 +72,22 @@ def submit_by_web(
     reading: float = 0.0,
 ) -> Outcome:
     """Ask every shuffler what is collected, as a page does that is opened; after `reading` post to each its part."""
-    agent = site.agents[rng.integer_below(len(site.agents))]
+    agent, language = (given[rng.integer_below(len(given))] for given in (site.agents, site.languages))
+    shown = {"Origin": site.origin, "User-Agent": browsers()[agent].agent, "Accept-Language": language}
     with ExitStack() as stack:
         asked = [
-            _Browser(number, card, address, site.origin, agent, seconds, proxy)
+            stack.enter_context(closing(_Visit(number, card, address, browsers()[agent], shown, seconds, proxy)))
             for number, (card, address) in enumerate(zip(cards, site.addresses, strict=True), start=1)
         ]
         refusals = []
         for one in asked:
-            stack.enter_context(closing(one))
             status, body = one.call("GET", f"/v1/collections/{parts[0].collection.hex()}")
-            if status != http.HTTPStatus.OK:
+            if status != HTTPStatus.OK:
                 refusals.append(one.refusal(one.read(body)))
         if not refusals:
-            if reading > _IDLE:  # seconds after which a server closes, and a browser connects again
-                for one in asked:
-                    one.close()
             time.sleep(reading)
-            for one in asked:
-                one.call("OPTIONS", PARTS, more=_PREFLIGHT)
             for one, part in zip(asked, parts, strict=True):
+                one.call("OPTIONS", PARTS)
                 answer = one.read(one.call("POST", PARTS, encode_part(part))[1])
                 if answer.refusal:
                     refusals.append(one.refusal(answer))
@@ -81,41 +96,76 @@ def submit_by_web(
     return Outcome(parts[0].id, tuple(refusals))
 
 
-class _Browser:
-    """One connection to one shuffler; RemoteFault names it where it does not answer."""
+class _Visit:
+    """What a browser and one shuffler say to each other; RemoteFault names it where it does not answer.
+
+    One visit knows nothing of another. The connection is kept; where the shuffler has closed it, the next resumes it.
+    """
 
     def __init__(
-        self, number: int, card: Card, address: str, origin: str, agent: str, seconds: float, proxy: Proxy | None
+        self,
+        number: int,
+        card: Card,
+        address: str,
+        agent: Browser,
+        shown: Mapping[str, str],
+        seconds: float,
+        proxy: Proxy | None,
     ) -> None:
-        self.number, self.card, self._proxy, self._seconds = number, card, proxy, seconds
-        url = urlsplit(address)
-        self._host, self._port, self._name = url.hostname or "", url.port or 443, url.netloc
-        self._shown = {"Origin": origin, "User-Agent": agent}
-        self._link: http.client.HTTPSConnection | None = None
+        self.number, self.card = number, card
+        self._address, self._agent, self._shown, self._seconds, self._proxy = address, agent, shown, seconds, proxy
+        self._authorities = ssl.get_default_verify_paths()  # those that browsers trust
+        self._library = needed("curl_cffi", EXTRA)
+        self._curl = self._library.Curl(cacert=self._authorities.cafile or "")
+        self._spoken = b""
 
     def close(self) -> None:
-        """Close the connection."""
-        if self._link is not None:
-            self._link.close()
-            self._link = None
+        """Close the connection, and forget all."""
+        self._curl.close()
 
-    def call(
-        self, method: str, path: str, body: bytes = b"", *, more: dict[str, str] | None = None
-    ) -> tuple[int, bytes]:
+    def call(self, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
         """Status and body of one request."""
+        option, content = self._library.CurlOpt, bytearray()
+
+        def take(block: bytes) -> int:
+            content.extend(block)
+            if len(content) > MESSAGE_BYTES:
+                raise self._fault("network.unsaid", "sent a body that is too long")
+            return len(block)
+
+        headers, family = {**_HEADERS, **_BY_METHOD[method], **self._shown}, self._agent.family
+        order = family.preflight if method == "OPTIONS" else family.order
+        sent = (f"{name}: {value}" if name in order.split(",") else f"{name}:" for name, value in headers.items())
+        settings = {
+            option.URL: self._address + path,
+            option.CUSTOMREQUEST: method,
+            option.HTTPHEADER: [line.encode() for line in sent],  # without a value: not even if curl would
+            option.ACCEPT_ENCODING: _ENCODINGS,
+            option.PROXY: str(self._proxy or "").replace("socks5:", "socks5h:"),  # which resolves names
+            option.NOPROXY: "",  # whatever the environment says, as of the proxy
+            option.TIMEOUT_MS: int(1000 * self._seconds),
+            option.NOSIGNAL: 1,
+            option.WRITEFUNCTION: take,
+            option.DEBUGFUNCTION: self._note,
+            option.VERBOSE: 1,
+        }
+        if self._authorities.capath:
+            settings[option.CAPATH] = self._authorities.capath
+        if body:
+            settings |= {option.POSTFIELDS: body, option.POSTFIELDSIZE: len(body)}
+        self._curl.reset()  # of settings; connections stay
+        for name, value in settings.items():
+            self._curl.setopt(name, value)
+        refused = self._curl.impersonate(self._agent.target, default_headers=False)
+        assert not refused, "it is one of those that the library names"
+        self._curl.setopt(option.HTTPHEADER_ORDER, order)
         try:
-            link = self._connected()
-            link.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
-            for name, value in self._headers(body, more or {}).items():
-                link.putheader(name, value)
-            link.endheaders(body or None)
-            found = link.getresponse()
-            content = found.read(MESSAGE_BYTES + 1)
-        except (OSError, http.client.HTTPException) as error:
-            raise self._fault("network.no_answer", "does not answer at its port for browsers") from error
-        if len(content) > MESSAGE_BYTES:
-            raise self._fault("network.unsaid", "sent a body that is too long")
-        return found.status, content
+            self._curl.perform()
+        except self._library.CurlError as error:
+            raise self._unanswered(error.code) from error
+        if self._spoken != b"TLSv1.3":  # browsers offer TLS 1.2 too, and an imitation must
+            raise self._fault("network.no_answer", "speaks no TLS 1.3 at its port for browsers")
+        return self._curl.getinfo(self._library.CurlInfo.RESPONSE_CODE), bytes(content)
 
     def read(self, body: bytes) -> Answer:
         """What a body says."""
@@ -130,36 +180,18 @@ class _Browser:
         said = plain_text(answer.refusal), plain_text(answer.hint)
         return Refusal(self.number, plain_text(self.card.name), answer.error_id, *said)
 
-    def _connected(self) -> http.client.HTTPSConnection:
-        if self._link is None:
-            where = (self._host, self._port)
-            raw = self._proxy.connect(*where) if self._proxy else socket.create_connection(where, timeout=self._seconds)
-            raw.settimeout(self._seconds)
-            context = ssl.create_default_context()  # the authorities that browsers trust
-            context.minimum_version = ssl.TLSVersion.TLSv1_3
-            context.set_alpn_protocols(["http/1.1"])
-            self._link = http.client.HTTPSConnection(*where, timeout=self._seconds)
-            self._link.sock = context.wrap_socket(raw, server_hostname=self._host)
-        return self._link
+    def _note(self, kind: int, said: bytes) -> None:
+        if kind == 0 and (found := _SPOKEN.match(said)):
+            self._spoken = found[1]
 
-    def _headers(self, body: bytes, more: dict[str, str]) -> dict[str, str]:
-        """In the order in which Chromium has them, for a page of another site."""
-        length = {"Content-Length": str(len(body)), "Content-Type": TYPE} if body else {}
-        return {
-            "Host": self._name,
-            "Connection": "keep-alive",
-            **length,
-            "Pragma": "no-cache",
-            "Cache-Control": "no-cache",
-            "Accept": "*/*",
-            **more,
-            **self._shown,
-            "Sec-Fetch-Mode": "cors",
-            "Sec-Fetch-Site": "cross-site",
-            "Sec-Fetch-Dest": "empty",
-            "Accept-Encoding": "gzip, deflate, br, zstd",
-            "Accept-Language": "en-US,en;q=0.9",
-        }
+    def _unanswered(self, code: int) -> RemoteFault:
+        """Whose fault it is that there is no answer."""
+        codes, connected = self._library.CurlECode, self._curl.getinfo(self._library.CurlInfo.HTTP_CONNECTCODE)
+        if self._proxy and (code == codes.PROXY or connected not in (0, HTTPStatus.OK)):
+            return self._proxy.fault("proxy.target", f"does not connect to {self._address}")
+        if self._proxy and code in (codes.COULDNT_RESOLVE_PROXY, codes.COULDNT_CONNECT):
+            return self._proxy.fault("proxy.unreachable", "cannot be reached")
+        return self._fault("network.no_answer", "does not answer at its port for browsers")
 
     def _fault(self, id_: str, sentence: str) -> RemoteFault:
         return RemoteFault(id_, sentence, party=party(self.number, self.card), step="submission")

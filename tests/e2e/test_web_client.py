@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
@@ -14,15 +15,19 @@ import numpy as np
 import pytest
 
 from peos.ending import ends_with_this
+from peos.localcluster import HOST
+from peos.net.browsers import browsers
 from peos.net.submit import describe
 from peos.wire.parties import decode_invitation
 from tests.e2e.town import EPSILON, PATIENCE, digest_of, until
 from tests.e2e.web_town import WebTown, web_town
+from tests.recorder import Heard, Hello
 
 pytestmark = [pytest.mark.browser, pytest.mark.node, pytest.mark.full]
 
 PETS: Final = ("nobody", "a dog", "a cat", "a fish", "another animal")
 EACH: Final = 200  # users of a kind
+TRUST_ANCHORS: Final = 51764  # an extension that Chromium has from 152 on
 SENT: Final = "Sent. Thank you."
 
 # A page's own client without a worker, so that the browser's switch for the network reaches it.
@@ -149,6 +154,40 @@ def test_browsers_and_python_answer_one_collection_and_every_answer_comes_out_on
     by_grpc = [web.town.cluster.ports[shuffler.name][0] for shuffler in web.town.shufflers]
     sent = {port for _, port in web.proxy.asked}
     assert sent == {*by_web, *by_grpc}, "dummies came as browsers' reports do, and as Python's"
+
+
+def test_a_shuffler_sees_in_a_dummy_what_it_sees_in_a_person(web: WebTown) -> None:
+    """What JA4 is made of, and the requests with all of their headers, of the page in a real browser and of dummies."""
+    tickets = asked(web, "alike")
+    before = [len(one.heard) for one in web.recorders]
+    for recorder in web.recorders:
+        recorder.hang_up()  # what other tests left open
+    opened(web, "alike")
+    fill(web, "a cat", tickets[0])
+    wait_for(web, SENT)
+    web.town.answer("alike", [0, 1, 2, 3, 4])
+    web.town.freeze("alike")
+    newer = {TRUST_ANCHORS} - {TRUST_ANCHORS if "chrome152" in browsers() else 0}
+    for recorder, start in zip(web.recorders, before, strict=True):
+        heard = recorder.heard[start:]
+        person, dummy = ([one for one in heard if one.source == source] for source in (HOST, web.proxy.source))
+        assert requests(person) == requests(dummy)
+        assert requests(person).keys() == {"GET", "OPTIONS", "POST"}
+        (hers,), (its,) = ({replace(Hello.parse(one.hello), resumes=False) for one in of} for of in (person, dummy))
+        assert set(hers.extensions) - set(its.extensions) <= newer
+        assert replace(hers, extensions=()) == replace(its, extensions=())
+        assert set(its.extensions) <= set(hers.extensions)
+        assert not any(Hello.parse(one.hello).resumes for one in dummy)
+
+
+def requests(heard: list[Heard]) -> dict[str, set[tuple[tuple[str, str], ...]]]:
+    """The headers of each kind of request, in their order, with their values as far as they are not of one browser."""
+    found: dict[str, set[tuple[tuple[str, str], ...]]] = {}
+    own = dict.fromkeys(("User-Agent", "Content-Length"), "")
+    for line, headers in (one for connection in heard for one in connection.requests):
+        said = tuple((name, own.get(name, value)) for name, value in headers.items())
+        found.setdefault(line.split()[0].decode(), set()).add(said)
+    return found
 
 
 def test_a_person_reads_what_is_asked_answers_and_is_recognised(web: WebTown) -> None:

@@ -21,6 +21,7 @@ from tests.e2e.browser import Browser, browser
 from tests.e2e.town import EPSILON, Town, here
 from tests.needs import WEB
 from tests.proxies import Proxy
+from tests.recorder import Recorder
 
 DIST: Final = WEB / "dist"
 TYPES: Final = {".js": "text/javascript", ".html": "text/html", ".css": "text/css", ".json": "application/json"}
@@ -93,6 +94,7 @@ class WebTown:
     pages: Pages
     browser: Browser
     addresses: dict[str, str]  # of the shufflers' ports for browsers, by identity
+    recorders: list[Recorder]  # before these ports
     proxy: Proxy  # which the dummies go through
 
     def publish(self, name: str, **options: object) -> str:
@@ -117,14 +119,17 @@ def web_town(folder: Path) -> Iterator[WebTown]:
             with shuffler.config.open("a", encoding="utf-8") as file:
                 file.write("\n[limits]\nconnections_per_address = 256\n")  # all users of a test have one address
         cluster.open_web([pages.origin], tls=True)
-        addresses = cluster.web_addresses()
+        recorders, addresses = [], {}
+        for shuffler, (identity, address) in zip(cluster.shufflers, cluster.web_addresses().items(), strict=True):
+            recorders.append(stack.enter_context(Recorder(shuffler.folder, int(address.rpartition(":")[2]))))
+            addresses[identity] = f"https://{HOST}:{recorders[-1].port}"
         _send_dummies(cluster, addresses, pages, proxy)
         authority = cluster.folder / AUTHORITY
         stack.enter_context(_trusting(authority))
         cluster.start()
         flag = f"--ignore-certificate-errors-spki-list={_hash(authority)}"  # what an import into its profile would do
         opened = stack.enter_context(browser(folder / "profile", flag))
-        yield WebTown(Town(cluster, run=here), pages, opened, addresses, proxy)
+        yield WebTown(Town(cluster, run=here), pages, opened, addresses, recorders, proxy)
 
 
 def _hash(authority: Path) -> str:

@@ -1,12 +1,15 @@
 """analyzer.toml: each mistake is one sentence that names the file and the key."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from analyzer.config import read
+from peos.cli import main
 from peos.errors import WrongInput
-from tests.raising import raises
+from peos.net.browsers import browsers
+from tests.raising import raises, require_shown
 from tests.unit.analyzer.world import World
 
 GOOD = """name = "office"
@@ -108,6 +111,9 @@ WEB = 'web = ["https://a.example", "https://b.example:8443", "https://c.example"
         (WEB.replace("https://a.", "http://a."), ("config.value", "dummies.web")),
         (WEB.replace(', "https://c.example"', ""), ("config.web", "dummies.web", "2", "3")),
         (WEB.replace("web_origin", "web_agents = 7\n#"), ("config.value", "dummies.web_agents")),
+        (WEB + 'web_agents = ["chrome", "netscape4"]\n', ("config.web", "dummies.web_agents", "netscape4", "chrome131")),
+        (WEB + "web_agents = []\n", ("config.value", "dummies.web_agents")),
+        (WEB + 'web_languages = ["de\\r\\nHost: x"]\n', ("config.value", "dummies.web_languages")),
         (WEB.rpartition("web_origin")[0], ("config.web", "dummies.web_origin")),
         (WEB.replace("https://app.example", "app.example"), ("config.value", "dummies.web_origin")),
         (WEB + "web_share = 1.5\n", ("config.web", "dummies.web_share", "1.5")),
@@ -123,6 +129,27 @@ def test_ports_for_browsers_are_named_for_all_shufflers_with_their_page(
     file.write_text(f"{GOOD}[dummies]\n{text}")
     with raises(*mistake):
         read(file)
+
+
+def test_browsers_are_named_as_they_are_known_and_the_latest_chrome_is_taken(tmp_path: Path) -> None:
+    file = tmp_path / "analyzer.toml"
+    for named, agents in (("", ("chrome",)), ('web_agents = ["firefox", "chrome131"]\n', ("firefox", "chrome131"))):
+        file.write_text(f"{GOOD}[dummies]\n{WEB}{named}")
+        by_web = read(file).dummies_by_web
+        assert by_web is not None
+        assert by_web.site.agents == agents
+        assert set(agents) < set(browsers())
+
+
+def test_without_what_imitates_browsers_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "analyzer.toml"
+    file.write_text(f"{GOOD}[dummies]\n{WEB}")
+    browsers.cache_clear()
+    monkeypatch.setitem(sys.modules, "curl_cffi.fingerprints", None)
+    assert main(["analyzer", "status", "--config", str(file)]) == 2
+    require_shown(capsys.readouterr().err, "extra.missing", "curl_cffi", "dummies")
 
 
 def test_a_dummy_goes_one_way_whenever_it_is_sent(tmp_path: Path) -> None:
