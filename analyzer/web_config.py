@@ -74,8 +74,8 @@ def by_web(found: Settings) -> ByWeb | None:
     if not found[_ORIGIN]:
         raise _wrong(found, "dummies.web has no dummies.web_origin", "name the page that users answer from")
     if unknown := [name for name in found[_AGENTS] if name not in browsers()]:
-        known = ", ".join(browsers())
-        raise _wrong(found, f"dummies.web_agents names {unknown[0][:80]!r}", f"browsers that can be imitated: {known}")
+        sentence = f"dummies.web_agents names {unknown[0][:80]!r}, which is none of {', '.join(browsers())}"
+        raise _wrong(found, sentence, "name browsers that can be imitated")
     if found[_SHARE] > 1.0:
         raise _wrong(found, f"dummies.web_share is at most 1, not {found[_SHARE]:g}", "0.5 is one dummy of two")
     site = Site(found[_WEB], found[_ORIGIN], found[_AGENTS], found[_LANGUAGES])

@@ -80,14 +80,16 @@ class Heard:
 
 
 class Recorder:
-    """Takes connections with a folder's certificate, and passes on what comes to a port that speaks TLS too."""
+    """Takes connections with a folder's certificate, and passes on what comes to a port whose authority it trusts."""
 
-    def __init__(self, folder: Path, target: int, *, newest: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3) -> None:
-        self.target, self.heard = target, list[Heard]()
+    def __init__(
+        self, folder: Path, target: int, authority: Path, *, newest: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3
+    ) -> None:
+        self._target, self.heard = target, list[Heard]()
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(folder / "web.pem", folder / "web.key")
         self._context.maximum_version = newest
-        self._onwards = ssl.create_default_context(cafile=str(folder / "web.pem"))
+        self._onwards = ssl.create_default_context(cafile=str(authority))
         self._listener = socket.create_server((HOST, 0))
         self._near: set[socket.socket] = set()
         self.port = int(self._listener.getsockname()[1])
@@ -121,7 +123,7 @@ class Recorder:
             self.heard.append(heard)
             with self._context.wrap_socket(raw, server_side=True) as near:
                 self._near.add(near)
-                onwards = socket.create_connection((HOST, self.target))
+                onwards = socket.create_connection((HOST, self._target))
                 with self._onwards.wrap_socket(onwards, server_hostname=HOST) as far:
                     other = {near: far, far: near}
                     while (block := _read(link := _ready(*other))) != b"":

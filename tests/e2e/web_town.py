@@ -1,7 +1,5 @@
 """A town whose shufflers have a port for browsers, and a server for the example page."""
 
-import base64
-import hashlib
 import json
 import os
 import subprocess
@@ -13,15 +11,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-
 from peos.localcluster import AUTHORITY, HOST, LocalCluster
 from tests.e2e.browser import Browser, browser
 from tests.e2e.town import EPSILON, Town, here
 from tests.needs import WEB
 from tests.proxies import Proxy
 from tests.recorder import Recorder
+from tests.web_certificates import certificate
 
 DIST: Final = WEB / "dist"
 TYPES: Final = {".js": "text/javascript", ".html": "text/html", ".css": "text/css", ".json": "application/json"}
@@ -119,24 +115,17 @@ def web_town(folder: Path) -> Iterator[WebTown]:
             with shuffler.config.open("a", encoding="utf-8") as file:
                 file.write("\n[limits]\nconnections_per_address = 256\n")  # all users of a test have one address
         cluster.open_web([pages.origin], tls=True)
-        recorders, addresses = [], {}
-        for shuffler, (identity, address) in zip(cluster.shufflers, cluster.web_addresses().items(), strict=True):
-            recorders.append(stack.enter_context(Recorder(shuffler.folder, int(address.rpartition(":")[2]))))
+        recorders, addresses, known = [], {}, certificate(folder)
+        for identity, address in cluster.web_addresses().items():
+            port = int(address.rpartition(":")[2])
+            recorders.append(stack.enter_context(Recorder(folder, port, cluster.folder / AUTHORITY)))
             addresses[identity] = f"https://{HOST}:{recorders[-1].port}"
         _send_dummies(cluster, addresses, pages, proxy)
-        authority = cluster.folder / AUTHORITY
-        stack.enter_context(_trusting(authority))
+        stack.enter_context(_trusting(folder / "web.pem"))
         cluster.start()
-        flag = f"--ignore-certificate-errors-spki-list={_hash(authority)}"  # what an import into its profile would do
+        flag = f"--ignore-certificate-errors-spki-list={known}"  # what an import into its profile would do
         opened = stack.enter_context(browser(folder / "profile", flag))
         yield WebTown(Town(cluster, run=here), pages, opened, addresses, recorders, proxy)
-
-
-def _hash(authority: Path) -> str:
-    """Of an authority's key, as the browser's flag names it."""
-    key = x509.load_pem_x509_certificate(authority.read_bytes()).public_key()
-    spki = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    return base64.b64encode(hashlib.sha256(spki).digest()).decode()
 
 
 @contextmanager

@@ -111,7 +111,10 @@ WEB = 'web = ["https://a.example", "https://b.example:8443", "https://c.example"
         (WEB.replace("https://a.", "http://a."), ("config.value", "dummies.web")),
         (WEB.replace(', "https://c.example"', ""), ("config.web", "dummies.web", "2", "3")),
         (WEB.replace("web_origin", "web_agents = 7\n#"), ("config.value", "dummies.web_agents")),
-        (WEB + 'web_agents = ["chrome", "netscape4"]\n', ("config.web", "dummies.web_agents", "netscape4", "chrome131")),
+        (
+            WEB + 'web_agents = ["chrome", "netscape4"]\n',
+            ("config.web", "dummies.web_agents", "netscape4", "firefox"),
+        ),
         (WEB + "web_agents = []\n", ("config.value", "dummies.web_agents")),
         (WEB + 'web_languages = ["de\\r\\nHost: x"]\n', ("config.value", "dummies.web_languages")),
         (WEB.rpartition("web_origin")[0], ("config.web", "dummies.web_origin")),

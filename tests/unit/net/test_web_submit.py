@@ -121,7 +121,7 @@ def listening(folder: Path, **recorded: Any) -> Iterator[Shuffler]:
     serving = threading.Thread(target=server.serve_forever)
     serving.start()
     try:
-        with Recorder(folder, server.server_address[1], **recorded) as shuffler.recorder:
+        with Recorder(folder, server.server_address[1], folder / "web.pem", **recorded) as shuffler.recorder:
             shuffler.port = shuffler.recorder.port
             yield shuffler
     finally:
