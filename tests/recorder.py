@@ -3,7 +3,6 @@
 What a shuffler's operator could see of a caller. JA4 is made of the same parts of a ClientHello.
 """
 
-import select
 import socket
 import ssl
 import struct
@@ -12,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from selectors import EVENT_READ, DefaultSelector
 from types import TracebackType
 from typing import Final, Self
 
@@ -125,11 +125,23 @@ class Recorder:
                 self._near.add(near)
                 onwards = socket.create_connection((HOST, self._target))
                 with self._onwards.wrap_socket(onwards, server_hostname=HOST) as far:
-                    other = {near: far, far: near}
-                    while (block := _read(link := _ready(*other))) != b"":
-                        if block and link is near:
-                            heard.records.append(block)
-                        other[link].sendall(block or b"")
+                    self._pass_on(near, far, heard.records)
+
+    def _pass_on(self, near: ssl.SSLSocket, far: ssl.SSLSocket, records: list[bytes]) -> None:
+        """In one thread, since two must not use one TLS connection at a time."""
+        other = {near: far, far: near}
+        with DefaultSelector() as selector:
+            for link in other:
+                selector.register(link, EVENT_READ, link)
+            while True:
+                waiting = [link for link in other if link.pending()]
+                for link in waiting or [key.data for key, _ in selector.select()]:
+                    block = _read(link)
+                    if block == b"":
+                        return
+                    if block and link is near:
+                        records.append(block)
+                    other[link].sendall(block or b"")
 
 
 def _first_record(raw: socket.socket) -> bytes:
@@ -141,11 +153,6 @@ def _first_record(raw: socket.socket) -> bytes:
             wanted = 5 + int.from_bytes(seen[3:5], "big")
         if len(seen) >= wanted or not seen:
             return seen[:wanted]
-
-
-def _ready(*links: ssl.SSLSocket) -> ssl.SSLSocket:
-    """One of them, once something came; in one thread, since two must not use one TLS connection at a time."""
-    return next((one for one in links if one.pending()), None) or select.select(links, [], [])[0][0]
 
 
 def _read(link: ssl.SSLSocket) -> bytes | None:
