@@ -41,8 +41,8 @@ _HEADERS: Final = {
     "Sec-Fetch-Site": "cross-site",
     "Sec-Fetch-Mode": "cors",
     "Sec-Fetch-Dest": "empty",
-    "Priority": "u=4",
-    "Expect": "",
+    "Priority": "u=4",  # in Firefox
+    "Expect": "",  # in none, and what curl adds to long bodies
 }
 _BY_METHOD: Final = {
     "GET": dict[str, str](),
