@@ -19,12 +19,12 @@ from peos.localcluster import HOST
 
 _HELLO: Final = 1 << 14
 _BLOCK: Final = 1 << 16
-_VERSIONS, _GROUPS, _SIGNATURES, _ALPN, _KEYS, _RESUMED = 43, 10, 13, 16, 51, 41
+_VERSIONS, _GROUPS, _SIGNATURES, _ALPN, _PADDING, _KEYS, _RESUMED = 43, 10, 13, 16, 21, 51, 41
 
 
 @dataclass(frozen=True)
 class Hello:
-    """A ClientHello without what is random in it: values of GREASE, and the order of the extensions."""
+    """A ClientHello without what is random in it: values of GREASE, order of extensions, and lengths, so padding."""
 
     versions: tuple[int, ...]
     ciphers: tuple[int, ...]
@@ -55,7 +55,7 @@ class Hello:
         return cls(
             _numbers(_vector(found[_VERSIONS], 0, 1)[0]),
             _numbers(ciphers),
-            tuple(sorted(kind for kind in found if not _is_grease(kind) and kind != _RESUMED)),
+            tuple(sorted(kind for kind in found if not _is_grease(kind) and kind not in (_PADDING, _RESUMED))),
             tuple(alpn),
             _numbers(_vector(found[_SIGNATURES], 0, 2)[0]),
             _numbers(_vector(found[_GROUPS], 0, 2)[0]),
