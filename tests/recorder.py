@@ -8,15 +8,16 @@ import ssl
 import struct
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 from peos.localcluster import HOST
 
+Link = TypeVar("Link", bound=socket.socket)
 _HELLO: Final = 1 << 14
 _BLOCK: Final = 1 << 16
 _VERSIONS, _GROUPS, _SIGNATURES, _ALPN, _PADDING, _KEYS, _RESUMED = 43, 10, 13, 16, 21, 51, 41
@@ -105,9 +106,14 @@ class Recorder:
         self._listener.close()
         self.hang_up()
 
+    @property
+    def open(self) -> int:
+        """How many connections there are."""
+        return sum(isinstance(one, ssl.SSLSocket) for one in self._near.copy())
+
     def hang_up(self) -> None:
         """Close every connection, as a shuffler does that hears nothing for a while."""
-        for one in list(self._near):
+        for one in self._near.copy():
             _shut(one)
 
     def _accept(self) -> None:
@@ -117,15 +123,21 @@ class Recorder:
                 threading.Thread(target=self._serve, args=(near, source), daemon=True).start()
 
     def _serve(self, raw: socket.socket, source: str) -> None:
-        with suppress(OSError), raw:
-            self._near.add(raw)
+        with suppress(OSError), ExitStack() as stack:
+            self._keep(stack, raw)
             heard = Heard(source, _first_record(raw))
             self.heard.append(heard)
-            with self._context.wrap_socket(raw, server_side=True) as near:
-                self._near.add(near)
-                onwards = socket.create_connection((HOST, self._target))
-                with self._onwards.wrap_socket(onwards, server_hostname=HOST) as far:
-                    self._pass_on(near, far, heard.records)
+            near = self._keep(stack, self._context.wrap_socket(raw, server_side=True))
+            onwards = socket.create_connection((HOST, self._target))
+            far = stack.enter_context(self._onwards.wrap_socket(onwards, server_hostname=HOST))
+            self._pass_on(near, far, heard.records)
+
+    def _keep(self, stack: ExitStack, link: Link) -> Link:
+        """As long as the stack is open."""
+        self._near.add(link)
+        stack.callback(self._near.discard, link)
+        stack.enter_context(link)
+        return link
 
     def _pass_on(self, near: ssl.SSLSocket, far: ssl.SSLSocket, records: list[bytes]) -> None:
         """In one thread, since two must not use one TLS connection at a time."""

@@ -7,11 +7,13 @@ still differs. curl_cffi is an extra (`peos[dummies]`), loaded only for such dum
 
 import re
 import ssl
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from http import HTTPStatus
+from selectors import EVENT_READ, DefaultSelector
 from typing import Final
 
 from peos.collection.cards import Card, party, plain_text
@@ -31,6 +33,7 @@ from peos.wire.submissions import encode_part
 TYPE: Final = "application/x-protobuf"
 PARTS: Final = "/v1/parts"
 LANGUAGE: Final = "en-US,en;q=0.9"
+_IDLE: Final = 300.0  # seconds that browsers keep a connection without a request
 _ENCODINGS: Final = "gzip, deflate, br, zstd"
 _SPOKEN: Final = re.compile(rb"SSL connection using (\S+)")  # in what curl says of a handshake
 _HEADERS: Final = {
@@ -93,7 +96,21 @@ def submit_by_web(
                     refusals.append(one.refusal(answer))
                 elif fault := fault_of(answer, Acknowledged(part.collection, part.row, part.user_key), one.card):
                     refusals.append(Refusal(one.number, plain_text(one.card.name), "submit.acknowledgement", fault))
+        threading.Thread(target=_leave_open, args=(asked, stack.pop_all()), daemon=True, name="left open").start()
     return Outcome(parts[0].id, tuple(refusals))
+
+
+def _leave_open(visits: "Sequence[_Visit]", all_of_them: ExitStack) -> None:
+    """Keep connections until the shufflers close them, as a browser does for the next request to the same place."""
+    give_up_at = time.monotonic() + _IDLE
+    with all_of_them, DefaultSelector() as selector:
+        for one in visits:
+            if one.socket >= 0:
+                selector.register(one.socket, EVENT_READ, one)
+        while selector.get_map() and (left := give_up_at - time.monotonic()) > 0:
+            for key, _ in selector.select(left):
+                selector.unregister(key.fileobj)
+                key.data.close()
 
 
 class _Visit:
@@ -119,8 +136,13 @@ class _Visit:
         self._curl = self._library.Curl(cacert=self._authorities.cafile or "")
         self._spoken = b""
 
+    @property
+    def socket(self) -> int:
+        """The connection's descriptor; -1 if there is none any more."""
+        return int(self._curl.getinfo(self._library.CurlInfo.ACTIVESOCKET))
+
     def close(self) -> None:
-        """Close the connection, and forget all."""
+        """Close the connection, and forget all; a repeated call does nothing."""
         self._curl.close()
 
     def call(self, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:

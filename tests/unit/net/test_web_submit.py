@@ -222,6 +222,20 @@ def test_nothing_joins_two_dummies_and_one_keeps_its_connection(shuffler: Shuffl
     assert all("cookie" not in map(str.lower, given) for one in shuffler.recorder.heard for _, given in one.requests)
 
 
+def test_a_connection_stays_until_the_shuffler_closes_it(shuffler: Shuffler) -> None:
+    def keeping() -> list[threading.Thread]:
+        return [one for one in threading.enumerate() if one.name == "left open"]
+
+    before = len(keeping())
+    send(shuffler)
+    assert len(keeping()) == before + 1
+    assert shuffler.recorder.open == 1
+    shuffler.recorder.hang_up()
+    for one in keeping():
+        one.join(60.0)
+    assert not keeping()
+
+
 def test_one_that_reads_for_long_connects_again_and_resumes_as_browsers_do(
     shuffler: Shuffler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
