@@ -162,7 +162,7 @@ async def _serve_web(
     assert config.web is not None, "it has limits"
     port = WebPort(
         config.web,
-        users.describe,
+        users.described,
         users.submit,
         users.prove,
         limits=limits,

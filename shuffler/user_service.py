@@ -12,7 +12,7 @@ from peos.errors import NotYet
 from peos.net.calls import Behaviour, Service, service
 from peos.net.guard import Context
 from peos.store.rules import closed
-from peos.wire.methods import DESCRIBE, PROVE, SUBMIT, SUBMIT_MANY, Method
+from peos.wire.methods import CLOSED_HEADER, DESCRIBE, PROVE, SUBMIT, SUBMIT_MANY, Method
 from shuffler.config import SILENCE
 from shuffler.intake import Intake, Settled
 from shuffler.proving import Proving
@@ -43,19 +43,28 @@ class UserService:
         }
         return service(calls, meter=self._registry.count)
 
-    async def describe(self, digest: bytes, _: Context | None = None) -> bytes:
-        """The signed document, as it was received, until the collection is over: she is charged before she sends.
+    async def describe(self, digest: bytes, context: Context) -> bytes:
+        """The signed document, with a header if the collection has closed."""
+        document, has_closed = await self.described(digest)
+        if has_closed:
+            context.set_trailing_metadata(((CLOSED_HEADER, "1"),))
+        return document
 
-        One that has closed is described: who lacks an acknowledgement asks for it with the same bytes.
+    async def described(self, digest: bytes) -> tuple[bytes, bool]:
+        """The signed document, as it was received, until the collection is over; and whether it has closed.
+
+        A device that is new to it is charged before it sends, and need not. One that lacks an acknowledgement asks for
+        it with the same bytes.
         """
         session = self._registry.live.get(digest)
         if session is None:
             raise self._registry.refusal(digest)
         if session.state is State.DRAFT:
             raise _draft()
-        if session.state in OVER and (too_late := closed(session.state, lost=False, erased=False)):
+        too_late = closed(session.state, lost=False, erased=False)
+        if too_late is not None and session.state in OVER:
             raise too_late
-        return await self._registry.signed_bytes(digest)
+        return await self._registry.signed_bytes(digest), too_late is not None
 
     async def submit(self, part: Part, _: Context | None = None) -> Answer:
         """One part."""

@@ -28,7 +28,7 @@ from peos.net.guard import noted
 from peos.net.limits import MESSAGE_BYTES, Limits
 from peos.net.observer import Observer
 from peos.net.web import STATUS, Application, Receive, Scope, Send, read_body, respond
-from peos.wire.methods import PROVE, SUBMIT
+from peos.wire.methods import CLOSED_HEADER, PROVE, SUBMIT
 from shuffler.web_config import Web
 
 DOCUMENTS: Final = re.compile(rf"/v1/collections/([0-9a-f]{{{2 * DIGEST_BYTES}}})")
@@ -46,7 +46,7 @@ class WebPort:
     def __init__(
         self,
         web: Web,
-        describe: Callable[[bytes], Awaitable[bytes]],
+        describe: Callable[[bytes], Awaitable[tuple[bytes, bool]]],
         submit: Callable[[Part], Awaitable[Answer]],
         prove: Callable[[MembershipRequest], Awaitable[MembershipProof]],
         *,
@@ -75,7 +75,7 @@ class WebPort:
                     await _send(send, 204, b"", origin, _ALLOWED)
                     return
                 with self._one_more(address):
-                    status, body = 200, await self._called(method, path, receive)
+                    status, (body, more) = 200, await self._called(method, path, receive)
             except Exception as error:
                 public = noted(self._observer, f"{method} {path[:80]}", error)
                 refused = Answer(
@@ -87,30 +87,30 @@ class WebPort:
                     public.retry,
                     error_id=public.id,
                 )
-                status, body = STATUS[public.status], SUBMIT.encode_response(refused)
+                status, body, more = STATUS[public.status], SUBMIT.encode_response(refused), ()
                 origin = origin if origin in self._origins else b""
-            await _send(send, status, body, origin)
+            await _send(send, status, body, origin, more)
 
         return answer
 
-    async def _called(self, method: str, path: str, receive: Receive) -> bytes:
+    async def _called(self, method: str, path: str, receive: Receive) -> tuple[bytes, Iterable[tuple[bytes, bytes]]]:
         if method == "GET" and (found := DOCUMENTS.fullmatch(path)):
             digest = bytes.fromhex(found[1])
-            document = await self._describe(digest)
+            document, has_closed = await self._describe(digest)
             self._meter(digest, len(document), 0)
-            return document
+            return document, _HAS_CLOSED if has_closed else ()
         if method == "POST" and path == PARTS:
             body = await self._body(receive)
             part: Part = SUBMIT.decode(body)
             answer = SUBMIT.encode_response(await self._submit(part))
             self._meter(part.collection, len(answer), len(body))
-            return answer
+            return answer, ()
         if method == "POST" and path == PROOFS:
             body = await self._body(receive)
             asked: MembershipRequest = PROVE.decode(body)
             proof = PROVE.encode_response(await self._prove(asked))
             self._meter(asked.collection, len(proof), len(body))
-            return proof
+            return proof, ()
         raise Unknown("web.route", "there is nothing at this address", hint="run the same version everywhere")
 
     async def _body(self, receive: Receive) -> bytes:
@@ -161,6 +161,10 @@ def forwarded(chain: str, proxies: frozenset[str]) -> str:
     return ""
 
 
+_HAS_CLOSED: Final[Headers] = [
+    (CLOSED_HEADER.encode(), b"1"),
+    (b"access-control-expose-headers", CLOSED_HEADER.encode()),
+]
 _ALLOWED: Final[Headers] = [
     (b"access-control-allow-methods", b"GET, POST"),
     (b"access-control-allow-headers", b"content-type"),

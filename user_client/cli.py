@@ -110,6 +110,8 @@ def submit(
                 "this collection asks for a record, which is not given on the command line, where others may see it",
                 hint="type it when asked, or name a file by --record-file",
             )
+        if value == "-" and record_file is None:
+            collection.require_answerable(own)
         if value == "-" and record_file is None and sys.stdin.isatty():
             _tell(collection.terms)
         else:
@@ -144,6 +146,8 @@ def show(config: Config, invitation: InvitationFile, catalogue: CatalogueFile = 
     with _client(config) as client:
         collection = _opened(client, invitation, catalogue)
         typer.echo(json.dumps(collection.terms_json, ensure_ascii=False) if as_json else collection.terms)
+        if collection.closed_at:
+            _tell(f"It takes no new answers any more: it has closed at {collection.closed_at}.")
 
 
 @app.command(

@@ -8,12 +8,12 @@ from typing import Any, Final, Self
 from peos.chunks import chunks
 from peos.client.answering import faults_of, is_asked, is_ticket_of, record_of
 from peos.client.consent import Consent, check, require_open, require_pinned, was_pinned
-from peos.client.ledger import budget_of
-from peos.collection.cards import Card, Invitation, plain_text
+from peos.client.ledger import budget_of, charge
+from peos.collection.cards import Card, Invitation, party, plain_text
 from peos.collection.ticket import Ticket
 from peos.crypto.randomness import Randomness, system
 from peos.errors import Refused, WrongInput
-from peos.net.submit import describe
+from peos.net.submit import Described, describe
 from peos.tasks.views import Record
 from peos.wire.parties import decode_invitation
 from user_client.config import Config
@@ -24,7 +24,7 @@ from user_client.store import OWNER, ClientStore, named
 from user_client.submitter import BATCH, OURSELVES, Preparer, Respondent, Sending
 
 Clock = Callable[[], float]
-Describe = Callable[[Card, bytes], bytes]
+Describe = Callable[[Card, bytes], Described]
 Answers = Sequence[tuple[Record, Ticket]]  # of a value its number, or words: its label, or its number if it has none
 Progress = Callable[[int, int], None]
 Waiting = Callable[[str], None]
@@ -79,8 +79,11 @@ class Client:
         invited = decode_invitation(invitation) if isinstance(invitation, bytes) else invitation
         config = self._config
         require_pinned(invited, config.shufflers)  # before any shuffler is asked
-        documents = [self._describe(card, invited.collection) for card in invited.shufflers]
-        consent = check(invited, documents, config.shufflers, config.limits, self._clock(), catalogue)
+        described = [self._describe(card, invited.collection) for card in invited.shufflers]
+        documents = [one.signed for one in described]
+        closed = (party(at, invited.shufflers[at - 1]) for at, one in enumerate(described, start=1) if one.has_closed)
+        now, closed_at = self._clock(), next(closed, "")
+        consent = check(invited, documents, config.shufflers, config.limits, now, catalogue, closed_at)
         budget = budget_of(self._config.budget)
         return Collection(self._memory, consent, budget=budget, clock=self._clock, fresh=self._fresh)
 
@@ -123,6 +126,7 @@ class Collection:
         self, memory: ClientStore, consent: Consent, *, budget: int, clock: Clock, fresh: Callable[[], Randomness]
     ) -> None:
         self._memory, self._consent, self._clock, self._fresh = memory, consent, clock, fresh
+        self._budget = budget
         self._preparer = Preparer(memory, consent, budget=budget, fresh=fresh)
         self.sent = 0  # bytes of parts that were given out to be sent, since it was opened
 
@@ -170,6 +174,17 @@ class Collection:
     def admits(self, ticket: Ticket) -> bool:
         """Whether the ticket is one of this collection's, and the key the one that it names."""
         return is_ticket_of(self._consent, ticket)
+
+    @property
+    def closed_at(self) -> str:
+        """The first shuffler that takes no new answers any more; nothing if all say that they do."""
+        return self._consent.closed_at
+
+    def require_answerable(self, ticket: Ticket) -> None:
+        """Refuse what would be refused whatever she answers, before she is asked; what she answered may be sent."""
+        if self._memory.find(self.digest, ticket.id) is None:
+            document = self._consent.document
+            charge(self._consent, self._memory.ledger(OWNER, document.mechanism.digest, self._budget, document.study))
 
     def record_of(self, words: str) -> Record:
         """The record that words stand for: themselves, or where a list or an object is asked for, the one in JSON."""

@@ -63,7 +63,7 @@ def _prepared(invitation: Path, tickets: Path) -> tuple[tuple[Card, ...], list[t
     from peos.net.submit import describe
 
     invited = parties.decode_invitation(invitation.read_bytes())
-    document = documents.decode_signed_document(describe(invited.shufflers[0], invited.collection)).document
+    document = documents.decode_signed_document(describe(invited.shufflers[0], invited.collection).signed).document
     owned = [map(bytes.fromhex, line.split(":")) for line in tickets.read_text(encoding="utf-8").split()]
     rights = [Ticket(id_, signature, Identity(seed)) for id_, signature, seed in owned]
     rng = system()

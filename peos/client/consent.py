@@ -43,6 +43,7 @@ class Consent:
     encryption: Encryption
     cards: tuple[Card, ...]
     catalogue: bytes | None = None  # the file that came with the invitation, where the document names one
+    closed_at: str = ""  # the first shuffler that says that it takes no new answers
 
     @cached_property
     def views(self) -> tuple[View, ...]:
@@ -66,11 +67,13 @@ def check(
     limits: Limits,
     now: float,
     catalogue: bytes | None = None,
+    closed_at: str = "",
 ) -> Consent:
     """The collection that she may answer, by the document that each shuffler of the invitation gives; or why not.
 
     An analyzer's own document could name itself r times: hence the pins. Shufflers could give different users
-    different documents: hence every shuffler is asked, and the bytes are compared (protocol.md §6.3).
+    different documents: hence every shuffler is asked, and the bytes are compared (protocol.md §6.3). That it has
+    `closed_at` a shuffler may be a lie: what she has not answered yet she does not answer, and may answer later.
     """
     require_pinned(invitation, pins)
     signed = _described(1, invitation.shufflers[0], documents[0], invitation.collection)
@@ -89,7 +92,7 @@ def check(
     check_shufflers_keys(document, invitation.shufflers)
     _require_limits(document, limits)
     require_open(document, now)
-    consent = Consent(signed.digest, document, document.encryption(), invitation.shufflers, catalogue)
+    consent = Consent(signed.digest, document, document.encryption(), invitation.shufflers, catalogue, closed_at)
     _require_views(consent.views, limits)
     return consent
 

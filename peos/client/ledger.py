@@ -54,7 +54,7 @@ def shown(millionths: int) -> str:
 
 
 def charge(consent: Consent, ledger: Ledger) -> int:
-    """What a first answer costs her; Refused if she has answered it or its study before, or her budget is spent."""
+    """What a first answer costs her; Refused if she answered it or its study before, it closed, or she spent all."""
     cost = charge_of(consent.document.mechanism.epsilon_local)
     if ledger.answered is not None:
         raise _answered(consent, *ledger.answered)
@@ -64,6 +64,12 @@ def charge(consent: Consent, ledger: Ledger) -> int:
             "consent.other_round",
             f"round {number} of this study was answered already, in collection {collection.hex()[:8]}…",
             hint="one round a study: a second answer would make the first less private",
+        )
+    if consent.closed_at:
+        raise Refused(
+            "consent.closed",
+            f"the collection takes no new answers any more: it has closed at {consent.closed_at}",
+            hint="nothing was sent, and nothing is spent; wait for another invitation",
         )
     if ledger.spent + cost > ledger.budget:
         raise Refused(

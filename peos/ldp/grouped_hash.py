@@ -243,7 +243,7 @@ class GroupedHash(OneCoin):
     def encode(self, keys: Keys, rng: Randomness) -> U64:
         """(n, 1): for each user a uniform seed, and a uniform preimage of its hash of the key of its group.
 
-        The same draws for every record, whether it fits or not.
+        The same draws and the same work for every record, whether it fits or not.
         """
         shape = (len(keys.parents), self.domain)
         if {np.shape(one) for one in keys} != {shape}:

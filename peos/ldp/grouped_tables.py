@@ -211,7 +211,10 @@ class GroupedTables(OneCoin):
         return np.stack(answers, axis=1)
 
     def encode(self, values: NDArray[np.int64], rng: Randomness) -> U64:
-        """(n, 1): for each user a uniform word of a slot of hers, of a table drawn by weight. Not private by itself."""
+        """(n, 1): for each user a uniform word of a slot of hers, of a table drawn by weight. Not private by itself.
+
+        The same draws and the same work for every record.
+        """
         cells = self._cells(values)
         drawn = rng.below(np.full(len(cells), self._own, dtype=np.uint64)).astype(np.int64)
         table = np.searchsorted(self._weights_end, drawn, side="right")

@@ -40,7 +40,7 @@ class OneCoin(Mechanism):
         """(n, words): uniform among the patterns that stand for each user's value. Not private by itself."""
 
     def randomize(self, values: Any, rng: Randomness | None = None) -> U64:
-        """(n, words): ε_l-private reports; protocol.md §2. The same draws and the same work for every value."""
+        """(n, words): ε_l-private reports; protocol.md §2."""
         rng = self._rng(rng)
         return self._mixture.mixed(self.encode(values, rng), self._pattern_bits, rng)
 

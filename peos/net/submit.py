@@ -24,7 +24,7 @@ from peos.net.errors import from_rpc_error
 from peos.net.retry import Retry, retrying_blocking
 from peos.net.submit_stream import Answered, Event, Lost, SubmitStream, user_channel
 from peos.net.tls import grpc
-from peos.wire.methods import DESCRIBE, PROVE
+from peos.wire.methods import CLOSED_HEADER, DESCRIBE, PROVE
 from peos.wire.submissions import encode_part
 
 WINDOW: Final = 256  # parts that one shuffler has not answered
@@ -78,8 +78,16 @@ class Outcome:
         return not self.refusals
 
 
-def describe(card: Card, collection: bytes, *, timeout: float = 10.0, again: Retry = _DESCRIBED) -> bytes:
-    """A collection's SignedDocument as one shuffler gives it; who asks compares the bytes with the others'.
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What one shuffler says of a collection: its SignedDocument, and whether it takes no new reports any more."""
+
+    signed: bytes
+    has_closed: bool = False
+
+
+def describe(card: Card, collection: bytes, *, timeout: float = 10.0, again: Retry = _DESCRIBED) -> Described:
+    """A collection as one shuffler describes it; who asks compares the document's bytes with the others'.
 
     A shuffler that turns this address away for a moment, or is restarted, is asked again for up to five seconds.
     """
@@ -87,10 +95,10 @@ def describe(card: Card, collection: bytes, *, timeout: float = 10.0, again: Ret
     with user_channel(who, card, "document") as channel:
         call: Any = channel.unary_unary(DESCRIBE.path, request_serializer=DESCRIBE.encode)
         try:
-            signed: bytes = retrying_blocking(lambda: call(collection, timeout=timeout), again, rng=system())
+            signed, told = retrying_blocking(lambda: call.with_call(collection, timeout=timeout), again, rng=system())
         except grpc.RpcError as error:
             raise from_rpc_error(error, who, "document") from None
-    return signed
+    return Described(signed, any(key == CLOSED_HEADER for key, _ in told.trailing_metadata() or ()))
 
 
 def prove(number: int, card: Card, requests: Iterable[MembershipRequest]) -> list[MembershipProof]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from peos.wire import consoles, freezes, inspections, parties, shuffles, submissions
 
 VECTOR_HEADER: Final = "vector-header-bin"  # the metadata of a call that carries a vector's chunks
+CLOSED_HEADER: Final = "peos-closed"  # next to a document: no new report is taken in; unsigned, it binds neither side
 
 
 def _raw(data: bytes) -> bytes:

@@ -271,6 +271,31 @@ def test_of_two_tabs_one_makes_the_report_and_both_send_it(web: WebTown) -> None
     assert web.browser.run(two, *tickets[1:3]) == ["consent.answered", "consent.answered"]
 
 
+def test_who_comes_after_an_early_close_is_told_so_and_charged_nothing(web: WebTown) -> None:
+    """The shufflers have closed, and deliver to no analyzer yet: a page and Python's client new to it send nothing."""
+    town, spent = web.town, "return (await (await Client.create(options)).ledger()).spent;"
+    tickets = asked(web, "early", users=12)
+    town.answer("early", [at % len(PETS) for at in range(10)])
+    page = opened(web, "early")
+    town.analyzer.stop()
+    try:
+        town.freeze("early")
+        late = web.browser.run(CLIENT + f"return await ({SECOND})(given[0]);", tickets[0])
+        assert late["error"]["id"] == "consent.closed"
+        web.browser.visit(page)
+        wait_for(web, "takes no more answers")
+        assert web.browser.ask("document.getElementById('form').hidden")
+        assert web.browser.run(CLIENT + spent) == 0
+        client = town.cluster.client("late", most_eps_local=2 * EPSILON, budget=2 * EPSILON)
+        config, invited = ("--config", client.config), ("--invitation", town.invitation("early"))
+        ran = town.run("client", "submit", *config, *invited, "--ticket", tickets[1], "--value", "a cat")
+        assert (ran.code, ran.err.rstrip().rpartition(" ")[2]) == (3, "[consent.closed]"), ran
+        assert town.run("client", "ledger", *config, "--json").json["spent"] == 0
+    finally:
+        town.cluster.restart(town.analyzer)
+    assert town.result("early")["users"] == 10
+
+
 def test_without_a_network_the_report_is_kept_and_the_same_one_is_sent_later(web: WebTown) -> None:
     tickets = asked(web, "offline")
     opened(web, "offline")
@@ -310,7 +335,7 @@ def test_another_document_at_one_shuffler_is_refused_before_anything_is_sent(web
     asked(web, "other")
     other = decode_invitation(web.town.invitation("other").read_bytes())
     digest = digest_of(web.town, "one")
-    web.pages.files[f"/lies/v1/collections/{digest}"] = describe(other.shufflers[2], other.collection)
+    web.pages.files[f"/lies/v1/collections/{digest}"] = describe(other.shufflers[2], other.collection).signed
     *honest, last = web.addresses.items()
     address = web.publish("one", shufflers=dict([*honest, (last[0], f"{web.pages.origin}/lies")]))
     web.browser.requested()  # by other tests

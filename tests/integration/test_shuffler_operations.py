@@ -179,7 +179,7 @@ def test_a_collection_waits_for_the_operators_word(town: PlayedTown) -> None:
                 assert "0 none, 1 one" in shown
             assert json.loads(party.run("show", "--json", *here_and_which))["document"]["labels"] == list(labels)
             await play.until_all("open")
-            assert await asyncio.to_thread(describe, town.cards[0], play.digest) == play.signed
+            assert (await asyncio.to_thread(describe, town.cards[0], play.digest)).signed == play.signed
             (line,) = [
                 line
                 for line in json.loads(party.run("status", "--json", "--config", str(party.config)))

@@ -18,7 +18,7 @@ from peos.collection.ticket import Ticket, issue
 from peos.crypto.identity import Identity
 from peos.crypto.randomness import U64, Randomness
 from peos.ldp import GRR
-from peos.net.submit import describe
+from peos.net.submit import Described, describe
 from peos.wire import documents, parties
 from tests.raising import raises
 from tests.security.verdict import of_rate
@@ -82,9 +82,9 @@ def test_a_client_that_asks_one_shuffler_only_answers_a_document_for_her_alone(
 ) -> None:
     hers = for_her_alone(town)
 
-    def one_only(card: Card, collection: bytes) -> bytes:
+    def one_only(card: Card, collection: bytes) -> Described:
         del card, collection
-        return hers
+        return Described(hers)
 
     marked = documents.decode_signed_document(hers).digest
     taken = 0

@@ -21,6 +21,7 @@ from peos.crypto.identity import Identity
 from peos.crypto.randomness import Randomness
 from peos.errors import PeosError, Refused, RemoteFault
 from peos.ldp.grouped_hash import Candidates, GroupedHash
+from peos.net.submit import Described
 from peos.simulate import Simulation
 from peos.tasks.text_views import PrefixView
 from peos.tasks.views import CandidatesView, answers_of
@@ -180,7 +181,7 @@ def test_a_client_that_asks_one_shuffler_alone_is_shown_others(town: FakeShuffle
     )
     invitation = shown_otherwise(town, 1)  # whose digest is the first shuffler's
     first = town.shufflers[0].signed
-    user = Client(config, clock=lambda: float(NOW), describe=lambda *_: first)
+    user = Client(config, clock=lambda: float(NOW), describe=lambda *_: Described(first))
     assert user.open(invitation).asked == ("whether the text is one of bread, tea, hers, or another",)
     user.close()
 

@@ -30,7 +30,7 @@ from peos.net.server import Running, serve
 from peos.net.tls import Trust, grpc, peer_port, user_port
 from peos.protocols import Encryption
 from peos.wire import documents, parties, submissions
-from peos.wire.methods import CLOSE, DESCRIBE, PROPOSE, STATUS, SUBMIT, SUBMIT_MANY
+from peos.wire.methods import CLOSE, CLOSED_HEADER, DESCRIBE, PROPOSE, STATUS, SUBMIT, SUBMIT_MANY
 from tests.unit.collection.made import receipt_of
 
 T = TypeVar("T")
@@ -95,6 +95,7 @@ class FakeShuffler:
     break_after: list[int] = field(default_factory=list)  # the n-th stream ends after so many answers
     swallow: bool = False  # take the part that breaks the stream, and lose the answer
     lie: bytes = b""  # acknowledge this row instead
+    has_closed: bool = False  # says so with the document
     signer: Identity | None = None  # whose receipts it gives instead of its own
     _ports: list[Running] = field(default_factory=list)
 
@@ -133,8 +134,10 @@ class FakeShuffler:
 
     # For users.
 
-    async def _describe(self, collection: bytes, _: object) -> bytes:
+    async def _describe(self, collection: bytes, context: Context) -> bytes:
         self.described += 1
+        if self.has_closed:
+            context.set_trailing_metadata(((CLOSED_HEADER, "1"),))
         if not self.lie and (not self.signed or read(self.signed, self.floor)[0].digest != collection):
             raise Unknown("collection.unknown", "there is no such collection here")
         return self.signed

@@ -15,7 +15,7 @@ from peos.collection.submission import Part
 from peos.crypto.randomness import Randomness
 from peos.errors import Refused, RemoteFault
 from peos.net.certificates import as_der, make_certificate
-from peos.net.submit import WINDOW, describe, send_parts
+from peos.net.submit import WINDOW, Described, describe, send_parts
 from peos.protocols.peos import ShareSplitter
 from peos.wire.submissions import encode_part
 from tests.raising import raises
@@ -205,7 +205,9 @@ def test_parts_of_two_submissions_are_not_sent_as_one(town: FakeShufflers, rng: 
 
 def test_a_document_comes_as_it_was_signed(town: FakeShufflers) -> None:
     for one in town.shufflers:
-        assert describe(one.card, town.digest) == one.signed
+        assert describe(one.card, town.digest) == Described(one.signed)
+    town.shufflers[1].has_closed = True
+    assert describe(town.cards[1], town.digest) == Described(town.shufflers[1].signed, has_closed=True)
     with raises("collection.unknown", "org-1", "document"):
         describe(town.cards[0], b"\x11" * 32)
 

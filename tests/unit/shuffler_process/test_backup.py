@@ -311,12 +311,7 @@ def test_certificates_that_have_expired_are_exchanged_whatever_might_be_asked(
 
 
 def test_a_rotation_that_was_cut_off_is_completed_by_init(party: Party, monkeypatch: pytest.MonkeyPatch) -> None:
-    party.store.close()
-    store = SqliteStore(party.config.folder, RNG)
-    for digest in (DIGEST, OTHER):
-        store.set_state(digest, State.ABORTED)
-        store.erase(digest)
-    store.close()
+    over(party)
     before = keys.load(party.config)
     wiped = 0
 

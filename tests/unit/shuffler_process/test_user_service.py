@@ -182,14 +182,15 @@ def test_what_is_over_is_not_described(state: State | None, id_: str) -> None:
     async def test() -> None:
         users, _ = port(state)
         with raises(id_):
-            await users.describe(PARTS[0].collection, NOBODY)
+            await users.described(PARTS[0].collection)
 
     run(test())
 
 
-def test_what_has_closed_is_described_to_those_who_lack_an_acknowledgement() -> None:
+@pytest.mark.parametrize("state", [State.OPEN, State.CLOSED, State.FROZEN, State.DELIVERED])
+def test_what_has_closed_is_described_to_those_who_lack_an_acknowledgement_and_said_to_have(state: State) -> None:
     async def test() -> None:
-        users, _ = port(State.CLOSED)
-        assert await users.describe(PARTS[0].collection, NOBODY) == SIGNED
+        users, _ = port(state)
+        assert await users.described(PARTS[0].collection) == (SIGNED, state is not State.OPEN)
 
     run(test())

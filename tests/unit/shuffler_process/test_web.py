@@ -76,10 +76,10 @@ async def listening(
     """A port for browsers before a port for users whose intake the test settles."""
     users, intake = port(state)
 
-    async def describe(digest: bytes) -> bytes:
+    async def describe(digest: bytes) -> tuple[bytes, bool]:
         if digest != MADE[0].collection:
             raise Unknown("collection.unknown_here", "this shuffler knows no such collection")
-        return SIGNED
+        return SIGNED, state is State.CLOSED
 
     async def prove(_: object) -> MembershipProof:
         raise NotYet("freeze.not_frozen", "the list is not frozen yet")
@@ -132,6 +132,20 @@ def test_a_document_and_the_answer_to_a_part_are_those_of_the_port_for_users(pai
             intake.offered = 2  # it refuses every third at once; of acknowledgements tests/e2e knows
             refused = await asked(running, "POST", PARTS, encode_part(MADE[1]), tls=unverified())
             assert (refused.status, refused.refused) == (200, "submit.closed")
+
+    run(test())
+
+
+@pytest.mark.parametrize("state", [State.OPEN, State.CLOSED])
+def test_a_page_may_read_whether_a_collection_has_closed(state: State) -> None:
+    async def test() -> None:
+        async with listening(state=state) as (running, _):
+            document = await asked(running, "GET", DOCUMENT, origin=PAGE)
+            assert (document.status, document.body) == (200, SIGNED)
+            said = {name for name in ("peos-closed", "access-control-expose-headers") if name in document.headers}
+            assert bool(said) is (state is State.CLOSED)
+            if said:
+                assert document.headers["access-control-expose-headers"] == "peos-closed"
 
     run(test())
 

@@ -121,6 +121,44 @@ def test_a_refusal_without_words_is_no_acknowledgement(town: FakeShufflers, clie
     assert client().open(town.invitation).submit(17, town.ticket(1)).accepted
 
 
+def test_a_device_that_is_new_to_what_has_closed_is_charged_nothing_and_may_answer_if_that_was_a_lie(
+    town: FakeShufflers, client: Open, draws: list[int]
+) -> None:
+    town.shufflers[1].has_closed = True
+    collection = client().open(town.invitation)
+    with raises("consent.closed", "shuffler 2 (org-2)"):
+        collection.require_answerable(town.ticket(1))
+    with raises("consent.closed", "shuffler 2 (org-2)"):
+        collection.submit(17, town.ticket(1))
+    (result,) = collection.submit_many([(17, town.ticket(2))])
+    assert [one.error_id for one in result.refusals] == ["consent.closed"]
+    assert draws == []
+    assert client().ledger().own_spent == 0
+    assert not any(one.parts for one in town.shufflers)
+    town.shufflers[1].has_closed = False
+    assert client().open(town.invitation).submit(17, town.ticket(1)).accepted
+    assert draws == [1]
+
+
+def test_who_lacks_an_acknowledgement_of_what_has_closed_gets_it_with_the_same_bytes(
+    town: FakeShufflers, client: Open, draws: list[int]
+) -> None:
+    """And a shuffler that says so falsely gets no second report out of her, whatever ticket she brings."""
+    town.shufflers[1].before = refuse("full at the moment", retry=True)
+    with raises("submit.closed", "full", kind=RemoteFault):
+        client().open(town.invitation).submit(17, town.ticket(1), deadline=1.0)
+    town.shufflers[1].before = None
+    for one in town.shufflers:
+        one.has_closed = True
+    collection = client().open(town.invitation)
+    collection.require_answerable(town.ticket(1))
+    with raises("consent.answered"):
+        collection.submit(17, town.ticket(2))
+    assert collection.submit(17, town.ticket(1)).accepted
+    assert draws == [1]
+    assert all(len(set(one.parts)) == 1 for one in town.shufflers)
+
+
 def test_it_is_durable_before_the_first_byte_is_sent(town: FakeShufflers, client: Open, config: Config) -> None:
     """Every shuffler that gets a part finds the whole submission committed, as another process would see it."""
     path, found = config.folder / NAME, []

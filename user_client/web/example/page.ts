@@ -94,6 +94,7 @@ async function main(): Promise<void> {
     return say("This device has answered.", "done");
   }
   if (standing === "sending") return ended(collection.resume({ onWait }));
+  if (collection.closedAt) return say(`This question takes no more answers: it has closed at ${collection.closedAt}.`, "error");
   say("");
   by("form").hidden = false;
   by("form").addEventListener("submit", (event) => {

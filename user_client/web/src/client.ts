@@ -3,7 +3,7 @@ import { type Answer, recordOf } from "./asked.js";
 import { hex, unhex } from "./bytes.js";
 import { charge, check, type Consent, requireOpen, requirePinned } from "./consent.js";
 import { PeosError } from "./errors.js";
-import { decodeInvitation, type Invitation } from "./invitation.js";
+import { decodeInvitation, type Invitation, party } from "./invitation.js";
 import { later } from "./loading.js";
 import { budgetOf } from "./logarithm.js";
 import { Indexed, type Kept, ledgerOf, type Memory } from "./memory.js";
@@ -84,13 +84,16 @@ export class Client {
    */
   async open(invitation: Uint8Array, catalogue: Uint8Array | null = null): Promise<Collection> {
     const { invited, pins, addresses, get } = await this.reached(invitation);
-    const documents = await Promise.all(
+    const described = await Promise.all(
       invited.shufflers.map((card, at) => describe(get, at + 1, card, addresses[at]!, invited.collection)),
     );
+    const closed = described.findIndex(({ hasClosed }) => hasClosed);
+    const closedAt = closed < 0 ? "" : party(closed + 1, invited.shufflers[closed]!);
+    const documents = described.map(({ document }) => document);
     const limits = { ...this.options, leastFakes: this.options.leastFakes ?? 0 };
     const now = this.around.now ?? ((): number => Date.now() / 1000);
     const consent = await check(invited, documents, pins, limits, now(), this.around.floor, catalogue);
-    return new Collection(this, consent, addresses, get, now, this.around.rng ?? system, budgetOf(this.options.budget));
+    return new Collection(this, consent, addresses, get, now, this.around.rng ?? system, budgetOf(this.options.budget), closedAt);
   }
 
   private async reached(invitation: Uint8Array): Promise<{ invited: Invitation; pins: Set<string>; addresses: string[]; get: Fetch }> {
@@ -141,6 +144,8 @@ export class Collection {
     private readonly now: () => number,
     private readonly fresh: () => Randomness,
     private readonly budget: number,
+    /** The first shuffler that takes no new answers any more; none if all say that they do. */
+    readonly closedAt = "",
   ) {
     this.summary = summaryOf(consent.document, consent.asked);
   }
@@ -165,7 +170,7 @@ export class Collection {
     const before = await memory.all(user); // one look: between two of them another tab may answer
     const known = before.find((one) => one.collection === collection && one.ticket === hex(own.id));
     if (known) return this.send(known, true, options);
-    const allow = (ledger: ReturnType<typeof ledgerOf>): number => charge(document, { ...ledger, budget: this.budget });
+    const allow = (ledger: ReturnType<typeof ledgerOf>): number => charge(document, { ...ledger, budget: this.budget, closedAt: this.closedAt });
     const mechanism = hex(document.mechanism.digest);
     const part = document.study && { study: hex(document.study.id), round: document.study.round };
     const cost = allow(ledgerOf(before, mechanism, part?.study)); // before it is made, which takes a while

@@ -148,6 +148,7 @@ export interface Ledger {
   readonly spent: number;
   readonly answered: string | null; // the collection of the answer to this question
   readonly round: number | null; // of this study, that was answered
+  readonly closedAt?: string; // a shuffler that takes no new answers any more
 }
 
 /** What a first answer costs; refused if the question was answered before, or the budget is spent. */
@@ -170,6 +171,12 @@ export function charge(document: Document, ledger: Ledger): number {
       "consent.other_round",
       `round ${ledger.round} of this study was answered already`,
       "one round a study: a second answer would make the first less private",
+    );
+  if (ledger.closedAt)
+    throw new PeosError(
+      "consent.closed",
+      `the collection takes no new answers any more: it has closed at ${ledger.closedAt}`,
+      "nothing was sent, and nothing is spent; wait for another invitation",
     );
   if (ledger.spent + cost > ledger.budget)
     throw new PeosError(

@@ -24,6 +24,7 @@ export interface RemoteClient {
 
 export interface RemoteCollection {
   readonly summary: Summary;
+  readonly closedAt: string;
   answered(): Promise<"no" | "sending" | "yes">;
   submit(answer: Answer, ticket: string, how?: How): Promise<Result>;
   resume(how?: How): Promise<Result | null>;
@@ -62,9 +63,9 @@ export async function start(script: string | URL, { options, integrity, later }:
   URL.revokeObjectURL(address);
   return {
     async open(invitation, catalogue) {
-      const { handle, summary } = await ask<{ handle: number; summary: Summary }>("open", [invitation, catalogue]);
+      const { handle, ...told } = await ask<{ handle: number; summary: Summary; closedAt: string }>("open", [invitation, catalogue]);
       return {
-        summary,
+        ...told,
         answered: () => ask("answered", [handle]),
         submit: (answer, ticket, how = {}) => ask("submit", [handle, answer, ticket, { deadline: how.deadline }], how.onWait),
         resume: (how = {}) => ask("resume", [handle, { deadline: how.deadline }], how.onWait),

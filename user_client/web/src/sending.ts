@@ -29,15 +29,20 @@ export interface Refusal {
   readonly hint: string;
 }
 
-/** A collection's signed document as one shuffler gives it. */
-export async function describe(get: Fetch, number: number, card: Card, address: string, collection: Bytes): Promise<Bytes> {
-  let [status, body]: [number, Bytes] = [0, new Uint8Array()];
+/** What one shuffler says of a collection: its signed document, and whether it takes no new reports any more. */
+export interface Described {
+  readonly document: Bytes;
+  readonly hasClosed: boolean;
+}
+
+export async function describe(get: Fetch, number: number, card: Card, address: string, collection: Bytes): Promise<Described> {
+  let [status, body, hasClosed]: [number, Bytes, boolean] = [0, new Uint8Array(), false];
   try {
-    [status, body] = await called(get, `${address}/v1/collections/${hex(collection)}`);
+    [status, body, hasClosed] = await called(get, `${address}/v1/collections/${hex(collection)}`);
   } catch {
     throw unanswered(number, card);
   }
-  if (status === 200) return body;
+  if (status === 200) return { document: body, hasClosed };
   let refusal: PeosError | null = null;
   try {
     refusal = decodeAnswer(body).refusal;
@@ -118,7 +123,7 @@ async function faultOf(found: NonNullable<Reply["acknowledgement"]>, kept: Kept,
   return signed ? null : wrong("sent an acknowledgement that it has not signed");
 }
 
-export async function called(get: Fetch, address: string, body?: Bytes): Promise<[number, Bytes]> {
+export async function called(get: Fetch, address: string, body?: Bytes): Promise<[number, Bytes, boolean]> {
   const response = await get(address, {
     ...(body ? { method: "POST", body, headers: { "content-type": TYPE } } : {}),
     cache: "no-store",
@@ -129,5 +134,5 @@ export async function called(get: Fetch, address: string, body?: Bytes): Promise
   });
   const data = new Uint8Array(await response.arrayBuffer());
   if (data.length > ANSWER_LIMIT) throw new RangeError("too long");
-  return [response.status, data];
+  return [response.status, data, response.headers.has("peos-closed")];
 }

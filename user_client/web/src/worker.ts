@@ -43,7 +43,7 @@ async function answer({ id, call, args }: Ask): Promise<unknown> {
   }
   if (call === "open") {
     const opened = await client.open(args[0] as Uint8Array, args[1] as Uint8Array | undefined);
-    return { handle: collections.push(opened) - 1, summary: opened.summary };
+    return { handle: collections.push(opened) - 1, summary: opened.summary, closedAt: opened.closedAt };
   }
   if (call === "hasAnswered") return client.hasAnswered(args[0] as Uint8Array);
   if (call === "ledger") return client.ledger();
