@@ -27,6 +27,7 @@ from peos.registry import DEFAULT_PROTOCOL
 START_SECONDS: Final = 120.0  # of a loaded machine; one that ends meanwhile is noticed at once
 STOP_SECONDS: Final = 20.0
 HOST: Final = "127.0.0.1"
+NAME: Final = "localhost"  # of it, which certificates for browsers name
 _PORTS: Final = "ports.json"
 AUTHORITY: Final = "web-authority.pem"
 _CHOOSE: Final = "choose a folder that does not exist yet"
@@ -256,8 +257,10 @@ class LocalCluster:
         found = {}
         for party, identity in self._identified():
             listen = _listen(party)
-            if "web" in listen:
-                found[identity] = f"http{'s' * ('web_certificate' in listen)}://{listen['web']}"
+            if "web_certificate" in listen:
+                found[identity] = f"https://{NAME}:{listen['web'].rpartition(':')[2]}"
+            elif "web" in listen:
+                found[identity] = f"http://{listen['web']}"
         return found
 
     def _init_analyzer(self, analyzer: Party) -> None:

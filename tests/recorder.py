@@ -15,7 +15,7 @@ from selectors import EVENT_READ, DefaultSelector
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
-from peos.localcluster import HOST
+from peos.localcluster import HOST, NAME
 
 Link = TypeVar("Link", bound=socket.socket)
 _HELLO: Final = 1 << 14
@@ -129,7 +129,7 @@ class Recorder:
             self.heard.append(heard)
             near = self._keep(stack, self._context.wrap_socket(raw, server_side=True))
             onwards = socket.create_connection((HOST, self._target))
-            far = stack.enter_context(self._onwards.wrap_socket(onwards, server_hostname=HOST))
+            far = stack.enter_context(self._onwards.wrap_socket(onwards, server_hostname=NAME))
             self._pass_on(near, far, heard.records)
 
     def _keep(self, stack: ExitStack, link: Link) -> Link:

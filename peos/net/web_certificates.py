@@ -5,7 +5,7 @@ Its key is gone when this returns, and it may sign for this machine alone: a bro
 
 import datetime
 from collections.abc import Sequence
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_network
 from typing import Final
 
 from cryptography import x509
@@ -17,18 +17,19 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from peos.crypto.randomness import Randomness
 from peos.net.certificates import DAYS, Certificate, draw_key, key_usage, private_pem
 
-LOOPBACK: Final = "127.0.0.1"
-_NAME: Final = "localhost"
+_HERE: Final = "localhost"
 
 
 def web_certificates(names: Sequence[str], rng: Randomness) -> tuple[bytes, list[Certificate]]:
-    """The authority's certificate, PEM; and for each port its chain and its key, valid for 127.0.0.1 and localhost."""
+    """The authority's certificate, PEM; and for each port its chain and its key, valid for localhost."""
     key = draw_key(rng)
     issuer = _named("a local peos cluster")
-    here: list[x509.GeneralName] = [x509.IPAddress(ip_network(LOOPBACK)), x509.DNSName(_NAME)]
+    # Of addresses none is permitted: a browser's library that knows no limits on addresses fails where it meets one.
+    addresses: list[x509.GeneralName] = [x509.IPAddress(ip_network(every)) for every in ("0.0.0.0/0", "::/0")]
+    limits = x509.NameConstraints(permitted_subtrees=[x509.DNSName(_HERE)], excluded_subtrees=addresses)
     authority = (
         _builder(issuer, issuer, key, key, rng, ca=True)
-        .add_extension(x509.NameConstraints(permitted_subtrees=here, excluded_subtrees=None), critical=True)
+        .add_extension(limits, critical=True)
         .sign(key, SHA256())
         .public_bytes(Encoding.PEM)
     )
@@ -37,10 +38,7 @@ def web_certificates(names: Sequence[str], rng: Randomness) -> tuple[bytes, list
         own = draw_key(rng)
         leaf = (
             _builder(_named(name), issuer, own, key, rng, ca=False)
-            .add_extension(
-                x509.SubjectAlternativeName([x509.IPAddress(ip_address(LOOPBACK)), x509.DNSName(_NAME)]),
-                critical=False,
-            )
+            .add_extension(x509.SubjectAlternativeName([x509.DNSName(_HERE)]), critical=False)
             .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
             .sign(key, SHA256())
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from cryptography import x509
+from curl_cffi import Curl, CurlInfo, CurlOpt
 
 from peos.crypto.randomness import system
 from peos.net.web_certificates import web_certificates
@@ -41,12 +42,36 @@ def test_each_port_is_reached_by_who_trusts_the_authority_and_under_no_other_nam
     for certificate in made:
         (tmp_path / "web.pem").write_bytes(certificate.pem)
         (tmp_path / "web.key").write_bytes(certificate.key)
-        for name in ("127.0.0.1", "localhost"):
-            shaken(tmp_path, authority, name)
+        shaken(tmp_path, authority, "localhost")
     other, _ = web_certificates(["east"], system())
-    for trusted, name in ((authority, "bank.example"), (other, "127.0.0.1")):
+    for trusted, name in ((authority, "bank.example"), (authority, "127.0.0.1"), (other, "localhost")):
         with pytest.raises(ssl.SSLError):
             shaken(tmp_path, trusted, name)
+
+
+def test_a_browsers_tls_library_accepts_it_too(tmp_path: Path) -> None:
+    """Which knows no limits on addresses, and fails where it meets one."""
+    authority, (made,) = web_certificates(["north"], system())
+    for name, content in (("web.pem", made.pem), ("web.key", made.key), ("authority.pem", authority)):
+        (tmp_path / name).write_bytes(content)
+    here = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    here.load_cert_chain(tmp_path / "web.pem", tmp_path / "web.key")
+    with socket.create_server(("127.0.0.1", 0)) as port:
+
+        def answer() -> None:
+            with suppress(OSError), here.wrap_socket(port.accept()[0], server_side=True) as one:
+                one.recv(1 << 16)
+                one.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        address = f"https://localhost:{port.getsockname()[1]}/"
+        browser = Curl(cacert=str(tmp_path / "authority.pem"))
+        browser.setopt(CurlOpt.URL, address.encode())
+        browser.perform()  # or CurlError
+        assert browser.getinfo(CurlInfo.RESPONSE_CODE) == 204
+        browser.close()
+        thread.join()
 
 
 def test_the_authority_can_sign_for_this_machine_alone() -> None:
@@ -54,10 +79,8 @@ def test_the_authority_can_sign_for_this_machine_alone() -> None:
     extensions = x509.load_pem_x509_certificate(authority).extensions
     limits = extensions.get_extension_for_class(x509.NameConstraints)
     assert limits.critical
-    assert limits.value.permitted_subtrees == [
-        x509.IPAddress(ip_network("127.0.0.1/32")),
-        x509.DNSName("localhost"),
-    ]
+    assert limits.value.permitted_subtrees == [x509.DNSName("localhost")]
+    assert limits.value.excluded_subtrees == [x509.IPAddress(ip_network(every)) for every in ("0.0.0.0/0", "::/0")]
     assert extensions.get_extension_for_class(x509.BasicConstraints).value.path_length == 0
     assert (
         not x509.load_pem_x509_certificates(made[0].pem)[0]
