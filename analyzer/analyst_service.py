@@ -5,12 +5,13 @@ from collections.abc import AsyncIterator, Callable
 
 from analyzer.delivery_receiver import DeliveryReceiver, IncomingVector
 from analyzer.inspection_runner import InspectionRunner
+from peos.collection.document import Dummy
 from peos.errors import BadEncoding
 from peos.net.calls import Service, service
 from peos.net.guard import Context, peer_fingerprint
 from peos.shuffle.messages import Kind, SignedReceipt, SignedReveal, VectorHeader
 from peos.wire.inspections import RevealedPart
-from peos.wire.methods import DELIVER, GET_DUMMIES, GET_RECEIPT, VECTOR_HEADER
+from peos.wire.methods import DELIVER, GET_DUMMIES, GET_RECEIPT, GET_UNSENT, VECTOR_HEADER
 from peos.wire.shuffles import VectorReader, decode_vector_header
 
 
@@ -26,7 +27,9 @@ class AnalystService:
 
     def service(self) -> Service:
         """The calls, with what answers them."""
-        return service({DELIVER: self.deliver, GET_RECEIPT: self.receipt, GET_DUMMIES: self.dummies})
+        return service(
+            {DELIVER: self.deliver, GET_RECEIPT: self.receipt, GET_UNSENT: self.unsent, GET_DUMMIES: self.dummies}
+        )
 
     async def deliver(self, chunks: AsyncIterator[bytes], context: Context) -> None:
         """A last hider's vector, or a shuffler's opening; answered once it is durable."""
@@ -50,6 +53,11 @@ class AnalystService:
     async def receipt(self, digest: bytes, context: Context) -> SignedReceipt:
         """The signed receipt, once the output is complete."""
         return await asyncio.to_thread(self._receiver.receipt, digest, peer_fingerprint(context))
+
+    async def unsent(self, digest: bytes, context: Context) -> AsyncIterator[Dummy]:
+        """The dummies that were not sent, for the freeze."""
+        for dummy in await asyncio.to_thread(self._inspection_runner.unsent, digest, peer_fingerprint(context)):
+            yield dummy
 
     async def dummies(self, digest: bytes, context: Context) -> AsyncIterator[RevealedPart | SignedReveal]:
         """The dummies, for the inspection."""

@@ -10,7 +10,7 @@ from analyzer.store import CollectionRow
 from analyzer.workspace import Workspace, pack_dummies
 from peos.cli.progress import Progress
 from peos.collection.document import Document, Dummy, MechanismChoice, digest
-from peos.collection.dummies import dummies_for
+from peos.collection.dummies import Spread, require_sure
 from peos.collection.ticket import StudyPart, draw_id
 from peos.errors import WrongInput
 from peos.ldp.base import Mechanism
@@ -65,6 +65,7 @@ def drafted(workspace: Workspace, spec: Terms, progress: Progress, planned: Call
         return known
     signed_cards = workspace.config.signed_cards()
     asked = planned(len(signed_cards))
+    require_sure(spec.users, spec.least)
     _require_affordable(workspace, spec, asked)
     protocol = protocol_named(spec.protocol)
     if protocol.weaker:
@@ -74,7 +75,7 @@ def drafted(workspace: Workspace, spec: Terms, progress: Progress, planned: Call
     words = asked.mechanism.words
     dummies = [
         Dummy(workspace.rng.bytes(_SALT_BYTES), draw_id(workspace.rng, asked.study), workspace.rng.uint64(words))
-        for _ in range(dummies_for(spec.users))
+        for _ in range(Spread(spec.users, spec.least).dummies)
     ]
     document = _document(workspace, spec, asked, encryption, dummies, signed_cards)
     signed = sign_document(document, workspace.keys.identity)

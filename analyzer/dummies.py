@@ -38,6 +38,7 @@ class Look(NamedTuple):
 
     due: list[int]
     pause: float  # seconds
+    is_full: bool  # no dummy is left for further users
 
 
 class Dummies:
@@ -46,27 +47,23 @@ class Dummies:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._looked: dict[bytes, tuple[float, int]] = {}  # when last, and how many users had answered
-        self._came: dict[bytes, tuple[int, float]] = {}  # how many since the look before, within so many seconds
+        self._each: dict[bytes, float] = {}  # seconds from one user to the next
 
     def keep(self, kept: CollectionRow) -> None:
         """Make the dummies' parts, once: what is kept is what is sent."""
         if kept.parts is None:
             self._workspace.store.put_parts(kept.digest, self._workspace.seal_parts(kept, self._prepared(kept)))
 
-    def left(self, kept: CollectionRow) -> list[int]:
-        """The dummies, by number, that not every shuffler has acknowledged."""
-        taken = self._taken(kept)
-        return [number for number in range(len(self._workspace.signed(kept).document.dummies)) if number not in taken]
-
     def look(self, kept: CollectionRow, said: Iterable[Answer], now: float) -> Look:
         """What is due, now that the shufflers said how many reports they hold."""
         here = self._answered(kept, said)
         since, before = self._looked.get(kept.digest, (now, here))
+        came, within = here - before, now - since
+        open_for = now - (kept.opened_at or kept.since)
         self._looked[kept.digest] = now, here
-        self._came[kept.digest] = here - before, now - since
-        spread, salts, taken = self._spread(kept), self._salts(kept), self._taken(kept)
-        due = spread.due(salts, taken, now=now, answered=here, before=before)
-        return Look(due, spread.pause(came=here - before, within=now - since))
+        self._each[kept.digest] = within / came if came > 1 else open_for / max(1, here)
+        spread = self._spread(kept)
+        return Look(self._due(kept, here), spread.pause(came=came, within=within), here >= spread.full)
 
     def send(self, kept: CollectionRow, number: int) -> None:
         """Send one, and note it once every shuffler has acknowledged it; PeosError names whom it waits for."""
@@ -97,25 +94,15 @@ class Dummies:
 
     def _reading(self, kept: CollectionRow, typical: float) -> float:
         """How long the page is looked at; not at all before an early freeze, which no look came before."""
-        if kept.digest not in self._came:
-            return 0.0
-        (came, within), (now, here) = self._came[kept.digest], self._looked[kept.digest]
-        spread, rng = self._spread(kept), self._workspace.rng
-        return spread.reading(typical, now=now, answered=here, came=came, within=within, rng=rng)
+        each = self._each.get(kept.digest, 0.0)
+        return self._spread(kept).reading(typical, each=each, rng=self._workspace.rng)
 
-    def send_rest(self, kept: CollectionRow, said: Iterable[Answer], tell: Callable[[str], None]) -> None:
-        """Before an early freeze, what is needed of them: those that are due at once, the others at the users' pace."""
-        now, arrived, rng = time.time(), self._answered(kept, said), self._workspace.rng
-        spread, salts, taken = self._spread(kept), self._salts(kept), self._taken(kept)
-        due = spread.due(salts, taken, now=now, answered=arrived, before=arrived)
-        rest = spread.rest(salts, taken, answered=arrived)
-        at_once = [number for number in rest if number in due]
-        later = [number for number in rest if number not in due]
-        pauses = [0.0] * len(at_once) + spread.pauses(len(later), now=now, answered=arrived, rng=rng)
+    def send_due(self, kept: CollectionRow, said: Iterable[Answer], tell: Callable[[str], None]) -> None:
+        """Before an early freeze, those whose users have answered since the last look; the others are never sent."""
+        due = self._due(kept, self._answered(kept, said))
         give_up_at = time.monotonic() + PATIENCE
-        for done, (number, pause) in enumerate(zip(at_once + later, pauses, strict=True)):
-            tell(f"submitting the last dummies, at the users' pace: {done} of {len(rest)}")
-            time.sleep(pause)
+        for done, number in enumerate(due):
+            tell(f"submitting the dummies that are due: {done} of {len(due)}")
             give_up_at = self._persistently(kept, number, give_up_at, tell)
 
     def _persistently(self, kept: CollectionRow, number: int, give_up_at: float, tell: Callable[[str], None]) -> float:
@@ -129,8 +116,10 @@ class Dummies:
         return time.monotonic() + PATIENCE
 
     def _spread(self, kept: CollectionRow) -> Spread:
-        document = self._workspace.signed(kept).document
-        return Spread(kept.opened_at or kept.since, document.closes_at, kept.expected, document.minimum)
+        return Spread(kept.expected, self._workspace.signed(kept).document.minimum)
+
+    def _due(self, kept: CollectionRow, answered: int) -> list[int]:
+        return self._spread(kept).due(self._salts(kept), self._taken(kept), answered=answered)
 
     def _salts(self, kept: CollectionRow) -> list[bytes]:
         return [dummy.salt for dummy in self._workspace.dummies(kept)]

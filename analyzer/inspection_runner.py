@@ -14,6 +14,7 @@ from analyzer.delivery_receiver import VECTORS
 from analyzer.store import CollectionRow
 from analyzer.workspace import Workspace
 from peos.collection.delivery_rules import require_sender
+from peos.collection.document import Dummy
 from peos.collection.lifecycle import OVER, State
 from peos.collection.publication import PATIENCE, Openings, awaited_until
 from peos.collection.reveal import Revealed, known_case, reveal, sign_reveal
@@ -44,12 +45,20 @@ class InspectionRunner:
         self._workspace = workspace
         self._patience = patience
 
+    def unsent(self, digest: bytes, certificate: bytes) -> list[Dummy]:
+        """The dummies that were not sent, for a shuffler of the collection, and never while they may still be."""
+        kept = self._for_shuffler(digest, certificate)
+        if kept.state in (State.DRAFT, State.OPEN):
+            raise NotYet("freeze.early", "the collection is not closed at the analyzer yet")
+        if kept.state in OVER:
+            raise Closed("freeze.late", f"the collection is {kept.state}: its dummies are erased")
+        sent = self._workspace.store.dummies_taken(digest)
+        return [one for number, one in enumerate(self._workspace.dummies(kept)) if number not in sent]
+
     def reveal(self, digest: bytes, certificate: bytes) -> Iterator[RevealedPart | SignedReveal]:
         """The dummies, for a shuffler of the collection, and never before the output is complete."""
-        kept = self._workspace.store.get(digest)
+        kept = self._for_shuffler(digest, certificate)
         document = self._workspace.signed(kept).document
-        if certificate not in {member.certificate for member in document.shufflers}:
-            raise Refused("inspection.caller", "the dummies are shown to the collection's shufflers only")
         if not document.protocol.inspects:
             raise Refused(
                 "inspection.none", f"nothing is inspected in a shuffle by the protocol {document.protocol.name}"
@@ -115,6 +124,12 @@ class InspectionRunner:
         case = known_case(document, key.public, receipt.context, receipt.transcript, rows, start, revealed, signed)
         found = tuple(judge(case, openings, Delivered(key, vectors)))
         return Inspected(len(case.start), missing, found)
+
+    def _for_shuffler(self, digest: bytes, certificate: bytes) -> CollectionRow:
+        kept = self._workspace.store.get(digest)
+        if certificate not in {member.certificate for member in self._workspace.signed(kept).document.shufflers}:
+            raise Refused("inspection.caller", "the dummies are shown to the collection's shufflers only")
+        return kept
 
     def _revealed(self, kept: CollectionRow) -> list[Revealed]:
         assert kept.parts is not None, "they are erased when the collection ends"

@@ -21,16 +21,14 @@ def freeze(
     tell: Callable[[str], None] = lambda _: None,
     say: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Have the last dummies sent, then tell every shuffler to close now; PeosError names those not reached.
+    """Have the dummies sent that are due, then tell every shuffler to close now; PeosError names those not reached.
 
     The serving process repeats the order to those: from here on the collection is closed. `tell` hears of every dummy,
     `say` of each step.
     """
     analysis.check_close(kept.name, kept.state)
     if kept.state is State.OPEN:
-        dummies = Dummies(workspace)
-        if dummies.left(kept):
-            dummies.send_rest(kept, asyncio.run(_statuses(workspace, kept)), tell)
+        Dummies(workspace).send_due(kept, asyncio.run(_statuses(workspace, kept)), tell)
     say("telling every shuffler to close")
     if kept.state is State.OPEN:
         workspace.store.move(kept.digest, State.CLOSED)

@@ -29,6 +29,7 @@ ASK_EVERY: Final = analysis.ASK_EVERY
 SETTLE: Final = 0.5  # seconds, while another process reads what is to be erased
 _STEP: Final = "the next step is tried again"
 _DUMMIES: Final = "its dummies are sent again"
+_FULL: Final = "it is full: as many users have answered as its dummies are for"
 _PUBLISHING: Final = "the publishing is tried again"
 GLANCE: Final = 30.0  # seconds between looks at the clock, which may be set
 ERRORS: Final = Retry(base=0.5, ceiling=30.0)  # of a collection, or of the store: none is final, the pauses grow
@@ -187,9 +188,9 @@ class Scheduler:
     async def _send_due(self, kept: CollectionRow) -> float:
         """Look, and send what is due; again by itself, for as long as users come faster than the session looks."""
         async with ShufflerClients(self._workspace.keys, self._workspace.proposal(kept).cards[:-1]) as peers:
-            while await asyncio.to_thread(self._are_wanted, kept):
+            while await asyncio.to_thread(self._is_open, kept):
                 said = await peers.statuses(kept.digest)
-                due, pause = await asyncio.to_thread(self._dummies.look, kept, said, self._clock())
+                due, pause, is_full = await asyncio.to_thread(self._dummies.look, kept, said, self._clock())
                 for number in due:  # at no moment that a look tells, nor so slowly that the next finds them still due
                     await asyncio.sleep(self._workspace.rng.integer_below(1000) / 1000 * min(1.0, pause) / len(due))
                     try:
@@ -197,13 +198,16 @@ class Scheduler:
                     except PeosError as error:
                         self._observer.of(kept.digest).note(DummyNotIn(error))
                         return math.inf
+                if is_full:
+                    self._move(kept, State.CLOSED, _FULL)
+                    self._changed.set()
                 if pause >= ASK_EVERY:
                     break
                 await asyncio.sleep(pause)
         return math.inf
 
-    def _are_wanted(self, kept: CollectionRow) -> bool:
-        return self._workspace.store.get(kept.digest).state is State.OPEN and bool(self._dummies.left(kept))
+    def _is_open(self, kept: CollectionRow) -> bool:
+        return self._workspace.store.get(kept.digest).state is State.OPEN
 
     def _publish(self, kept: CollectionRow) -> float:
         """In the background, one at a time; when to try again what could not be published yet."""

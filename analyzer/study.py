@@ -18,6 +18,7 @@ from analyzer.ledger import require_affordable
 from analyzer.store import CollectionRow, StudyRow
 from analyzer.workspace import Workspace
 from peos.cli.progress import Progress
+from peos.collection.dummies import require_sure
 from peos.collection.lifecycle import OVER, State
 from peos.collection.study import Ask, Attempt, Concluded, StudyState, following, seen
 from peos.collection.ticket import STUDY_BYTES, StudyPart
@@ -49,6 +50,7 @@ def create(workspace: Workspace, spec: StudySpec) -> StudyRow:
         return known
     if workspace.store.named(spec.name) is not None:
         raise WrongInput("input.name_taken", f"there is a collection {spec.name} already", hint="choose another name")
+    require_sure(spec.users, spec.least)
     plans = spec.build(len(workspace.config.signed_cards())).plans
     if workspace.config.budget is not None:
         rounds = [_release(spec, plan) for plan in plans]

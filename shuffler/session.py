@@ -14,6 +14,7 @@ from typing import Final
 from peos.collection import session as life
 from peos.collection.cards import Card
 from peos.collection.lifecycle import OVER, Order, State
+from peos.collection.reveal import unsent
 from peos.compute import Engine
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
@@ -31,6 +32,7 @@ from peos.store.base import Collection, ShufflerStore
 from peos.store.base import Frozen as Kept
 from peos.wire.documents import SignedDocument
 from peos.wire.freezes import encode_announcements
+from peos.wire.methods import GET_UNSENT
 from shuffler.background import in_background
 from shuffler.events import ChangeIsThere, EvidenceFound, ReportsLeftOut, StepFailed, TwoListsSigned, Waits
 from shuffler.evidence import Evidence
@@ -103,6 +105,7 @@ class CollectionSession:
         self._machine = life.Session(number, self.document, _durable(kept), inspects=inspects, retry=RETRY)
         self._kept = kept  # as it was read last
         self._counted: tuple[bytes, ...] = ()  # the rows that all lists have
+        self._unsent: int | None = None  # how many dummies are not among them, once that was asked for
         self._laid: InProcess | None = None
         self._changed = asyncio.Event()
         self._finished = asyncio.Event()
@@ -210,7 +213,8 @@ class CollectionSession:
             case life.Pause(seconds):
                 await asyncio.sleep(seconds)
             case life.Freeze():
-                return life.Compared(await self._compare())
+                count = await self._compare()
+                return life.Compared(count, await self._dummies_among(count))
             case life.Fix():
                 return await self._fix()
             case life.LayOut():
@@ -321,6 +325,17 @@ class CollectionSession:
         self._counted = await freeze_runner.collect(self._callers)
         return len(self._counted)
 
+    async def _dummies_among(self, count: int) -> int:
+        """How many of so many frozen rows may be the analyzer's dummies; it is asked only where that decides."""
+        digest, document, most = self.digest, self.document, len(self.document.dummies)
+        if not document.minimum <= count < document.minimum + most:
+            return most
+        if self._unsent is None:
+            shown = [one async for one in self._analyzer.stream(GET_UNSENT, digest, step="freeze, dummies")]
+            rows = self._counted or await self.store(lambda store: tuple(store.frozen_rows(digest)))
+            self._unsent = unsent(document, rows, shown)
+        return most - self._unsent
+
     async def _fix(self) -> life.Event:
         freeze_runner, rows, digest = self.freeze_runner, self._counted, self.digest
         assert isinstance(freeze_runner, FreezeRunner), "lists were compared before"
@@ -347,8 +362,10 @@ class CollectionSession:
             self.freeze_runner = Frozen(self.digest, self.store, self._identity, frozen)
         return frozen
 
-    def _assignment(self, frozen: Kept) -> Assignment:
-        return self.document.assignment(self.number, Context(self.digest, frozen.digest), frozen.count)
+    def _assignment(self, frozen: Kept, dummies: int | None = None) -> Assignment:
+        """What is shuffled; `dummies`, that may be among the reports, is of use where these are still counted."""
+        most = len(self.document.dummies) if dummies is None else dummies
+        return self.document.assignment(self.number, Context(self.digest, frozen.digest), frozen.count, most)
 
     def _bench(self, given: Assignment) -> InProcess:
         ready = self._stock.ready if self._stock else None
@@ -357,16 +374,17 @@ class CollectionSession:
 
     async def _lay_out(self) -> InProcess:
         """The frozen vector, out of the store."""
-        given = self._assignment(self._frozen())
+        frozen = self._frozen()
+        given = self._assignment(frozen, await self._dummies_among(frozen.count))
         bench, digest = self._bench(given), self.digest
-        frozen = await in_background(lambda: bench.frozen_room(self.number))
+        room = await in_background(lambda: bench.frozen_room(self.number))
 
         def read(store: ShufflerStore) -> bytes:
-            store.fill_shares(digest, frozen)
+            store.fill_shares(digest, room)
             return store.fake_seed(digest, system())
 
         seed = await self.store(read)
-        await in_background(lambda: bench.begin(self.number, frozen, self.encryption.own_fakes(given, seed), seed))
+        await in_background(lambda: bench.begin(self.number, room, self.encryption.own_fakes(given, seed), seed))
         return bench
 
     async def _shuffle(self) -> life.ShuffleEnded:

@@ -24,7 +24,7 @@ def check_delivery(document: Document, collection: bytes, encryption: Encryption
     if place.step != Step(len(schedule.rounds), Kind.DELIVERY):
         raise _fault("delivery.step", header, "delivers at another step than the last")
     row_bytes = encryption.delivered_bytes(place.sender)
-    least = document.minimum + len(document.dummies) + document.fakes
+    least = document.minimum + document.fakes
     if header.row_bytes != row_bytes or not least <= header.rows < MAX_ROWS:
         raise _fault(
             "delivery.shape",

@@ -173,9 +173,9 @@ class Document:
         """How reports are encrypted: under keys that are checked here."""
         return self.protocol.encryption(self, floor=floor)
 
-    def assignment(self, number: int, context: Context, frozen: int) -> Assignment:
-        """What shuffler `number` has to shuffle, once so many reports are frozen."""
-        return Assignment(number, context, frozen, self.fakes, self.minimum + len(self.dummies))
+    def assignment(self, number: int, context: Context, frozen: int, dummies: int) -> Assignment:
+        """What shuffler `number` has to shuffle: so many frozen reports, no more than so many of them dummies."""
+        return Assignment(number, context, frozen, self.fakes, self.minimum + dummies)
 
     @cached_property
     def schedule(self) -> Schedule:

@@ -10,7 +10,8 @@ of their order. Otherwise it could show each shuffler another one, and have hone
 """
 
 import hashlib
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,6 +49,28 @@ def reveal(dummies: Sequence[Dummy], parts: Sequence[tuple[Part, ...]], cipherte
     """The first of the document's dummies, as many as are opened, ready to be shown to the shufflers."""
     count = inspected_dummies(len(dummies), ciphertext_row)
     return [Revealed(dummy.salt, dummy.words, own) for dummy, own in zip(dummies[:count], parts[:count], strict=True)]
+
+
+def unsent(document: Document, rows: Sequence[bytes], shown: Iterable[Dummy]) -> int:
+    """How many of the document's dummies, of those that the analyzer shows, are in no row of the sorted list.
+
+    Each of them proves itself, by the document and by the list here. RemoteFault for one that the document does not
+    commit to.
+    """
+    left = set(document.dummies)
+    found = 0
+    for one in shown:
+        if one.commitment not in left:
+            raise RemoteFault(
+                "freeze.not_a_dummy",
+                "shows a dummy that the document does not commit to, or one twice",
+                party="analyzer",
+                step="freeze",
+            )
+        left.remove(one.commitment)
+        at = bisect_left(rows, one.id)
+        found += at == len(rows) or rows[at][:ID_BYTES] != one.id
+    return found
 
 
 def sign_reveal(identity: Identity, context: Context, revealed: Sequence[Revealed]) -> SignedReveal:

@@ -10,7 +10,6 @@ pass ends the collection: too few reports, another shuffler that ended it or bre
 store, faults of this party's own that stay.
 """
 
-from collections.abc import Sized
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -60,10 +59,6 @@ class Terms(Protocol):
         """The fewest reports that are shuffled."""
 
     @property
-    def dummies(self) -> Sized:
-        """The analyzer's own, which do not count."""
-
-    @property
     def schedule(self) -> Schedule:
         """Who hides when."""
 
@@ -108,9 +103,10 @@ class Ordered:
 
 @dataclass(frozen=True)
 class Compared:
-    """So many rows are in the lists of all shufflers."""
+    """So many rows are in the lists of all shufflers, and among them no more than so many dummies."""
 
     count: int
+    dummies: int
 
 
 @dataclass(frozen=True)
@@ -183,7 +179,7 @@ class Pause:
 
 @dataclass(frozen=True)
 class Freeze:
-    """Compare the lists of all shufflers; then `Compared`."""
+    """Compare the lists of all shufflers, and ask which dummies were not sent if that decides; then `Compared`."""
 
 
 @dataclass(frozen=True)
@@ -292,8 +288,8 @@ class Session:
                 return (SetState(State.DRAFT, State.OPEN),)
             case Ordered(abort):
                 return self._on_abort() if abort else self._on_close()
-            case Compared(count):
-                return self._on_compared(count)
+            case Compared():
+                return self._on_compared(event)
             case Denied(why):
                 self.doom = why
             case Noted():
@@ -365,9 +361,9 @@ class Session:
             raise NotYet("collection.not_accepted_yet", "this shuffler's operator has not accepted the collection yet")
         return (SetState(State.OPEN, State.CLOSED),)
 
-    def _on_compared(self, count: int) -> Effects:
+    def _on_compared(self, found: Compared) -> Effects:
         try:
-            check_minimum(count, len(self._document.dummies), self._document.minimum)
+            check_minimum(found.count, found.dummies, self._document.minimum)
         except Refused as too_few:
             self.doom = str(too_few)
             return ()

@@ -135,7 +135,7 @@ class Node:
     @property
     def assignment(self) -> Assignment:
         """What this shuffler has to shuffle."""
-        return self.document.assignment(self.number, self.context, len(self.frozen))
+        return self.document.assignment(self.number, self.context, len(self.frozen), len(self.document.dummies))
 
     def of_shares(self, rows: int, words: int, public: PublicKey) -> AbstractBench:
         """A bench for shares."""

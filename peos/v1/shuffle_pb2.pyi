@@ -154,6 +154,18 @@ class Said(_message.Message):
     body: bytes
     def __init__(self, round: _Optional[int] = ..., kind: _Optional[int] = ..., sender: _Optional[int] = ..., body: _Optional[bytes] = ...) -> None: ...
 
+class UnsentDummy(_message.Message):
+    __slots__ = ("version", "salt", "id", "words")
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    SALT_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    WORDS_FIELD_NUMBER: _ClassVar[int]
+    version: int
+    salt: bytes
+    id: bytes
+    words: bytes
+    def __init__(self, version: _Optional[int] = ..., salt: _Optional[bytes] = ..., id: _Optional[bytes] = ..., words: _Optional[bytes] = ...) -> None: ...
+
 class RevealedPart(_message.Message):
     __slots__ = ("version", "salt", "words", "part", "signature")
     VERSION_FIELD_NUMBER: _ClassVar[int]

@@ -11,9 +11,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from peos.collection.document import MAX_ROWS
+from peos.collection.document import MAX_ROWS, Dummy
 from peos.collection.reveal import Revealed
 from peos.collection.submission import Part
+from peos.collection.ticket import ID_BYTES
 from peos.crypto.identity import SIGNATURE_BYTES
 from peos.crypto.kdf import DIGEST_BYTES
 from peos.crypto.randomness import U64
@@ -207,6 +208,19 @@ def encode_revealed(one: RevealedPart | SignedReveal) -> bytes:
     return serialize(pb.RevealedPart(version=VERSION, salt=one.salt, words=words, part=encode_part(one.part)))
 
 
+def encode_unsent(dummy: Dummy) -> bytes:
+    """A dummy that was not sent."""
+    words = dummy.words.astype("<u8").tobytes()
+    return serialize(pb.UnsentDummy(version=VERSION, salt=dummy.salt, id=dummy.id, words=words))
+
+
+def decode_unsent(data: bytes) -> Dummy:
+    """A dummy that was not sent, if the document commits to it."""
+    message = parse(pb.UnsentDummy, data)
+    salt = exactly(message.salt, _COMMITMENT_SALT, "a dummy's salt")
+    return Dummy(salt, exactly(message.id, ID_BYTES, "a dummy's id"), _decode_words(message.words))
+
+
 def decode_revealed(data: bytes) -> RevealedPart | SignedReveal:
     """One part of a dummy, or what ends them; `collection.reveal` says what they are worth."""
     message = parse(pb.RevealedPart, data)
@@ -217,7 +231,11 @@ def decode_revealed(data: bytes) -> RevealedPart | SignedReveal:
     part = decode_part(message.part)
     if not message.salt and not message.words:
         return RevealedPart(part)
-    if not message.words or len(message.words) % 8:
-        raise BadEncoding("inspection.dummy_words", "a dummy's words are whole words")
-    words = np.frombuffer(message.words, "<u8").astype(np.uint64)
+    words = _decode_words(message.words)
     return RevealedPart(part, exactly(message.salt, _COMMITMENT_SALT, "a dummy's salt"), words)
+
+
+def _decode_words(data: bytes) -> U64:
+    if not data or len(data) % 8:
+        raise BadEncoding("inspection.dummy_words", "a dummy's words are whole words")
+    return np.frombuffer(data, "<u8").astype(np.uint64)

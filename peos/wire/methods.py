@@ -77,6 +77,9 @@ TELL: Final = Method("Peers", "Tell", shuffles.encode_notice, shuffles.decode_no
 
 DELIVER: Final = Method("Analyst", "Deliver", *_BYTES, *_DONE, streams_in=True)
 GET_RECEIPT: Final = Method("Analyst", "GetReceipt", *_ASK, shuffles.encode_receipt, shuffles.decode_receipt)
+GET_UNSENT: Final = Method(
+    "Analyst", "GetUnsentDummies", *_ASK, inspections.encode_unsent, inspections.decode_unsent, streams_out=True
+)
 GET_DUMMIES: Final = Method(
     "Analyst", "GetDummies", *_ASK, inspections.encode_revealed, inspections.decode_revealed, streams_out=True
 )
@@ -116,4 +119,4 @@ PEERS: Final = (
     CARRY,
     TELL,
 )
-ANALYST: Final = (DELIVER, GET_RECEIPT, GET_DUMMIES)
+ANALYST: Final = (DELIVER, GET_RECEIPT, GET_UNSENT, GET_DUMMIES)

@@ -17,7 +17,7 @@ from tests.simulation.whole import Kinds
 
 
 class _TooFew(life.Session):
-    def _on_compared(self, count: int) -> life.Effects:  # noqa: ARG002 - the mistake
+    def _on_compared(self, found: life.Compared) -> life.Effects:  # noqa: ARG002 - the mistake
         return (life.Fix(),)
 
 

@@ -312,7 +312,7 @@ class Member:
             for who in freeze.unshown if ask and not freeze.uncompared else ():
                 self._say(who, Ask("list"))
             if not freeze.unshown:
-                self._ended(life.Compared(len(freeze.rows)))
+                self._ended(life.Compared(len(freeze.rows), len(self.world.terms.dummies)))
             return
         try:
             context = freeze.context

@@ -99,9 +99,9 @@ def test_named_proxies_hide_the_analyzers_address(world: World, kind: str) -> No
 
 
 def test_the_scheduler_sends_them_as_users_come(world: World) -> None:
-    """With no user there, none is due; once all are there, all of them."""
+    """With no user there, none is due; once all are there that were expected, half of them."""
     workspace = world.workspace()
-    kept = world.open(workspace, dummies=False)
+    kept = world.open(workspace, dummies=False, minimum=USERS // 2)
     scheduler = _scheduler(world, workspace)
     asyncio.run(_turn(scheduler, kept))
     assert not workspace.store.dummies_taken(kept.digest)
@@ -112,40 +112,41 @@ def test_the_scheduler_sends_them_as_users_come(world: World) -> None:
     assert all(len(shuffler.taken) == 32 for shuffler in world.shufflers)
 
 
-def test_a_freeze_sends_no_more_than_are_needed(world: World) -> None:
+def test_a_freeze_first_sends_what_is_due_and_no_more(world: World) -> None:
     workspace = world.workspace()
-    kept = world.open(workspace, dummies=False)
-    for number in range(LEAST_SENT - 1):
-        workspace.store.dummy_taken(kept.digest, number, 1)
-    for shuffler in world.shufflers:
-        shuffler.status = replace(shuffler.status, reports=USERS + LEAST_SENT - 1)
-    orders.freeze(workspace, kept)
-    assert [len(shuffler.taken) for shuffler in world.shufflers] == [1, 1, 1]
-    assert len(workspace.store.dummies_taken(kept.digest)) == LEAST_SENT
-
-
-def test_a_freeze_with_hardly_more_users_than_the_minimum_first_sends_what_is_left(world: World) -> None:
-    """Every dummy is taken off what shufflers hold before it is compared with the minimum."""
-    workspace = world.workspace()
-    kept = world.open(workspace, dummies=False)
-    Dummies(workspace).send(kept, 5)
+    kept = world.open(workspace, dummies=False, minimum=USERS // 2)
+    due = LEAST_SENT  # with half of the users
     for shuffler in world.shufflers:
         shuffler.status = replace(shuffler.status, reports=USERS // 2)
     told: list[str] = []
     orders.freeze(workspace, kept, told.append, told.append)
-    assert Dummies(workspace).left(kept) == []
+    assert len(workspace.store.dummies_taken(kept.digest)) == due
     for shuffler in world.shufflers:
-        assert len(shuffler.taken) == 32
+        assert len(shuffler.taken) == due
         assert len(shuffler.orders) == 1
-    assert told[-2:] == ["submitting the last dummies, at the users' pace: 30 of 31", "telling every shuffler to close"]
+    assert told[-2:] == [f"submitting the dummies that are due: {due - 1} of {due}", "telling every shuffler to close"]
     assert workspace.kept("fruit").state is State.CLOSED
 
 
-@pytest.mark.parametrize(("taken", "published"), [(32, True), (LEAST_SENT, True), (LEAST_SENT - 1, False)])
+def test_a_full_collection_is_closed_at_every_shuffler(world: World) -> None:
+    workspace = world.workspace()
+    kept = world.open(workspace, dummies=False, minimum=USERS // 2)
+    for users, state in ((2 * USERS - 1, State.OPEN), (2 * USERS, State.CLOSED)):
+        taken = len(workspace.store.dummies_taken(kept.digest))
+        for shuffler in world.shufflers:
+            shuffler.status = replace(shuffler.status, reports=users + taken, known=True, state=State.OPEN)
+        asyncio.run(_turn(_scheduler(world, workspace), kept))
+        assert workspace.kept("fruit").state is state
+    assert [len(shuffler.taken) for shuffler in world.shufflers] == [64] * 3, "all dummies are among them"
+    asyncio.run(_turn(_scheduler(world, workspace), workspace.kept("fruit")))
+    assert [[order.abort for order in shuffler.orders] for shuffler in world.shufflers] == [[False]] * 3
+
+
+@pytest.mark.parametrize(("taken", "published"), [(64, True), (LEAST_SENT, True), (LEAST_SENT - 1, False)])
 def test_only_dummies_that_every_shuffler_acknowledged_must_come_out(world: World, taken: int, published: bool) -> None:
     """A moment's trouble at one shuffler while dummies are sent does not cost the collection, too few of them do."""
     workspace = world.workspace()
-    kept = world.open(workspace, dummies=False)
+    kept = world.open(workspace, dummies=False, minimum=USERS // 2)
     for number in range(taken):
         workspace.store.dummy_taken(kept.digest, number, 1)
     rows = world.output(workspace, kept, np.zeros(USERS, np.int64))
@@ -161,7 +162,7 @@ def test_only_dummies_that_every_shuffler_acknowledged_must_come_out(world: Worl
     after = workspace.kept("fruit")
     assert (after.state is State.PUBLISHED) is published
     if not published:
-        assert f"only {taken} of 32 dummies were acknowledged by every shuffler" in after.reason
+        assert f"only {taken} of 64 dummies were acknowledged by every shuffler" in after.reason
 
 
 def _scheduler(world: World, workspace: Workspace) -> Scheduler:

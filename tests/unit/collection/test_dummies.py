@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from peos.collection.document import MIN_DUMMIES
-from peos.collection.dummies import LEAST_SENT, REST_SECONDS, Spread, answered, dummies_for
+from peos.collection.dummies import LEAST_SENT, Spread, answered, require_sure
 from peos.crypto.randomness import Randomness
 from tests.full import full, many
+from tests.raising import raises
 
-USERS, MANY, WINDOW = 1_000, 10_000, 3_600.0
-DUMMIES, ALL = MIN_DUMMIES, dummies_for(USERS)  # for as many users as were expected, and for more
+USERS, WINDOW = 1_000, 3_600.0
+DUMMIES = MIN_DUMMIES  # for as many users as are expected; there are as many again for more
 TAKES = 0.1  # seconds, to send one
 RUNS = many(15, 100)
 SIGMAS = 4.9  # one run in a million of an honest program fails
@@ -29,30 +30,31 @@ def _salts(rng: Randomness, count: int = DUMMIES) -> list[bytes]:
 def _arrivals(
     seed: int, came: Times, expected: int, *, stop: float = WINDOW, minimum: int | None = None
 ) -> tuple[Times, Times]:
-    """When users and dummies arrive in one collection, which the analyst closes at `stop`."""
+    """When users and dummies arrive in one collection, which the analyst closes at `stop`, or is closed when full."""
     rng = Randomness(seed.to_bytes(32, "big"))
-    spread = Spread(0.0, WINDOW, expected, expected // 2 if minimum is None else minimum)
-    salts = _salts(rng, dummies_for(expected))
+    spread = Spread(expected, expected // 2 if minimum is None else minimum)
+    salts = _salts(rng, spread.dummies)
     sent: dict[int, float] = {}
     now, looked, before = 0.0, 0.0, 0
     while now < stop:
         here = bisect(came, now)
-        due = spread.due(salts, sent.keys(), now=now, answered=here, before=before)
+        due = spread.due(salts, sent.keys(), answered=here)
         pause = spread.pause(came=here - before, within=now - looked)
+        if here >= spread.full:
+            stop = now
         looked, before = now, here
         for number in due:
             now += rng.integer_below(1000) / 1000 * min(1.0, pause) / len(due) + TAKES
             if now < stop:
                 sent[number] = now
         now += pause
-    here, now = bisect(came, stop), stop
-    rest = spread.rest(salts, sent.keys(), answered=here)
-    pauses = spread.pauses(len(rest), now=now, answered=here, rng=rng)
-    for number, pause in zip(rest, pauses, strict=True):
-        now += pause
-        sent[number] = now
-    assert len(sent) >= LEAST_SENT, "enough are in for a result"
-    return [time for time in came if time <= now], list(sent.values())
+    here = bisect(came, stop)
+    for number in spread.due(salts, sent.keys(), answered=here):  # before it is closed
+        stop += TAKES
+        sent[number] = stop
+    if here >= spread.minimum:
+        assert len(sent) >= LEAST_SENT, "enough are in for a result"
+    return [time for time in came if time <= stop], list(sent.values())
 
 
 def _places(users: Sequence[float], dummies: Sequence[float]) -> list[float]:
@@ -103,11 +105,11 @@ def test_however_users_come_dummies_are_evenly_among_them(come: Callable[[int], 
     assert sent > DUMMIES - 1, "all but one that is on its way when the last user has come"
 
 
-@pytest.mark.parametrize("stop", [WINDOW / 2 + 240.0, full(WINDOW * 0.8)])
+@pytest.mark.parametrize("stop", [WINDOW / 2, full(WINDOW * 0.8)])
 def test_if_it_is_closed_early_those_that_are_in_are_enough_and_no_other_is_sent(stop: float) -> None:
     places, sent = _found(_evenly, USERS, stop=stop)
     _require_fair(places)
-    assert LEAST_SENT <= sent < DUMMIES * (stop / WINDOW) + 1
+    assert abs(sent - DUMMIES * stop / WINDOW) < 1
 
 
 @pytest.mark.parametrize("share", [0.6, full(0.8)])
@@ -119,37 +121,70 @@ def test_if_fewer_come_than_were_expected_fewer_dummies_are_among_them(share: fl
 
 @pytest.mark.parametrize("times", [1.4, full(1.9)])
 def test_if_more_come_than_were_expected_more_dummies_are_among_them(times: float) -> None:
-    """Of a large collection, where they cost little."""
-    places, sent = _found(lambda seed: _evenly(seed, int(times * MANY)), MANY)
+    places, sent = _found(lambda seed: _evenly(seed, int(times * USERS)), USERS)
     _require_fair(places)
     assert abs(sent - times * DUMMIES) < 1.5
 
 
-def test_those_beyond_have_no_dummy_among_them() -> None:
-    """What limitations.md says."""
-    for expected, dummies, share in ((USERS, 35, 0.37), (MANY, 64, 2 / 3)):
-        users, sent = _arrivals(1, _evenly(1, 3 * expected), expected)
-        assert len(sent) == dummies
-        assert max(_places(users, sent)) < share + LATE
+def test_with_twice_as_many_it_is_full_and_is_closed_with_dummies_among_all() -> None:
+    came = {}
+
+    def more(seed: int) -> Times:
+        came[seed] = _evenly(seed, 3 * USERS)
+        return came[seed]
+
+    places, sent = _found(more, USERS)
+    _require_fair(places)
+    assert sent == 2 * DUMMIES
+    users, _ = _arrivals(1, came[1], USERS)
+    assert 2 * USERS <= len(users) < 2.02 * USERS
 
 
-def test_where_the_minimum_is_a_twentieth_half_of_the_dummies_are_among_a_tenth_of_the_users() -> None:
-    """Time counts there, as far as users come; the last dummy waits for what is left of the time."""
-    places, sent = _found(lambda seed: _evenly(seed, USERS // 10), USERS, minimum=USERS // 20)
-    _require_fair(places, 1 / LEAST_SENT)
-    assert abs(sent - LEAST_SENT) < 1
+@pytest.mark.parametrize(("minimum", "users"), [(USERS // 8, USERS // 8), full(USERS // 8, USERS), (USERS // 3, USERS)])
+def test_with_a_small_minimum_there_are_more_dummies_and_enough_among_it(minimum: int, users: int) -> None:
+    places, sent = _found(lambda seed: _evenly(seed, users), USERS, minimum=minimum)
+    _require_fair(places)
+    assert abs(sent - LEAST_SENT * users / minimum) < 1.5
 
 
-def test_what_is_needed_in_any_case_comes_last_and_soon() -> None:
-    """What limitations.md says: with hardly more users than the minimum, all dummies are needed."""
-    stop = WINDOW / 2
-    last = []
+@pytest.mark.parametrize(
+    ("expected", "minimum", "dummies"),
+    [(1000, 500, 64), (1000, 1000, 64), (1000, 5000, 64), (1000, 125, 256), (1001, 126, 255), (1, 1, 64), (8, 1, 256)],
+)
+def test_there_are_dummies_for_twice_as_many_users_and_sixteen_for_the_minimum(
+    expected: int, minimum: int, dummies: int
+) -> None:
+    require_sure(expected, minimum)
+    spread = Spread(expected, minimum)
+    salts = _salts(Randomness(b"\x03" * 32), spread.dummies)
+    assert len(salts) == dummies
+    assert len(spread.due(salts, frozenset(), answered=minimum)) >= min(LEAST_SENT, dummies)
+    assert len(spread.due(salts, frozenset(), answered=spread.full)) >= dummies - 1, "the last part may go beyond"
+
+
+def test_a_minimum_far_below_what_is_expected_is_refused_with_what_would_do() -> None:
+    with raises("dummies.minimum", "124", "1,000") as no:
+        require_sure(1000, 124)
+    assert "125 reports" in no.value.hint
+    assert "992 users" in no.value.hint
+    require_sure(1000, 125)
+    require_sure(992, 124)
+
+
+@pytest.mark.parametrize(("minimum", "dummies"), [(USERS // 2, 64), (USERS // 8, 256)])
+def test_the_first_of_the_document_are_early_and_late_ones_alike(minimum: int, dummies: int) -> None:
+    """Where rows are very long, only these are opened."""
+    spread = Spread(USERS, minimum)
     for seed in range(RUNS):
-        users, dummies = _arrivals(seed, _evenly(seed), USERS, stop=stop)
-        assert len(dummies) == ALL or bisect(sorted(users), stop) >= USERS // 2 + ALL
-        assert max(dummies) <= stop + REST_SECONDS + 1e-9
-        last.append(sum(stop < one for one in dummies))
-    assert 15 < float(np.mean(last)) < 20
+        salts = _salts(Randomness(seed.to_bytes(32, "big")), spread.dummies)
+        assert len(salts) == dummies
+        stretches = [0, *(minimum << step for step in range((dummies // LEAST_SENT).bit_length()))]
+        for first in (6, 12, 30):
+            among = [
+                sum(number < first for number in spread.due(salts, frozenset(), answered=end)) for end in stretches
+            ]
+            each = np.diff(among)
+            assert max(each) - min(each) <= 1, "as many of each stretch, each as long as all before it"
 
 
 def test_an_analyzer_that_sends_them_first_is_seen_by_the_same_test() -> None:
@@ -163,56 +198,32 @@ def test_an_analyzer_that_sends_them_first_is_seen_by_the_same_test() -> None:
 
 
 def test_among_a_share_of_the_users_is_that_share_of_the_dummies_and_no_more() -> None:
-    spread = Spread(0.0, WINDOW, USERS, USERS // 2)
+    spread = Spread(USERS, USERS // 2)
     for seed in range(RUNS):
-        salts = _salts(Randomness(seed.to_bytes(32, "big")))
-        for here in range(0, USERS + 1, 50):
-            due = spread.due(salts, frozenset(), now=1.0, answered=here, before=0)
+        salts = _salts(Randomness(seed.to_bytes(32, "big")), spread.dummies)
+        for here in range(0, 2 * USERS + 1, 50):
+            due = spread.due(salts, frozenset(), answered=here)
             assert abs(len(due) - DUMMIES * here / USERS) <= 1
-            assert due == spread.due(salts, frozenset(), now=WINDOW / 2, answered=here, before=here)
-        assert sum(number % 2 == 0 for number in due[: DUMMIES // 2]) == DUMMIES // 2, "half of the first are in early"
-        assert len(set(due)) == DUMMIES
-
-
-def test_while_no_user_comes_no_dummy_does() -> None:
-    spread = Spread(0.0, WINDOW, USERS, 1)
-    salts = _salts(Randomness(b"\x02" * 32))
-    taken = frozenset(spread.due(salts, frozenset(), now=100.0, answered=10, before=0))
-    assert not spread.due(salts, taken, now=WINDOW / 2, answered=10, before=10)
-    assert spread.due(salts, taken, now=WINDOW / 2, answered=11, before=10)
-    assert spread.due(salts, taken, now=WINDOW - 20.0, answered=10, before=10), "at the end comes what is needed"
+            assert not spread.due(salts, frozenset(due), answered=here), "while no user comes no dummy does"
+        assert len(set(due)) == 2 * DUMMIES
 
 
 def test_a_shuffler_that_invents_reports_does_not_call_the_dummies_in() -> None:
-    spread = Spread(0.0, WINDOW, USERS, USERS // 2)
+    spread = Spread(USERS, USERS // 2)
     salts = [bytes([number]) * 32 for number in range(DUMMIES)]
     for honest, liars in (((3, 4), 1), ((3, 4, 5), 1), ((3, 4, 5), 2), ((2, 3, 4, 5), 3)):
         said = answered([*honest, *[10**9] * liars], 0)
         assert said <= max(honest)
-        assert len(spread.due(salts, frozenset(), now=1.0, answered=said, before=0)) <= 1
+        assert len(spread.due(salts, frozenset(), answered=said)) <= 1
     assert answered([40, 40, 40], 32) == 8
     assert answered([40, 0, 0], 0) == 0, "two that say nothing do not hurry"
 
 
 def test_a_page_is_looked_at_for_a_while_but_not_past_the_dummys_place() -> None:
     rng = Randomness(b"\x06" * 32)
-    spread = Spread(0.0, WINDOW, USERS, USERS // 2)
-
-    def drawn(*, came: int, within: float) -> list[float]:
-        look = {"now": 1800.0, "answered": 300, "came": came, "within": within}
-        return [spread.reading(20.0, rng=rng, **look) for _ in range(1_000)]  # type: ignore[arg-type]  # as there
-
-    slow = drawn(came=0, within=3.0)  # one in 6 s, and a dummy in 188
+    spread = Spread(USERS, USERS // 2)
+    slow = [spread.reading(20.0, each=6.0, rng=rng) for _ in range(1_000)]  # and a dummy in 188 s
     assert float(np.median(slow)) == pytest.approx(20.0, rel=0.15)
     assert np.mean([10.0 < one < 40.0 for one in slow]) == pytest.approx(0.68, abs=0.07)
-    assert max(drawn(came=30, within=3.0)) == pytest.approx(USERS / DUMMIES / 4 / 10), "a rush leaves no time"
-
-
-def test_what_is_left_at_an_early_freeze_comes_in_the_users_tempo_and_soon() -> None:
-    rng = Randomness(b"\x05" * 32)
-    spread = Spread(0.0, WINDOW, USERS, USERS // 2)
-    quick = [sum(spread.pauses(8, now=10.0, answered=1_000, rng=rng)) for _ in range(400)]
-    slow = [sum(spread.pauses(8, now=3_000.0, answered=10, rng=rng)) for _ in range(400)]
-    assert 0.04 < float(np.mean(quick)) < 0.16, "8 pauses of 10 ms"
-    assert max(slow) <= REST_SECONDS + 1e-9
-    assert float(np.mean(slow)) > REST_SECONDS / 4
+    rush = [spread.reading(20.0, each=0.1, rng=rng) for _ in range(1_000)]
+    assert max(rush) == pytest.approx(USERS / DUMMIES / 4 / 10), "a rush leaves no time"

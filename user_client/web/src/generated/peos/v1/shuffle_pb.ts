@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file peos/v1/shuffle.proto.
  */
 export const file_peos_v1_shuffle: GenFile = /*@__PURE__*/
-  fileDesc("ChVwZW9zL3YxL3NodWZmbGUucHJvdG8SB3Blb3MudjEifAoGSGVhZGVyEhIKCmNvbGxlY3Rpb24YASABKAwSDgoGZnJvemVuGAIgASgMEg8KB2F0dGVtcHQYAyABKA0SDQoFcm91bmQYBCABKA0SDAoEa2luZBgFIAEoDRIOCgZzZW5kZXIYBiABKA0SEAoIcmVjZWl2ZXIYByABKA0iRgoEV29yZBIPCgd2ZXJzaW9uGAEgASgNEh8KBmhlYWRlchgCIAEoCzIPLnBlb3MudjEuSGVhZGVyEgwKBGJvZHkYAyABKAwihQEKDFZlY3RvckhlYWRlchIPCgd2ZXJzaW9uGAEgASgNEh8KBmhlYWRlchgCIAEoCzIPLnBlb3MudjEuSGVhZGVyEgwKBHJvd3MYAyABKA0SEQoJcm93X2J5dGVzGAQgASgNEg4KBnNoYTI1NhgFIAEoDBISCgp0cmFuc2NyaXB0GAYgASgMIjwKC1ZlY3RvckNodW5rEg8KB3ZlcnNpb24YASABKA0SDgoGb2Zmc2V0GAIgASgEEgwKBGRhdGEYAyABKAwikwEKBk5vdGljZRIPCgd2ZXJzaW9uGAEgASgNEhIKCmNvbGxlY3Rpb24YAiABKAwSDgoGZnJvemVuGAMgASgMEgwKBGtpbmQYBCABKA0SDgoGc2VuZGVyGAUgASgNEg8KB2F0dGVtcHQYBiABKA0SEgoKdHJhbnNjcmlwdBgHIAEoDBIRCglzaWduYXR1cmUYCCABKAwidgoHUmVjZWlwdBIPCgd2ZXJzaW9uGAEgASgNEhIKCmNvbGxlY3Rpb24YAiABKAwSDgoGZnJvemVuGAMgASgMEg8KB2F0dGVtcHQYBCABKA0SEgoKdHJhbnNjcmlwdBgFIAEoDBIRCglzaWduYXR1cmUYBiABKAwiOQoEUGF0aBIPCgd2ZXJzaW9uGAEgASgNEg4KBnBsYWNlcxgCIAEoDBIQCghyZXZlYWxlZBgDIAEoDCKoAQoHT3BlbmluZxIPCgd2ZXJzaW9uGAEgASgNEg0KBXBhdGhzGAIgAygMEh0KBXNob3duGAMgAygLMg4ucGVvcy52MS5TaG93bhIbCgRzYWlkGAQgAygLMg0ucGVvcy52MS5TYWlkEg0KBWNsYWltGAUgASgMEhAKCHJldmVhbGVkGAYgASgMEg8KB2R1bW1pZXMYCCABKAwSDwoHbm90aGluZxgHIAEoDSJkCgVTaG93bhINCgVyb3VuZBgBIAEoDRIMCgR3aGF0GAIgASgNEg0KBW90aGVyGAMgASgNEhEKCXJvd19ieXRlcxgEIAEoDRIMCgRyb3dzGAUgASgMEg4KBnByb29mcxgGIAMoDCJBCgRTYWlkEg0KBXJvdW5kGAEgASgNEgwKBGtpbmQYAiABKA0SDgoGc2VuZGVyGAMgASgNEgwKBGJvZHkYBCABKAwiXQoMUmV2ZWFsZWRQYXJ0Eg8KB3ZlcnNpb24YASABKA0SDAoEc2FsdBgCIAEoDBINCgV3b3JkcxgDIAEoDBIMCgRwYXJ0GAQgASgMEhEKCXNpZ25hdHVyZRgFIAEoDGIGcHJvdG8z");
+  fileDesc("ChVwZW9zL3YxL3NodWZmbGUucHJvdG8SB3Blb3MudjEifAoGSGVhZGVyEhIKCmNvbGxlY3Rpb24YASABKAwSDgoGZnJvemVuGAIgASgMEg8KB2F0dGVtcHQYAyABKA0SDQoFcm91bmQYBCABKA0SDAoEa2luZBgFIAEoDRIOCgZzZW5kZXIYBiABKA0SEAoIcmVjZWl2ZXIYByABKA0iRgoEV29yZBIPCgd2ZXJzaW9uGAEgASgNEh8KBmhlYWRlchgCIAEoCzIPLnBlb3MudjEuSGVhZGVyEgwKBGJvZHkYAyABKAwihQEKDFZlY3RvckhlYWRlchIPCgd2ZXJzaW9uGAEgASgNEh8KBmhlYWRlchgCIAEoCzIPLnBlb3MudjEuSGVhZGVyEgwKBHJvd3MYAyABKA0SEQoJcm93X2J5dGVzGAQgASgNEg4KBnNoYTI1NhgFIAEoDBISCgp0cmFuc2NyaXB0GAYgASgMIjwKC1ZlY3RvckNodW5rEg8KB3ZlcnNpb24YASABKA0SDgoGb2Zmc2V0GAIgASgEEgwKBGRhdGEYAyABKAwikwEKBk5vdGljZRIPCgd2ZXJzaW9uGAEgASgNEhIKCmNvbGxlY3Rpb24YAiABKAwSDgoGZnJvemVuGAMgASgMEgwKBGtpbmQYBCABKA0SDgoGc2VuZGVyGAUgASgNEg8KB2F0dGVtcHQYBiABKA0SEgoKdHJhbnNjcmlwdBgHIAEoDBIRCglzaWduYXR1cmUYCCABKAwidgoHUmVjZWlwdBIPCgd2ZXJzaW9uGAEgASgNEhIKCmNvbGxlY3Rpb24YAiABKAwSDgoGZnJvemVuGAMgASgMEg8KB2F0dGVtcHQYBCABKA0SEgoKdHJhbnNjcmlwdBgFIAEoDBIRCglzaWduYXR1cmUYBiABKAwiOQoEUGF0aBIPCgd2ZXJzaW9uGAEgASgNEg4KBnBsYWNlcxgCIAEoDBIQCghyZXZlYWxlZBgDIAEoDCKoAQoHT3BlbmluZxIPCgd2ZXJzaW9uGAEgASgNEg0KBXBhdGhzGAIgAygMEh0KBXNob3duGAMgAygLMg4ucGVvcy52MS5TaG93bhIbCgRzYWlkGAQgAygLMg0ucGVvcy52MS5TYWlkEg0KBWNsYWltGAUgASgMEhAKCHJldmVhbGVkGAYgASgMEg8KB2R1bW1pZXMYCCABKAwSDwoHbm90aGluZxgHIAEoDSJkCgVTaG93bhINCgVyb3VuZBgBIAEoDRIMCgR3aGF0GAIgASgNEg0KBW90aGVyGAMgASgNEhEKCXJvd19ieXRlcxgEIAEoDRIMCgRyb3dzGAUgASgMEg4KBnByb29mcxgGIAMoDCJBCgRTYWlkEg0KBXJvdW5kGAEgASgNEgwKBGtpbmQYAiABKA0SDgoGc2VuZGVyGAMgASgNEgwKBGJvZHkYBCABKAwiRwoLVW5zZW50RHVtbXkSDwoHdmVyc2lvbhgBIAEoDRIMCgRzYWx0GAIgASgMEgoKAmlkGAMgASgMEg0KBXdvcmRzGAQgASgMIl0KDFJldmVhbGVkUGFydBIPCgd2ZXJzaW9uGAEgASgNEgwKBHNhbHQYAiABKAwSDQoFd29yZHMYAyABKAwSDAoEcGFydBgEIAEoDBIRCglzaWduYXR1cmUYBSABKAxiBnByb3RvMw");
 
 /**
  * @generated from message peos.v1.Header
@@ -443,6 +443,42 @@ export const SaidSchema: GenMessage<Said> = /*@__PURE__*/
   messageDesc(file_peos_v1_shuffle, 9);
 
 /**
+ * A dummy that was not sent: what the document commits to.
+ *
+ * @generated from message peos.v1.UnsentDummy
+ */
+export type UnsentDummy = Message<"peos.v1.UnsentDummy"> & {
+  /**
+   * @generated from field: uint32 version = 1;
+   */
+  version: number;
+
+  /**
+   * @generated from field: bytes salt = 2;
+   */
+  salt: Uint8Array;
+
+  /**
+   * @generated from field: bytes id = 3;
+   */
+  id: Uint8Array;
+
+  /**
+   * little-endian
+   *
+   * @generated from field: bytes words = 4;
+   */
+  words: Uint8Array;
+};
+
+/**
+ * Describes the message peos.v1.UnsentDummy.
+ * Use `create(UnsentDummySchema)` to create a new message.
+ */
+export const UnsentDummySchema: GenMessage<UnsentDummy> = /*@__PURE__*/
+  messageDesc(file_peos_v1_shuffle, 10);
+
+/**
  * One part of a dummy, in the order of the shufflers, one dummy after another in the document's order; at the end the
  * analyzer's signature over all of it.
  *
@@ -488,5 +524,5 @@ export type RevealedPart = Message<"peos.v1.RevealedPart"> & {
  * Use `create(RevealedPartSchema)` to create a new message.
  */
 export const RevealedPartSchema: GenMessage<RevealedPart> = /*@__PURE__*/
-  messageDesc(file_peos_v1_shuffle, 10);
+  messageDesc(file_peos_v1_shuffle, 11);
 
