@@ -328,7 +328,7 @@ class CollectionSession:
     async def _dummies_among(self, count: int) -> int:
         """How many of so many frozen rows may be the analyzer's dummies; it is asked only where that decides."""
         digest, document, most = self.digest, self.document, len(self.document.dummies)
-        if not document.minimum <= count < document.minimum + most:
+        if count >= document.minimum + most:
             return most
         if self._unsent is None:
             shown = [one async for one in self._analyzer.stream(GET_UNSENT, digest, step="freeze, dummies")]

@@ -47,7 +47,7 @@ from peos.shuffle.inspect.verdict import Delivered, Finding, common_start, judge
 from peos.shuffle.messages import Kind, SignedReceipt, SignedReveal, VectorHeader
 from peos.shuffle.vectors import as_words
 from peos.wire import documents, inspections, parties, shuffles
-from peos.wire.methods import CLOSE, DELIVER, GET_DUMMIES, GET_RECEIPT, PROPOSE, STATUS, VECTOR_HEADER
+from peos.wire.methods import CLOSE, DELIVER, GET_DUMMIES, GET_RECEIPT, GET_UNSENT, PROPOSE, STATUS, VECTOR_HEADER
 from shuffler import config, keys
 from tests.e2e.town import Town
 
@@ -172,7 +172,14 @@ class Played:
     async def listen(self) -> None:
         """Take deliveries from now on."""
         trust = Trust(card.peer_certificate for card in self.town.cards)
-        calls = service({DELIVER: self._deliver, GET_RECEIPT: self._receipt, GET_DUMMIES: self._dummies})
+        calls = service(
+            {
+                DELIVER: self._deliver,
+                GET_RECEIPT: self._receipt,
+                GET_UNSENT: self._unsent,
+                GET_DUMMIES: self._dummies,
+            }
+        )
         credentials = peer_port(self.town.certificate, trust)
         self._server = await serve(f"127.0.0.1:{self.town.port}", credentials, [calls], observer=QUIET, trust=trust)
 
@@ -202,6 +209,11 @@ class Played:
             self.headers.append(header)
             vector = rows if who == self.document.schedule.last[0] else as_words(rows)
             self.parts[who] = combine.FinalVector(header.header.context, header.transcript, vector)
+
+    async def _unsent(self, _digest: bytes, _: Context) -> AsyncIterator[Dummy]:
+        """All were sent."""
+        return
+        yield  # so that it is a stream, of nothing
 
     async def _dummies(self, digest: bytes, _: Context) -> AsyncIterator[inspections.RevealedPart | SignedReveal]:
         if digest != self.digest or not self._revealed:

@@ -137,7 +137,7 @@ def test_status_says_what_is_waited_for_from_whom_and_why(world: World, capsys: 
     opened = world.workspace()
     kept = world.open(opened)
     for shuffler in world.shufflers:
-        shuffler.status = Status(kept.digest, "open", reports=45)
+        shuffler.status = Status(kept.digest, "open", reports=109)
     assert _command(world, "status", "fruit", "--json") == 0
     line = json.loads(capsys.readouterr().out)
     assert (line["name"], line["digest"], line["state"]) == ("fruit", kept.digest.hex(), "open")
@@ -148,7 +148,7 @@ def test_status_says_what_is_waited_for_from_whom_and_why(world: World, capsys: 
     world.shufflers[1].status = Status(
         kept.digest,
         "shuffling",
-        reports=45,
+        reports=109,
         step="hand-over 1",
         waited_for=("shuffler 1",),
         done=40,
@@ -162,7 +162,7 @@ def test_status_says_what_is_waited_for_from_whom_and_why(world: World, capsys: 
     assert line["waiting"]["from"] == ["shuffler 1"]
     assert line["refused"] == ["shuffler 2 (organisation 2): 3 parts: the ticket is not valid"]
     assert "waiting for hand-over 1 from shuffler 1: 0 of 2" in str(found)
-    told = "shuffler 2 (organisation 2)  shuffling, 45 submissions; waiting for hand-over 1 from shuffler 1: 40 of 100"
+    told = "shuffler 2 (organisation 2)  shuffling, 109 submissions; waiting for hand-over 1 from shuffler 1: 40 of 100"
     assert f"{told}, 12 s; refused: 3 parts: the ticket is not valid" in str(found)
 
 

@@ -27,7 +27,8 @@ from tests.unit.analyzer.world import FAKES, World, take
 VALUES = np.repeat(np.arange(4), [150, 30, 15, 5])
 FREQUENCIES = np.array([0.75, 0.15, 0.075, 0.025])
 LARGEST = 5.7  # standard errors: four two-sided normal tails beyond it have probability 5e-8, under alpha = 1e-6
-ROWS = 200 + 32 + FAKES
+DUMMIES = 96
+ROWS = 200 + DUMMIES + FAKES
 
 
 def _delivered(world: World, workspace: Workspace, *, dummies: bool = True) -> CollectionRow:
@@ -135,7 +136,7 @@ def test_the_result_has_the_shape_that_scripts_read(world: World) -> None:
     assert set(cost) == {"party", "seconds", "sent", "received", "peak_rss"}
     assert cost["party"] == "analyzer"
     assert cost["received"] == ROWS * (128 + 8)
-    assert cost["sent"] > 32 * (128 + 8 + 8)
+    assert cost["sent"] > DUMMIES * (128 + 8 + 8)
     assert cost["peak_rss"] > 1 << 20
     assert found["checks"] == {"dummies": True, "digests": True, "inspection": None}, "no shuffler has shown any rows"
     assert found["inspection"] == {"dummies": 0, "not_opened": [1, 2, 3]}
@@ -165,7 +166,7 @@ def test_without_the_dummies_nothing_is_published(world: World) -> None:
     _publisher(world, workspace).publish(kept)
     after = workspace.kept("fruit")
     assert after.state is State.ABORTED
-    assert "32 of 32 dummies did not come out of the shuffle" in after.reason
+    assert f"{DUMMIES} of {DUMMIES} dummies did not come out of the shuffle" in after.reason
     assert after.result is None
     assert after.key is None
     assert list(workspace.folder(kept).iterdir()) == []
@@ -181,7 +182,7 @@ def test_a_single_altered_dummy_is_enough(world: World) -> None:
     for sender, sent in world.deliveries(workspace, kept, rows).items():
         take(receiver, sent, world.certificate(sender))
     _publisher(world, workspace).publish(workspace.kept("fruit"))
-    assert "1 of 32 dummies did not come out" in workspace.kept("fruit").reason
+    assert f"1 of {DUMMIES} dummies did not come out" in workspace.kept("fruit").reason
 
 
 class _Stopping(Engine):

@@ -3,7 +3,9 @@
 import hashlib
 from functools import cache
 
-from peos.collection.document import Document, MechanismChoice, Member, digest
+import numpy as np
+
+from peos.collection.document import MIN_DUMMIES, Document, Dummy, MechanismChoice, Member, digest
 from peos.collection.receipts import Acknowledged, Receipt, receipts
 from peos.collection.submission import Part, bind
 from peos.collection.ticket import Ticket, issue
@@ -29,6 +31,15 @@ def member(name: str, identity: Identity) -> Member:
     return Member(name, identity.public, digest_of(f"certificate of {name}"))
 
 
+def id_of(label: str) -> bytes:
+    """A user's id."""
+    return digest_of(label)[:16]
+
+
+DUMMIES = tuple(
+    Dummy(digest_of(f"salt {number}"), id_of(f"dummy {number}"), np.array([number], np.uint64))
+    for number in range(MIN_DUMMIES)
+)
 DOCUMENT = Document(
     question="Which?",
     epoch="2031-07",
@@ -41,18 +52,13 @@ DOCUMENT = Document(
     minimum=5,
     delta=1e-6,
     enrolment_key=ENROLMENT.public,
-    dummies=tuple(digest_of(f"dummy {number}") for number in range(32)),
+    dummies=tuple(one.commitment for one in DUMMIES),
     closes_at=1,
     shuffle_by=2,
     erase_by=3,
 )
 COLLECTION = digest(encode_document(DOCUMENT))
 ENCRYPTION = DOCUMENT.encryption(floor=512)
-
-
-def id_of(label: str) -> bytes:
-    """A user's id."""
-    return digest_of(label)[:16]
 
 
 def ticket(label: str) -> Ticket:

@@ -101,11 +101,11 @@ def announced(lists: dict[int, list[bytes]] | None = None) -> Announcements:
     return Announcements(COLLECTION, tuple(made))
 
 
-def memory(place: Phase | None = None, *, frozen: bool = True) -> MemoryStore:
+def memory(place: Phase | None = None, *, frozen: bool = True, listed: list[bytes] | None = None) -> MemoryStore:
     """A store with one collection: closed, or frozen and shuffling with a delivery state."""
     store = MemoryStore(Randomness(b"\x01" * 32))
     store.put_collection(COLLECTION, b"signed", b"roster", ASKED, State.OPEN)
-    store.submit_many([Submission(COLLECTION, one, bytes(8)) for one in rows()])
+    store.submit_many([Submission(COLLECTION, one, bytes(8)) for one in listed or rows()])
     store.set_state(COLLECTION, State.CLOSED)
     if frozen:
         store.put_frozen(COLLECTION, FROZEN, encode_announcements(announced()), rows())

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from peos.collection.document import Document
+from peos.collection.document import Document, Dummy
 from peos.collection.freeze import Freeze, sign_frozen
 from peos.collection.lifecycle import Order, State
 from peos.collection.session import FAULTS, ORDERED
@@ -21,7 +21,7 @@ from peos.shuffle.delivery_state import DeliveryState, Phase
 from peos.shuffle.messages import Notice, NoticeKind, SignedNotice
 from peos.store.memory import MemoryStore
 from peos.wire.freezes import encode_announcements, stretches
-from peos.wire.methods import GET_ANNOUNCEMENTS, GET_FROZEN_DIGEST, GET_LIST, Method
+from peos.wire.methods import GET_ANNOUNCEMENTS, GET_FROZEN_DIGEST, GET_LIST, GET_UNSENT, Method
 from shuffler import freeze_runner as freezing_
 from shuffler import session as session_
 from shuffler.meter import Meter
@@ -29,7 +29,7 @@ from shuffler.session import CollectionSession
 from shuffler.status import status
 from shuffler.store_thread import StoreThread
 from tests.raising import raises
-from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION, SHUFFLERS
+from tests.unit.collection.made import COLLECTION, DOCUMENT, DUMMIES, ENCRYPTION, SHUFFLERS
 from tests.unit.shuffler_process.played import (
     HERE,
     ME,
@@ -61,6 +61,7 @@ def alive(
     others: dict[int, Other] | None = None,
     *,
     lost: bool = False,
+    analyzer: Other | None = None,
     **changes: int,
 ) -> CollectionSession:
     """The collection with this shuffler; its deadlines are far off but for what a test changes."""
@@ -76,7 +77,7 @@ def alive(
         kept=kept,
         store=stored,
         callers=others if others is not None else {1: Other("shuffler 1", {}), 2: Other("shuffler 2", {})},
-        analyzer=Other("the analyzer", {}),
+        analyzer=analyzer or Other("the analyzer", {GET_UNSENT: DUMMIES}),
         engine=Inline(Randomness(b"\x01" * 32)),
         step_seconds=60.0,
         folder=NOWHERE,
@@ -102,10 +103,10 @@ def opened(state: State = State.OPEN) -> MemoryStore:
     return store
 
 
-def others(own: list[bytes]) -> dict[int, Other]:
+def others(own: list[bytes], mine: list[bytes] | None = None) -> dict[int, Other]:
     """The other shufflers with their lists."""
     listed: dict[Method, Any] = {
-        GET_ANNOUNCEMENTS: announced({1: own, 2: own, ME: rows()}),
+        GET_ANNOUNCEMENTS: announced({1: own, 2: own, ME: mine or rows()}),
         GET_LIST: list(stretches(COLLECTION, tuple(own))),
     }
     return {number: Other(f"shuffler {number}", dict(listed)) for number in (1, 2)}
@@ -239,14 +240,68 @@ def test_an_order_to_abort_ends_it_in_any_state_before_the_freeze(state: State) 
 
 def test_too_few_reports_are_the_end_and_nothing_is_signed() -> None:
     async def test(store: MemoryStore, stored: StoreThread) -> None:
-        session = alive(store, stored, others(rows()), minimum=5)
+        session = alive(store, stored, others(rows()), minimum=7)
         await session.run()
-        assert store.collection(COLLECTION).reason == "0 reports, the minimum is 5"  # six, and 32 dummies are due
+        assert store.collection(COLLECTION).reason == "6 reports, the minimum is 7"
         assert session.freeze_runner is not None
         with pytest.raises(NotYet):
             await session.freeze_runner.signed()
 
     lived(test, memory(frozen=False))
+
+
+def test_dummies_that_were_not_sent_are_asked_for_where_they_decide_and_prove_themselves() -> None:
+    """Six rows: enough for a minimum of three with three dummies among them, not with four."""
+    sent, unsent = DUMMIES[:3], DUMMIES[3:]
+    listed = sorted([*rows(3), *(one.id + bytes(32) for one in sent)])
+    stranger = Dummy(bytes(32), bytes(16), DUMMIES[0].words)
+
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
+        analyzer = Other("the analyzer", {})
+        parties = others(listed, listed)
+        session = alive(store, stored, parties, analyzer=analyzer, minimum=3)
+        running = asyncio.ensure_future(session.run())
+        await reached(lambda: analyzer.asked.count(GET_UNSENT) >= 3, "asked again while the analyzer is not ready")
+        assert store.collection(COLLECTION).state is State.CLOSED
+        analyzer.answers[GET_UNSENT] = [*unsent, stranger]
+        await reached(lambda: "does not commit to" in session.stalled, "it names who showed it")
+        assert "analyzer" in session.stalled
+        analyzer.answers[GET_UNSENT] = [*unsent, unsent[0]]
+        await reached(lambda: "one twice" in session.stalled, "nor does one count twice")
+        analyzer.answers[GET_UNSENT] = DUMMIES  # also of those that are there, as when an acknowledgement was lost
+        await reached(lambda: GET_FROZEN_DIGEST in parties[1].asked, "the freeze goes on")
+        running.cancel()
+
+    lived(test, memory(frozen=False, listed=listed))
+
+
+@pytest.mark.parametrize("shown", [DUMMIES[4:], DUMMIES])
+def test_a_dummy_that_is_in_the_list_or_not_shown_counts_as_one(shown: tuple[Dummy, ...]) -> None:
+    listed = sorted([*rows(2), *(one.id + bytes(32) for one in DUMMIES[:4])])
+
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
+        session = alive(
+            store, stored, others(listed, listed), analyzer=Other("the analyzer", {GET_UNSENT: shown}), minimum=3
+        )
+        await session.run()
+        assert store.collection(COLLECTION).reason == "2 reports, the minimum is 3"
+
+    lived(test, memory(frozen=False, listed=listed))
+
+
+def test_where_the_dummies_do_not_decide_the_analyzer_is_not_asked() -> None:
+    many = rows(len(DUMMIES) + 3)
+
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
+        analyzer = Other("the analyzer", {})
+        parties = others(many, many)
+        session = alive(store, stored, parties, analyzer=analyzer, minimum=3)
+        running = asyncio.ensure_future(session.run())
+        await reached(lambda: GET_FROZEN_DIGEST in parties[1].asked, "the freeze goes on")
+        assert GET_UNSENT not in analyzer.asked
+        running.cancel()
+
+    lived(test, memory(frozen=False, listed=many))
 
 
 def test_another_shufflers_end_is_the_end_here_with_its_reason() -> None:
@@ -300,9 +355,7 @@ def test_a_breach_that_persists_is_the_end(monkeypatch: pytest.MonkeyPatch) -> N
     lived(test, memory(frozen=False))
 
 
-def test_a_full_disk_at_the_freeze_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("peos.collection.session.check_minimum", lambda *_: None)  # six rows, where 32 dummies are due
-
+def test_a_full_disk_at_the_freeze_is_waited_for() -> None:
     async def test(store: MemoryStore, stored: StoreThread) -> None:
         parties, failing = others(rows()), [Full("test.full", "there is no room left")] * 3
         put = store.put_frozen
@@ -417,11 +470,7 @@ def test_an_order_that_fails_behind_its_change_is_answered_and_before_it_is_not(
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_a_freeze_that_fails_behind_its_change_is_gone_on_from(
-    error: Exception, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("peos.collection.session.check_minimum", lambda *_: None)  # six rows, where 32 dummies are due
-
+def test_a_freeze_that_fails_behind_its_change_is_gone_on_from(error: Exception) -> None:
     async def test(store: MemoryStore, stored: StoreThread) -> None:
         parties = others(rows())
         failing(store, "put_frozen", [error], behind=True)

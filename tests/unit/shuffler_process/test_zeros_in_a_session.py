@@ -17,7 +17,7 @@ from peos.shuffle.effects import CIPHERTEXTS
 from peos.store.base import Submission
 from peos.store.memory import MemoryStore
 from peos.wire.freezes import stretches
-from peos.wire.methods import GET_ANNOUNCEMENTS, GET_FROZEN_DIGEST, GET_LIST
+from peos.wire.methods import GET_ANNOUNCEMENTS, GET_FROZEN_DIGEST, GET_LIST, GET_UNSENT
 from shuffler import session as session_
 from shuffler import workbench as bench_
 from shuffler.meter import Meter
@@ -26,7 +26,7 @@ from shuffler.store_thread import StoreThread
 from shuffler.workbench import Bench
 from shuffler.zero_pool import ZeroPool
 from tests.keys import small_key
-from tests.unit.collection.made import COLLECTION, DOCUMENT, ENCRYPTION, PUBLIC, SHUFFLERS
+from tests.unit.collection.made import COLLECTION, DOCUMENT, DUMMIES, ENCRYPTION, PUBLIC, SHUFFLERS
 from tests.unit.shuffler_process.played import NOWHERE, OBSERVER, VAULT, Other, Signed, announced, rows, run
 from tests.unit.shuffler_process.test_session import ABORT, CLOSE, frozen_digest, reached
 from tests.unit.store.made import ASKED
@@ -37,7 +37,6 @@ FIRST = 1  # encrypts the fakes, and makes the first pass
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_, "RETRY", 0.02)
-    monkeypatch.setattr("peos.collection.session.check_minimum", lambda *_: None)  # six rows, where 32 dummies are due
     monkeypatch.setattr(Document, "encryption", lambda _: ENCRYPTION)  # below the floor for keys that come in
 
 
@@ -85,7 +84,7 @@ def test_a_stock_is_filled_while_open_used_by_the_shuffle_and_erased_at_the_end(
             kept=store.collection(COLLECTION),
             store=stored,
             callers=others(),
-            analyzer=Other("the analyzer", {}),
+            analyzer=Other("the analyzer", {GET_UNSENT: DUMMIES}),
             engine=Inline(Randomness(b"\x01" * 32)),
             ahead=ahead,
             step_seconds=60.0,
