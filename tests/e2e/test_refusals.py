@@ -233,7 +233,7 @@ def test_the_same_name_with_other_parameters(asked: Town) -> None:
 
 
 def test_what_a_shufflers_operator_does_not_allow(asked: Town) -> None:
-    ran = asked.ask("weak", "--mechanism", "grr", "--minimum", 1, domain=DOMAIN, users=USERS)
+    ran = asked.ask("weak", "--mechanism", "grr", "--minimum", 1, domain=DOMAIN, users=8)
     require_refused(ran, 3, "policy.minimum", "1", "2", after=True)
     assert not asked.invitation("weak").exists()
 

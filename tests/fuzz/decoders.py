@@ -24,6 +24,7 @@ import peos.wire
 import shuffler.config
 import user_client.config
 from peos.collection.cards import Card
+from peos.collection.document import Dummy
 from peos.crypto.identity import Identity
 from peos.crypto.onion import OnionKeys, OnionPrivateKey, read_point
 from peos.crypto.randomness import Randomness
@@ -114,6 +115,8 @@ def _messages() -> Iterator[Target]:
     yield Target("Card, signed after it was changed", inner, _read_card)
     revealed = tuple(inspections.encode_revealed(one) for one in _REVEALED)
     yield Target("RevealedPart", revealed, inspections.decode_revealed, write=inspections.encode_revealed)
+    unsent = (inspections.encode_unsent(_UNSENT),)
+    yield Target("UnsentDummy", unsent, inspections.decode_unsent, write=inspections.encode_unsent)
 
 
 _REVEALED: Final[tuple[inspections.RevealedPart | SignedReveal, ...]] = (
@@ -121,6 +124,7 @@ _REVEALED: Final[tuple[inspections.RevealedPart | SignedReveal, ...]] = (
     inspections.RevealedPart(part(3), b"s" * 32, np.array([7, 2**63], np.uint64)),
     SIGNED,
 )
+_UNSENT: Final = Dummy(b"s" * 32, b"i" * 16, np.array([7, 2**63], np.uint64))
 _SIGNER: Final = party_strategies.SIGNERS[min(party_strategies.SIGNERS)]
 
 

@@ -442,7 +442,7 @@ INTEGRITY: Final = (
             "unit/collection/test_dummies",
             "however_users_come_dummies_are_evenly_among_them",
             "if_fewer_come_than_were_expected_fewer_dummies_are_among_them",
-            "while_no_user_comes_no_dummy_does",
+            "with_twice_as_many_it_is_full_and_is_closed_with_dummies_among_all",
             "a_shuffler_that_invents_reports_does_not_call_the_dummies_in",
         ),
         tests_in("unit/collection/test_dummies", "an_analyzer_that_sends_them_first_is_seen_by_the_same_test"),

@@ -142,6 +142,26 @@ def test_a_full_collection_is_closed_at_every_shuffler(world: World) -> None:
     assert [[order.abort for order in shuffler.orders] for shuffler in world.shufflers] == [[False]] * 3
 
 
+def test_what_was_not_sent_is_shown_to_the_shufflers_alone_and_once_it_is_closed(world: World) -> None:
+    workspace = world.workspace()
+    kept = world.open(workspace, dummies=False)
+    shown = world.inspection_runner(workspace).unsent
+    sent = {3, 7}
+    for number in sent:
+        workspace.store.dummy_taken(kept.digest, number, 1)
+    with raises("freeze.early"):
+        shown(kept.digest, world.certificate(1))
+    workspace.store.move(kept.digest, State.CLOSED)
+    with raises("inspection.caller"):
+        shown(kept.digest, b"another certificate")
+    commitments = workspace.signed(kept).document.dummies
+    left = [one for number, one in enumerate(commitments) if number not in sent]
+    assert [one.commitment for one in shown(kept.digest, world.certificate(2))] == left
+    workspace.store.move(kept.digest, State.ABORTED, "as the analyst says")
+    with raises("freeze.late", "aborted"):
+        shown(kept.digest, world.certificate(2))
+
+
 @pytest.mark.parametrize(("taken", "published"), [(64, True), (LEAST_SENT, True), (LEAST_SENT - 1, False)])
 def test_only_dummies_that_every_shuffler_acknowledged_must_come_out(world: World, taken: int, published: bool) -> None:
     """A moment's trouble at one shuffler while dummies are sent does not cost the collection, too few of them do."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from peos.collection.document import Dummy
 from peos.collection.reveal import Revealed
 from peos.collection.submission import Part
 from peos.crypto.kdf import Context
@@ -20,9 +21,11 @@ from peos.wire.inspections import (
     decode_opening,
     decode_path,
     decode_revealed,
+    decode_unsent,
     encode_opening,
     encode_path,
     encode_revealed,
+    encode_unsent,
     gathered,
     revealed_parts,
 )
@@ -158,6 +161,16 @@ def test_revealed_dummies_come_out_as_they_went_in(rng: Randomness) -> None:
     assert [(one.salt, one.words.tolist(), one.parts) for one in came] == [
         (one.salt, one.words.tolist(), one.parts) for one in sent
     ]
+
+
+def test_a_dummy_that_was_not_sent_comes_out_as_it_went_in_and_whole(rng: Randomness) -> None:
+    dummy = Dummy(b"x" * 32, b"i" * 16, rng.uint64(3))
+    assert decode_unsent(encode_unsent(dummy)).commitment == dummy.commitment
+    for wrong in (replace(dummy, salt=b"x" * 31), replace(dummy, id=b"i" * 17)):
+        with raises("encoding.length"):
+            decode_unsent(encode_unsent(wrong))
+    with raises("inspection.dummy_words"):
+        decode_unsent(encode_unsent(replace(dummy, words=rng.uint64(0))))
 
 
 def test_dummies_that_are_not_whole_or_not_words_are_refused(rng: Randomness) -> None:
