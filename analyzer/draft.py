@@ -120,7 +120,9 @@ def _planned(document: Document, users: int) -> tuple[str, ...]:
         f"This is for the {users:,} users who are expected. With no more than the minimum of {document.minimum:,} it "
         f"would be ε_c = {rounded_up(least.epsilon)}, and that is what a budget counts until there is a result."
     )
-    return (*document.claims(users).in_words(), few)
+    most = Spread(users, document.minimum).full
+    full = f"It closes when its time is up, or with {most:,} users: it has dummies for no more."
+    return (*document.claims(users).in_words(), few, full)
 
 
 def _encryption(

@@ -21,7 +21,6 @@ from math import ceil, cos, exp, log, pi, sqrt
 from typing import Final
 
 from peos.collection.analysis import ASK_EVERY
-from peos.collection.document import MIN_DUMMIES
 from peos.crypto.randomness import Randomness
 from peos.errors import WrongInput
 
@@ -50,7 +49,7 @@ class Spread:
     @property
     def dummies(self) -> int:
         """How many a collection commits to: one for each part of all these users."""
-        return max(MIN_DUMMIES, ceil(self.full / self._part))
+        return ceil(self.full / self._part)
 
     @property
     def _part(self) -> float:
