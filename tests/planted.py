@@ -116,6 +116,20 @@ MISTAKES: Final = (
         "unit/collection/test_freeze.py",
     ),
     _of(
+        "a dummy that is in the frozen list passes for one that was not sent",
+        "peos/collection/reveal.py",
+        "found += at == len(rows) or rows[at][:ID_BYTES] != one.id",
+        "found += 1",
+        "unit/shuffler_process/test_minimum.py",
+    ),
+    _of(
+        "dummies are sent for their own sake at the end",
+        "peos/collection/dummies.py",
+        "place * self._part <= answered",
+        "place * self._part <= max(answered, self.minimum)",
+        "unit/collection/test_dummies.py",
+    ),
+    _of(
         "a second submission under one ticket is taken",
         "peos/collection/submission.py",
         "return Verdict.KNOWN if stored == new else Verdict.CONFLICT",
