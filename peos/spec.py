@@ -7,6 +7,7 @@ It is read from a file (`peos analyzer create --spec pets.toml`), from options, 
 """
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -265,7 +266,7 @@ class StudySpec(Terms):
         from peos.tasks.kinds import kind_of
 
         given = {one.name: getattr(self, one.name) for one in fields(Terms)}
-        least = None if self.minimum is None else max(1, self.minimum * users // self.users)
+        least = None if self.minimum is None else math.ceil(self.minimum * users / self.users)  # no smaller a share
         asked = self.question or kind_of(self.task).question
         asked = question_of_round(asked, number) if number else asked
         return Terms(**given | {"name": name, "question": asked, "users": users, "minimum": least, "epoch": epoch})

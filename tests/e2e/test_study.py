@@ -33,7 +33,7 @@ class Woods(StudyTown):
         texts = self.folder / "texts"
         texts.write_text("ash\nbirch\ncedar\n", encoding="utf-8")
         words: tuple[object, ...] = ("--name", name, "--task", "run-off", "--texts", texts, *terms(users))
-        return self.study("create", *words, "--minimum", 4, "--scheme", "jl", *asked)
+        return self.study("create", *words, "--minimum", 5, "--scheme", "jl", *asked)
 
 
 @pytest.fixture

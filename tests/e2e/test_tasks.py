@@ -85,7 +85,7 @@ def test_item_sets_of_a_catalogue_are_found_in_a_study_that_is_killed_between_it
     (town.folder / "names.txt").write_text("".join(f"{one}\n" for one in names), encoding="utf-8")
     lists = [[names[at] for at in one] for one in demo_lists(users, np.random.default_rng(1))]
     words = ("--name", "sets", "--task", "item-sets", "--names", town.folder / "names.txt", "--top", 16)
-    created = town.study("create", *words, *terms(users, fakes=8, eps_local=16.0), "--scheme", "jl", "--minimum", 60)
+    created = town.study("create", *words, *terms(users, fakes=8, eps_local=16.0), "--scheme", "jl", "--minimum", 80)
     assert created.code == 0, created.err
     tickets, counted = town.minted("sets", users), 0
     for number in range(1, 6):
