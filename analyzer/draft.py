@@ -118,11 +118,10 @@ def _planned(document: Document, users: int) -> tuple[str, ...]:
     least = document.claims(document.minimum).server
     few = (
         f"This is for the {users:,} users who are expected. With no more than the minimum of {document.minimum:,} it "
-        f"would be ε_c = {rounded_up(least.epsilon)}, and that is what a budget counts until there is a result."
+        f"would be ε_c = {rounded_up(least.epsilon)}, and that is what a budget counts until there is a result. "
+        f"With {Spread(users, document.minimum).full:,} users it is full, and closes by itself."
     )
-    most = Spread(users, document.minimum).full
-    full = f"It closes when its time is up, or with {most:,} users: it has dummies for no more."
-    return (*document.claims(users).in_words(), few, full)
+    return (*document.claims(users).in_words(), few)
 
 
 def _encryption(

@@ -80,6 +80,7 @@ def test_create_prints_invitation_digest_and_guarantees(world: World, capsys: py
     assert again["digest"] == kept.digest.hex()
     assert len(again["guarantees"]) == 4
     assert again["guarantees"][3].startswith(f"This is for the {USERS} users who are expected. With no more than the ")
+    assert f"With {2 * USERS} users it is full" in again["guarantees"][3]
 
 
 def test_freeze_closes_with_every_shuffler_and_says_who_was_not_told(world: World) -> None:
