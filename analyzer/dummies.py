@@ -5,7 +5,7 @@ configuration names some, and by the ports for browsers where users come by thes
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -48,6 +48,7 @@ class Dummies:
         self._workspace = workspace
         self._looked: dict[bytes, tuple[float, int]] = {}  # when last, and how many users had answered
         self._each: dict[bytes, float] = {}  # seconds from one user to the next
+        self._begun: dict[bytes, int] = {}  # which was sent last: until all have acknowledged it, some hold it
 
     def keep(self, kept: CollectionRow) -> None:
         """Make the dummies' parts, once: what is kept is what is sent."""
@@ -56,19 +57,32 @@ class Dummies:
 
     def look(self, kept: CollectionRow, said: Iterable[Answer], now: float) -> Look:
         """What is due, now that the shufflers said how many reports they hold."""
-        here = self._answered(kept, said)
+        here = self.answered(kept, said)
         since, before = self._looked.get(kept.digest, (now, here))
         came, within = here - before, now - since
         open_for = now - (kept.opened_at or kept.since)
         self._looked[kept.digest] = now, here
         self._each[kept.digest] = within / came if came > 1 else open_for / max(1, here)
         spread = self._spread(kept)
-        return Look(self._due(kept, here), spread.pause(came=came, within=within), here >= spread.full)
+        return Look(self.due(kept, here), spread.pause(came=came, within=within), here >= spread.full)
+
+    def due(self, kept: CollectionRow, answered: int) -> list[int]:
+        """The dummies, by number, that are to be sent once so many users have answered; one that was begun, first."""
+        taken, begun = self._taken(kept), self._begun.get(kept.digest)
+        due = self._spread(kept).due(self._salts(kept), taken, answered=answered)
+        return due if begun is None or begun in taken else [begun, *(number for number in due if number != begun)]
+
+    def answered(self, kept: CollectionRow, said: Iterable[Answer]) -> int:
+        """How many users have answered, by what the shufflers say; a dummy that some of them hold is no user."""
+        reports = [one.reports if isinstance(one, Status) else 0 for one in said]
+        begun = {self._begun[kept.digest]} if kept.digest in self._begun else frozenset()
+        return answered(reports, len(self._taken(kept) | begun))
 
     def send(self, kept: CollectionRow, number: int) -> None:
         """Send one, and note it once every shuffler has acknowledged it; PeosError names whom it waits for."""
         kept = self._workspace.store.get(kept.digest)
         assert kept.parts is not None, "they are kept before the collection is open"
+        self._begun[kept.digest] = number
         parts = self._workspace.open_parts(kept, kept.parts)[number]
         by_web = self._workspace.config.dummies_by_web
         if by_web and by_web.takes(self._salts(kept)[number]):
@@ -97,9 +111,8 @@ class Dummies:
         each = self._each.get(kept.digest, 0.0)
         return self._spread(kept).reading(typical, each=each, rng=self._workspace.rng)
 
-    def send_due(self, kept: CollectionRow, said: Iterable[Answer], tell: Callable[[str], None]) -> None:
-        """Before an early freeze, those whose users have answered since the last look; the others are never sent."""
-        due = self._due(kept, self._answered(kept, said))
+    def send_all(self, kept: CollectionRow, due: Sequence[int], tell: Callable[[str], None]) -> None:
+        """Send these, one after another."""
         give_up_at = time.monotonic() + PATIENCE
         for done, number in enumerate(due):
             tell(f"submitting the dummies that are due: {done} of {len(due)}")
@@ -118,18 +131,11 @@ class Dummies:
     def _spread(self, kept: CollectionRow) -> Spread:
         return Spread(kept.expected, self._workspace.signed(kept).document.minimum)
 
-    def _due(self, kept: CollectionRow, answered: int) -> list[int]:
-        return self._spread(kept).due(self._salts(kept), self._taken(kept), answered=answered)
-
     def _salts(self, kept: CollectionRow) -> list[bytes]:
         return [dummy.salt for dummy in self._workspace.dummies(kept)]
 
     def _taken(self, kept: CollectionRow) -> frozenset[int]:
         return self._workspace.store.dummies_taken(kept.digest)
-
-    def _answered(self, kept: CollectionRow, said: Iterable[Answer]) -> int:
-        reports = [one.reports if isinstance(one, Status) else 0 for one in said]
-        return answered(reports, len(self._taken(kept)))
 
     def _reached(self, kept: CollectionRow, stack: ExitStack) -> tuple[Card, ...]:
         """The shufflers' cards; where there are proxies, with addresses that lead through one of them."""

@@ -1,18 +1,21 @@
 """The analyst's orders: close a collection before its time, or abort it. Each is signed, and may be given again."""
 
 import asyncio
+import math
 import time
 from collections.abc import Callable
 
-from analyzer.dummies import Dummies
+from analyzer.dummies import PATIENCE, Dummies
 from analyzer.inspection_runner import InspectionRunner
 from analyzer.shuffler_clients import ShufflerClients
 from analyzer.store import CollectionRow
-from analyzer.workspace import Workspace
+from analyzer.workspace import SERVING, Workspace
 from peos.collection import analysis
 from peos.collection.analysis import Answer
+from peos.collection.dummies import SOONEST
 from peos.collection.lifecycle import State
 from peos.errors import PeosError
+from peos.store.private_files import is_locked
 
 
 def freeze(
@@ -28,7 +31,7 @@ def freeze(
     """
     analysis.check_close(kept.name, kept.state)
     if kept.state is State.OPEN:
-        Dummies(workspace).send_due(kept, asyncio.run(_statuses(workspace, kept)), tell)
+        _have_due_sent(workspace, kept, tell)
     say("telling every shuffler to close")
     if kept.state is State.OPEN:
         workspace.store.move(kept.digest, State.CLOSED)
@@ -52,6 +55,28 @@ def publish(workspace: Workspace, kept: CollectionRow, unopened: frozenset[int])
     analysis.check_publish(kept.name, kept.state, unopened, unseen, is_awaited=is_awaited)
     if unopened:
         workspace.store.publish_without(kept.digest, unopened)
+
+
+def _have_due_sent(workspace: Workspace, kept: CollectionRow, tell: Callable[[str], None]) -> None:
+    """The dummies whose users have answered since the last look; the others are never sent.
+
+    The serving process sends them, which knows what it has begun; if none serves, they are sent from here.
+    """
+    dummies, fewest, give_up_at = Dummies(workspace), math.inf, math.inf
+    while due := dummies.due(kept, dummies.answered(kept, asyncio.run(_statuses(workspace, kept)))):
+        if not is_locked(workspace.config.folder / SERVING):
+            dummies.send_all(kept, due, tell)
+            return
+        if len(due) < fewest:
+            fewest, give_up_at = len(due), time.monotonic() + PATIENCE
+        if time.monotonic() > give_up_at:
+            raise PeosError(
+                "dummies.not_accepted",
+                f"{len(due)} dummies that are due were not taken within {PATIENCE:.0f} seconds",
+                hint="`peos analyzer status` shows why; then give the order again",
+            )
+        tell(f"waiting for dummies that are due and being sent: {len(due)} left")
+        time.sleep(SOONEST)
 
 
 async def _statuses(workspace: Workspace, kept: CollectionRow) -> list[Answer]:

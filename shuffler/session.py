@@ -313,8 +313,7 @@ class CollectionSession:
     # The freeze.
 
     async def _compare(self) -> int:
-        digest = self.digest
-        freeze_runner = self.freeze_runner
+        digest, freeze_runner = self.digest, self.freeze_runner
         if not isinstance(freeze_runner, FreezeRunner):
             own = await self.store(lambda store: list(store.rows(digest)))
             identities = tuple(member.identity for member in self.document.shufflers)
@@ -327,13 +326,14 @@ class CollectionSession:
 
     async def _dummies_among(self, count: int) -> int:
         """How many of so many frozen rows may be the analyzer's dummies; it is asked only where that decides."""
-        digest, document, most = self.digest, self.document, len(self.document.dummies)
-        if count >= document.minimum + most:
+        most = len(self.document.dummies)
+        if count >= self.document.minimum + most:
             return most
         if self._unsent is None:
-            shown = [one async for one in self._analyzer.stream(GET_UNSENT, digest, step="freeze, dummies")]
-            rows = self._counted or await self.store(lambda store: tuple(store.frozen_rows(digest)))
-            self._unsent = unsent(document, rows, shown)
+            shown = [one async for one in self._analyzer.stream(GET_UNSENT, self.digest, step="freeze, dummies")]
+            is_frozen = self.state is not State.CLOSED
+            rows = await self.store(lambda store: tuple(store.frozen_rows(self.digest))) if is_frozen else self._counted
+            self._unsent = unsent(self.document, rows, shown)
         return most - self._unsent
 
     async def _fix(self) -> life.Event:

@@ -115,6 +115,15 @@ def lock(path: Path) -> int:
     return handle
 
 
+def is_locked(path: Path) -> bool:
+    """Whether a process holds it."""
+    try:
+        unlock(lock(path))
+    except WrongInput:
+        return True
+    return False
+
+
 def unlock(handle: int) -> None:
     """Let another process have the folder."""
     os.close(handle)

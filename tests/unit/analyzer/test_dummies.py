@@ -15,7 +15,7 @@ from analyzer.enrol import mint_tickets
 from analyzer.publisher import Publisher
 from analyzer.scheduler import Scheduler
 from analyzer.store import CollectionRow
-from analyzer.workspace import Workspace
+from analyzer.workspace import SERVING, Workspace
 from peos.collection.dummies import LEAST_SENT
 from peos.collection.lifecycle import State
 from peos.compute import Inline
@@ -23,6 +23,7 @@ from peos.crypto.schemes.base import PrivateKey
 from peos.errors import PeosError
 from peos.net.logs import Log
 from peos.net.observer import Observer
+from peos.store.private_files import lock, unlock
 from tests import proxies
 from tests.raising import raises
 from tests.unit.analyzer.world import USERS, Silent, World, take
@@ -126,6 +127,48 @@ def test_a_freeze_first_sends_what_is_due_and_no_more(world: World) -> None:
         assert len(shuffler.orders) == 1
     assert told[-2:] == [f"submitting the dummies that are due: {due - 1} of {due}", "telling every shuffler to close"]
     assert workspace.kept("fruit").state is State.CLOSED
+
+
+def test_a_freeze_leaves_what_is_due_to_the_process_that_serves(world: World) -> None:
+    """One alone sends, or what the other has begun would pass for a user, and call further dummies in."""
+    workspace = world.workspace()
+    kept = world.open(workspace, dummies=False, minimum=USERS // 2)
+    for shuffler in world.shufflers:
+        shuffler.status = replace(shuffler.status, reports=USERS // 2)
+    numbers = Dummies(workspace).due(kept, USERS // 2)
+    told: list[str] = []
+
+    def sent(sentence: str) -> None:
+        told.append(sentence)
+        number = numbers.pop(0)
+        workspace.store.dummy_taken(kept.digest, number, 1)
+        for shuffler in world.shufflers:
+            shuffler.status = replace(shuffler.status, reports=shuffler.status.reports + 1)
+
+    held = lock(workspace.config.folder / SERVING)
+    try:
+        orders.freeze(workspace, kept, sent)
+    finally:
+        unlock(held)
+    assert told[0] == f"waiting for dummies that are due and being sent: {LEAST_SENT} left"
+    assert len(told) == LEAST_SENT
+    assert [len(shuffler.taken) for shuffler in world.shufflers] == [0, 0, 0]
+    assert [len(shuffler.orders) for shuffler in world.shufflers] == [1, 1, 1]
+
+
+def test_a_dummy_that_only_some_hold_is_no_user_and_the_next_to_be_sent(world: World) -> None:
+    world.shufflers[2].before = refuse("no room")
+    workspace = world.workspace()
+    kept = world.open(workspace, dummies=False, minimum=USERS // 2)
+    dummies = Dummies(workspace)
+    with raises("dummies.not_accepted", "shuffler 3"):
+        dummies.send(kept, 5)
+    said = [replace(one.status, known=True, reports=len(one.taken)) for one in world.shufflers]
+    assert dummies.answered(kept, said) == 0
+    assert dummies.due(kept, 0) == [5]
+    world.shufflers[2].before = None
+    dummies.send(kept, 5)
+    assert dummies.due(kept, 0) == []
 
 
 def test_a_full_collection_is_closed_at_every_shuffler(world: World) -> None:

@@ -46,6 +46,14 @@ def test_dummies_that_were_not_sent_are_asked_for_where_they_decide_and_prove_th
     lived(test, memory(frozen=False, listed=listed))
 
 
+def test_where_all_lists_have_nothing_in_common_the_collection_ends_with_that() -> None:
+    async def test(store: MemoryStore, stored: StoreThread) -> None:
+        await alive(store, stored, others([one for one in rows(9) if one not in rows()], rows()), minimum=3).run()
+        assert store.collection(COLLECTION).reason == "0 reports, the minimum is 3"
+
+    lived(test, memory(frozen=False))
+
+
 @pytest.mark.parametrize("shown", [DUMMIES[4:], DUMMIES])
 def test_a_dummy_that_is_in_the_list_or_not_shown_counts_as_one(shown: tuple[Dummy, ...]) -> None:
     listed = sorted([*rows(2), *(one.id + bytes(32) for one in DUMMIES[:4])])
