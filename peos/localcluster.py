@@ -18,7 +18,7 @@ import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, ClassVar, Final
+from typing import IO, Any, ClassVar, Final, Protocol
 
 from peos.ending import ends_with_this
 from peos.errors import PeosError, WrongInput, in_words
@@ -33,6 +33,22 @@ AUTHORITY: Final = "web-authority.pem"
 _CHOOSE: Final = "choose a folder that does not exist yet"
 PORTS: Final = (20_000, 32_000)
 _given: set[int] = set()
+
+
+class Certified(Protocol):
+    """A port's certificate and its key, PEM."""
+
+    @property
+    def pem(self) -> bytes:
+        """With what signed it."""
+
+    @property
+    def key(self) -> bytes:
+        """The private key."""
+
+
+Certify = Callable[[Sequence[str]], tuple[bytes, Sequence[Certified]]]
+"""Makes an authority's certificate, PEM, and one that it has signed for each name."""
 
 
 def free_port() -> int:
@@ -217,12 +233,13 @@ class LocalCluster:
         if self.analyzer is not None:
             self._init_analyzer(self.analyzer)
 
-    def open_web(self, origins: Sequence[str], *, tls: bool = False) -> bool:
+    def open_web(self, origins: Sequence[str], certify: Certify | None = None) -> bool:
         """Give each shuffler a port for browsers, for pages of these origins; False if it has one for them already.
 
-        Without TLS it is reached from this machine alone, as from behind a proxy. With it the port's certificate is of
-        an authority that a browser here may be given (peos.net.web_certificates); its certificate lies in the folder.
+        Without TLS it is reached from this machine alone, as from behind a proxy. With `certify` its certificate is of
+        an authority that a browser here may be given; that authority's certificate lies in the folder.
         """
+        tls = certify is not None
         known = [_listen(party) for party in self.shufflers]
         if any("web" in listen for listen in known):
             has = {(tuple(listen.get("web_origins", ())), "web_certificate" in listen) for listen in known}
@@ -233,24 +250,18 @@ class LocalCluster:
                 f"the shufflers in {self.folder} listen for browsers in another way",
                 hint="change [listen] in their shuffler.toml, or choose a folder that does not exist yet",
             )
-        if tls:
-            self._certify()
+        if certify is not None:
+            authority, made = certify([party.name for party in self.shufflers])
+            _write(self.folder / AUTHORITY, authority.decode())
+            for party, certificate in zip(self.shufflers, made, strict=True):
+                _write(party.folder / "web.pem", certificate.pem.decode())
+                _write(party.folder / "web.key", certificate.key.decode())
         for party in self.shufflers:
             added = f'web = "{HOST}:{free_port()}"\nweb_origins = {json.dumps(list(origins))}\n'
             more = 'web_certificate = "web.pem"\nweb_key = "web.key"\n' if tls else f'web_proxies = ["{HOST}"]\n'
             text = party.config.read_text(encoding="utf-8")
             _write(party.config, text.replace("[listen]\n", f"[listen]\n{added}{more}", 1))
         return True
-
-    def _certify(self) -> None:
-        from peos.crypto.randomness import system
-        from peos.net.web_certificates import web_certificates
-
-        authority, made = web_certificates([party.name for party in self.shufflers], system())
-        _write(self.folder / AUTHORITY, authority.decode())
-        for party, certificate in zip(self.shufflers, made, strict=True):
-            _write(party.folder / "web.pem", certificate.pem.decode())
-            _write(party.folder / "web.key", certificate.key.decode())
 
     def web_addresses(self) -> dict[str, str]:
         """Where browsers reach the shufflers, by identity; empty if they do not listen for them."""

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -38,8 +39,10 @@ def localcluster(
     ] = False,
 ) -> None:
     """Start shufflers as processes, print the paths of their cards, write a client.toml; Ctrl-C stops them."""
+    from peos.crypto.randomness import system
     from peos.ending import ending_signals
     from peos.localcluster import AUTHORITY, LocalCluster
+    from peos.net.web_certificates import web_certificates
     from peos.wire.parties import decode_card
 
     origins = _origins(web_origins or [], web_tls)
@@ -59,7 +62,7 @@ def localcluster(
         if not cluster.is_resumed:
             cluster.init()
             cluster.write_client(cluster.folder / "client.toml", **_LIMITS)
-        if origins and cluster.open_web(origins, tls=web_tls):
+        if origins and cluster.open_web(origins, partial(web_certificates, rng=system()) if web_tls else None):
             cluster.write_page(cluster.folder / "config.json", **_LIMITS)
         cluster.start()
         web = cluster.web_addresses()

@@ -7,11 +7,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
+from peos.crypto.randomness import system
 from peos.localcluster import AUTHORITY, HOST, LocalCluster
+from peos.net.web_certificates import web_certificates
 from tests.e2e.browser import Browser, browser
 from tests.e2e.town import EPSILON, Town, here
 from tests.needs import WEB
@@ -114,7 +117,7 @@ def web_town(folder: Path) -> Iterator[WebTown]:
         for shuffler in cluster.shufflers:
             with shuffler.config.open("a", encoding="utf-8") as file:
                 file.write("\n[limits]\nconnections_per_address = 256\n")  # all users of a test have one address
-        cluster.open_web([pages.origin], tls=True)
+        cluster.open_web([pages.origin], partial(web_certificates, rng=system()))
         recorders, addresses, known = [], {}, certificate(folder)
         for identity, address in cluster.web_addresses().items():
             port = int(address.rpartition(":")[2])
