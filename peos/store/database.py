@@ -6,6 +6,7 @@ Every store of every party is one: a shuffler's, a collection's submissions, the
 import hashlib
 import sqlite3
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +18,8 @@ from peos.store.private_files import has_descriptors, is_full, private_file, syn
 
 SEAL_BYTES: Final = 16
 _MOMENT_MS: Final = 200  # that a checkpoint waits for a reader; it is repeated later
-_PATIENCE: Final = "PRAGMA busy_timeout = 30000"  # for as long as another process writes
+_SECONDS: Final = 30.0  # for which another process may write
+_PATIENCE: Final = f"PRAGMA busy_timeout = {int(1000 * _SECONDS)}"
 _OVERWRITES: Final = "PRAGMA secure_delete = ON"  # what is deleted
 _SETTINGS: Final = (
     "PRAGMA journal_mode = WAL",
@@ -60,7 +62,7 @@ class Database:
                 self._connection.execute(_PATIENCE)
                 self._version()  # another program's file is refused before a setting of ours is written to it
                 for setting in (*_SETTINGS, f"PRAGMA cache_size = -{layout.cache_kib}"):
-                    self._connection.execute(setting)
+                    self._set(setting)
                 self._settle()
             except BaseException:
                 self._connection.close()
@@ -138,6 +140,23 @@ class Database:
         """See `empty_log`."""
         with self._sentences():
             return empty_log(self._connection)
+
+    def _set(self, setting: str) -> None:
+        """Make a setting, as soon as no other process writes.
+
+        To turn the log on, SQLite reads first, and then does not wait for a writer: two readers who did would wait for
+        each other. Here neither has anything to lose by reading again.
+        """
+        give_up_at = time.monotonic() + _SECONDS
+        while True:  # no retry policy: what is waited for is another process's transaction
+            try:
+                self._connection.execute(setting)
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > give_up_at:
+                    raise
+                time.sleep(_MOMENT_MS / 1e4)
+            else:
+                return
 
     def _settle(self) -> None:
         """Make the tables of a new file; bring an older one to this version, whole or not at all."""

@@ -110,3 +110,17 @@ def test_an_interrupt_while_a_transaction_begins_leaves_none_open(shelf: Path) -
         opened.run("INSERT INTO books VALUES ('Persuasion')")
     assert opened.row("SELECT count(*) FROM books")[0] == 2
     opened.close()
+
+
+def test_a_new_file_that_another_process_is_making_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "shelf.sqlite"
+    path.touch(0o600)
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")  # the log is not turned on yet
+        ending = threading.Timer(0.3, other.execute, ("COMMIT",))
+        ending.start()
+        opened = Database(path, FIRST)
+        ending.join()
+    assert opened.row("PRAGMA journal_mode")[0] == "wal"
+    opened.run("INSERT INTO books VALUES ('Emma')")
+    opened.close()
