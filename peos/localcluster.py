@@ -32,6 +32,7 @@ _PORTS: Final = "ports.json"
 AUTHORITY: Final = "web-authority.pem"
 _CHOOSE: Final = "choose a folder that does not exist yet"
 PORTS: Final = (20_000, 32_000)
+_LANES: Final = 16
 _given: set[int] = set()
 
 
@@ -52,15 +53,16 @@ Certify = Callable[[Sequence[str]], tuple[bytes, Sequence[Certified]]]
 
 
 def free_port() -> int:
-    """A port that was free a moment ago, never given twice by this process.
+    """A port that was free a moment ago, never given twice by this process, nor by most others that run next to it.
 
-    It lies below the ports of outgoing connections, so that no other process takes it while its party restarts.
+    It lies below the ports of outgoing connections, so that no other process takes it while its party restarts; and of
+    those in the lane of this process's number, so that two clusters that start at the same time seldom draw the same.
     """
     from peos.crypto.randomness import system
 
     rng = system()
     while True:
-        port = PORTS[0] + rng.integer_below(PORTS[1] - PORTS[0])
+        port = PORTS[0] + os.getpid() % _LANES + _LANES * rng.integer_below((PORTS[1] - PORTS[0]) // _LANES)
         with socket.socket() as probe:
             if port not in _given and probe.connect_ex((HOST, port)):
                 _given.add(port)
