@@ -32,6 +32,7 @@ def freeze(
     analysis.check_close(kept.name, kept.state)
     if kept.state is State.OPEN:
         _have_due_sent(workspace, kept, tell)
+        kept = workspace.store.get(kept.digest)  # its time may have come meanwhile
     say("telling every shuffler to close")
     if kept.state is State.OPEN:
         workspace.store.move(kept.digest, State.CLOSED)
@@ -63,7 +64,10 @@ def _have_due_sent(workspace: Workspace, kept: CollectionRow, tell: Callable[[st
     The serving process sends them, which knows what it has begun; if none serves, they are sent from here.
     """
     dummies, fewest, give_up_at = Dummies(workspace), math.inf, math.inf
-    while due := dummies.due(kept, dummies.answered(kept, asyncio.run(_statuses(workspace, kept)))):
+    while workspace.store.get(kept.digest).state is State.OPEN:
+        due = dummies.due(kept, dummies.answered(kept, asyncio.run(_statuses(workspace, kept))))
+        if not due:
+            return
         if not is_locked(workspace.config.folder / SERVING):
             dummies.send_all(kept, due, tell)
             return

@@ -125,7 +125,7 @@ def test_create_enrol_submit_freeze_and_result_are_interrupted_and_go_on(town: T
     with paused(town.cluster.shufflers[0]):
         freezing = ["analyzer", "freeze", *analyst, "pets"]
         require_interrupted(
-            interrupted(freezing, lambda said: "the last dummies" in said or "telling every" in said),
+            interrupted(freezing, lambda said: "dummies that are due" in said or "telling every" in said),
             "peos analyzer freeze",
         )
     orders: list[Ran] = []
