@@ -29,7 +29,6 @@ ASK_EVERY: Final = analysis.ASK_EVERY
 SETTLE: Final = 0.5  # seconds, while another process reads what is to be erased
 _STEP: Final = "the next step is tried again"
 _DUMMIES: Final = "its dummies are sent again"
-_FULL: Final = "it is full: as many users have answered as its dummies are for"
 _PUBLISHING: Final = "the publishing is tried again"
 GLANCE: Final = 30.0  # seconds between looks at the clock, which may be set
 ERRORS: Final = Retry(base=0.5, ceiling=30.0)  # of a collection, or of the store: none is final, the pauses grow
@@ -199,7 +198,8 @@ class Scheduler:
                         self._observer.of(kept.digest).note(DummyNotIn(error))
                         return math.inf
                 if is_full:
-                    self._move(kept, State.CLOSED, _FULL)
+                    kept = self._workspace.store.get(kept.digest)
+                    await self._carry_out(kept, self._sessions[kept.digest].on(analysis.Filled(self._durable(kept))))
                     self._changed.set()
                 if pause >= ASK_EVERY:
                     break

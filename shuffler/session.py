@@ -14,7 +14,7 @@ from typing import Final
 from peos.collection import session as life
 from peos.collection.cards import Card
 from peos.collection.lifecycle import OVER, Order, State
-from peos.collection.reveal import unsent
+from peos.collection.reveal import unsent, unsent_decide
 from peos.compute import Engine
 from peos.crypto.identity import Identity
 from peos.crypto.kdf import Context
@@ -327,7 +327,7 @@ class CollectionSession:
     async def _dummies_among(self, count: int) -> int:
         """How many of so many frozen rows may be the analyzer's dummies; it is asked only where that decides."""
         most = len(self.document.dummies)
-        if count >= self.document.minimum + most:
+        if not unsent_decide(self.document, count):
             return most
         if self._unsent is None:
             shown = [one async for one in self._analyzer.stream(GET_UNSENT, self.digest, step="freeze, dummies")]

@@ -22,6 +22,7 @@ ASK_EVERY: Final = 3.0  # seconds
 _SOON: Final = 0.5  # after the opening, when users may come at once
 _FROZEN: Final = frozenset({State.FROZEN, State.SHUFFLING, State.DELIVERED, State.PUBLISHED})
 _ACCEPTED: Final = frozenset(State) - {State.DRAFT, State.ABORTED}
+FULL: Final = "it is full: as many users have answered as its dummies are for"
 _STANDS: Final = "`peos analyzer status` shows what is waited for"
 _SHOWS: Final = "`peos analyzer result` shows what came of it"
 _ANOTHER: Final = "create another collection, under another name"
@@ -78,7 +79,14 @@ class Answered:
     answers: Sequence[Answer]
 
 
-Event = Clock | Answered
+@dataclass(frozen=True)
+class Filled:
+    """As many users have answered as there are dummies for."""
+
+    kept: Durable
+
+
+Event = Clock | Answered | Filled
 
 
 # Effects.
@@ -148,6 +156,8 @@ class Session:
                 return self._on_clock(kept, now)
             case Answered(kept, answers):
                 return self._on_answered(kept, answers)
+            case Filled(kept):
+                return (SetState(State.CLOSED, FULL),) if kept.state is State.OPEN else ()
 
     def _on_clock(self, kept: Durable, now: float) -> Effects:
         document, self._now = self._document, now

@@ -51,6 +51,11 @@ def reveal(dummies: Sequence[Dummy], parts: Sequence[tuple[Part, ...]], cipherte
     return [Revealed(dummy.salt, dummy.words, own) for dummy, own in zip(dummies[:count], parts[:count], strict=True)]
 
 
+def unsent_decide(document: Document, counted: int) -> bool:
+    """Whether the minimum is reached or not by how many of the document's dummies are among so many rows."""
+    return counted < document.minimum + len(document.dummies)
+
+
 def unsent(document: Document, rows: Sequence[bytes], shown: Iterable[Dummy]) -> int:
     """How many of the document's dummies, of those that the analyzer shows, are in no row of the sorted list.
 

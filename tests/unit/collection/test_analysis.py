@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from peos.collection.analysis import (
+    FULL,
     Answer,
     Answered,
     Ask,
@@ -16,6 +17,7 @@ from peos.collection.analysis import (
     Close,
     Complete,
     Durable,
+    Filled,
     Publish,
     SendDummies,
     Session,
@@ -98,6 +100,13 @@ def test_answers_move_it_on_or_end_it_and_come_too_late_for_what_has_moved_on() 
     assert session.on(Answered(Durable(State.SHUFFLING, 0.0, OUTPUT[:1]), [gone, gone, frozen])) == (
         SetState(State.SHUFFLING),
     ), "a last hider that has delivered may go"
+
+
+def test_a_full_collection_closes_once_and_only_while_it_is_open() -> None:
+    session = Session(DOCUMENT)
+    assert session.on(Filled(Durable(State.OPEN, 0.0))) == (SetState(State.CLOSED, FULL),)
+    for later in (State.CLOSED, State.SHUFFLING, State.ABORTED):
+        assert session.on(Filled(Durable(later, 0.0))) == ()
 
 
 def test_the_order_to_close_is_repeated_while_a_shuffler_is_open_and_not_by_the_clock() -> None:
